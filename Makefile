@@ -1,0 +1,62 @@
+# Every target sets up what it needs; `make help` lists them.
+PYTHON ?= python3
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
+INSTALLED := $(VENV)/.installed
+WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
+
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo check test test-fast bench format lock clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: java $(INSTALLED) ## make .venv from requirements.lock and find Java
+
+demo: setup ## run the demonstration
+	@$(WITH_JAVA) $(BIN)/penstock demo
+
+check: $(INSTALLED) ## lint, types and the arrows between rooms
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov for coverage)
+	$(WITH_JAVA) $(BIN)/pytest $(PYTEST_ARGS)
+
+test-fast: setup ## unit and golden tests only
+	$(WITH_JAVA) $(BIN)/pytest $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
+
+bench: setup ## the quick set of benchmarks
+	$(WITH_JAVA) $(BIN)/python -m benchmarks
+
+format: $(INSTALLED) ## rewrite the code in house format, with the fixes ruff is sure of
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+lock: ## write requirements.lock anew after a change of dependencies (LOCK_ARGS=--upgrade for newer)
+	PYTHON="$(PYTHON)" scripts/lock $(LOCK_ARGS)
+
+clean: ## remove .venv and everything that tools and runs leave behind
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache artifacts derby.log metastore_db spark-warehouse
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+java:
+	@scripts/setup-java
+
+$(BIN)/python:
+	@scripts/setup-venv "$(PYTHON)" $(VENV)
+
+$(LOCKED): requirements.lock | $(BIN)/python
+	@echo "Installing what requirements.lock pins (the first time, Spark is a large download)"
+	@scripts/install-lock $(BIN)/pip requirements.lock
+	@touch $@
+
+$(INSTALLED): pyproject.toml $(LOCKED)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

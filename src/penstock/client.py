@@ -1,0 +1,141 @@
+"""Penstock from Python: `with penstock.connect() as ps: ps.sql("…")`."""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.catalog import SqliteCatalog
+from penstock.clock import Clock, WallClock
+from penstock.engine.buffers import Bounds
+from penstock.engine.session import open_sessions
+from penstock.engine.sinks.callback import CallbackSink
+from penstock.engine.sinks.sink import Delivery
+from penstock.runtime.execute import Result, execute
+from penstock.runtime.home import Home
+from penstock.runtime.journal_sqlite import SqliteJournal
+from penstock.runtime.result_row import START, Position
+from penstock.runtime.subscription import MAX_ROWS, Subscription
+from penstock.runtime.supervisor import Settings
+from penstock.runtime.system import System
+
+DEFAULT_HOME = ".penstock"
+
+
+def connect(
+    home: str | Path = DEFAULT_HOME,
+    *,
+    master: str = "local[*]",
+    spark: SparkSession | None = None,
+    clock: Clock | None = None,
+    settings: Settings = Settings(),
+    bounds: Bounds = Bounds(),
+) -> "Connection":
+    """Open a home and run what it remembers, on a Spark of our own or on the caller's.
+
+    One process may have a home open at a time. Leaving the connection finishes the units that
+    run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
+    """
+    held = Home(Path(home))
+    try:
+        sessions = open_sessions(master, spark)
+        system = System(
+            held,
+            sessions,
+            SqliteCatalog(held.catalog),
+            SqliteJournal(held.journal),
+            clock or WallClock(),
+            settings,
+            bounds,
+        )
+    except BaseException:
+        held.close()
+        raise
+    return Connection(system)
+
+
+class Connection:
+    """A running Penstock, embedded in this process. Usable from several threads."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def system(self) -> System:
+        """Return the system behind, for those who build on it."""
+        return self._system
+
+    def sql(self, text: str) -> Result:
+        """Carry out a script and return what its last statement gave."""
+        results = self.script(text)
+        return results[-1] if results else Result()
+
+    def script(self, text: str) -> list[Result]:
+        """Carry out a script and return what each statement gave.
+
+        Sources begin to flow once the whole script stands, so queries at its end miss nothing.
+        """
+        return execute(self._system, text)
+
+    def push(self, stream: str, rows: pa.Table | Iterable[Mapping[str, Any]]) -> int:
+        """Hand rows to a push stream; when this returns they survive a crash."""
+        given = rows if isinstance(rows, pa.Table) else [dict(row) for row in rows]
+        return self._system.push_source(stream).push(given)
+
+    def end(self, stream: str) -> None:
+        """Say that a push stream has ended: its windows close."""
+        self._system.push_source(stream).end()
+
+    def subscribe(
+        self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS
+    ) -> Subscription:
+        """Iterate a query's result rows: all that its log keeps and all that come.
+
+        `after` resumes behind a row's position; None gives only what comes from now on. A reader
+        that falls more than `max_rows` behind loses the oldest, and `left_out` counts them.
+        """
+        return self._system.subscribe(query, after, max_rows)
+
+    def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
+        """Call `function(rows, number)` for each delivery of a running query.
+
+        A callback that raises is tried again, then holds the query; it is not remembered over
+        a restart.
+        """
+        self._system.attach(query, CallbackSink(function))
+
+    def tap(self, function: Callable[[Delivery], None]) -> None:
+        """Call `function` for every delivery of every query, before it counts as delivered."""
+        self._system.supervisor.taps.append(function)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Return True once all sources have ended and all results are delivered.
+
+        False after `timeout` seconds. A source that never ends is waited for as long.
+        """
+        done = self._system.supervisor.wait_idle(timeout)
+        if self._system.supervisor.fatal is not None:
+            raise self._system.supervisor.fatal
+        return done
+
+    def close(self) -> None:
+        """Finish what runs, write a checkpoint, let go."""
+        if not self._closed:
+            self._closed = True
+            self._system.close()
+            self._system.sessions.stop()

@@ -1,0 +1,32 @@
+"""Spark as the planner's analyst: columns, functions and types are what Catalyst says."""
+
+import threading
+from collections.abc import Mapping
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.engine.spark_errors import analysis_error
+from penstock.engine.types import schema_of, spark_schema
+from penstock.model.schema import Schema
+
+
+class SparkAnalyst:
+    """Analyses SELECTs over empty relations; runs no job."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        """Use the session for views of its own."""
+        self._spark = spark
+        self._lock = threading.Lock()
+
+    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+        """Return the output's columns, or raise what is wrong."""
+        with self._lock:
+            for name, schema in leaves.items():
+                empty = self._spark.createDataFrame([], spark_schema(schema))
+                empty.createOrReplaceTempView(name)
+            try:
+                return schema_of(self._spark.sql(sql).schema)
+            except (PySparkException, Py4JJavaError) as error:
+                raise analysis_error(error) from error

@@ -1,0 +1,45 @@
+"""The short way from a small result to Arrow.
+
+`DataFrame.toArrow` opens a socket and runs a job even where the optimizer has already computed
+the rows (a filter or projection of a local relation). Asking the executed plan for its rows and
+letting Spark's own converter write them spares both: 15 ms instead of 40 for a tiny train
+(docs/decisions/0002). These are Spark's internals: where one is missing, `toArrow` serves.
+"""
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import to_arrow_schema
+
+MAX_BATCH_ROWS = 20_000
+MAX_BATCH_BYTES = 64 << 20
+
+
+def collect_small(frame: DataFrame) -> pa.Table:
+    """Return the rows of a frame whose result fits the driver easily."""
+    jvm = frame.sparkSession._jvm  # noqa: SLF001  (no public way leads to the executed plan)
+    jdf = getattr(frame, "_jdf", None)
+    if jvm is None or jdf is None:
+        return frame.toArrow()
+    plan = jdf.queryExecution().executedPlan()
+    rows = plan.executeCollect()
+    try:
+        package = jvm.org.apache.spark.sql.execution.arrow
+        converters = getattr(getattr(package, "ArrowConverters$"), "MODULE$")
+        batches = converters.toBatchWithSchemaIterator(
+            jvm.scala.Predef.genericWrapArray(rows).iterator(),
+            plan.schema(),
+            MAX_BATCH_ROWS,
+            MAX_BATCH_BYTES,
+            "UTC",
+            True,
+            False,
+        )
+        tables = []
+        while batches.hasNext():
+            tables.append(pa.ipc.open_stream(batches.next()).read_all())
+    except (Py4JError, AttributeError, TypeError):
+        return frame.toArrow()
+    if not tables:
+        return to_arrow_schema(frame.schema, timezone="UTC").empty_table()
+    return pa.concat_tables(tables)

@@ -1,0 +1,200 @@
+"""Buffers: FIFO sequences of trains, one writer, many readers, purged behind the slowest.
+
+Over its memory bound a buffer's new trains live on disk (the newest are read last, MAV-48) and
+come back when they are read; nothing is dropped. Trains that everybody has read are kept while
+they fit into `keep_bytes`, so that a one-time SELECT has something recent to look at.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.engine.rows import Rows, empty_table
+from penstock.model.schema import Schema
+from penstock.model.trains import BEGIN_OF_TIME, TrainInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Train:
+    """A train's description with its rows."""
+
+    info: TrainInfo
+    rows: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes that one buffer, and all of them together, may hold in memory."""
+
+    buffer_bytes: int = 256 << 20
+    total_bytes: int = 1 << 30
+    keep_bytes: int = 8 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BufferFigures:
+    """What a buffer holds now, and how much has gone through disk."""
+
+    trains: int
+    rows: int
+    memory_bytes: int
+    disk_bytes: int
+    spilled_bytes: int
+
+
+class BufferPool:
+    """All buffers of a processor; it knows the total."""
+
+    def __init__(self, spill: Path, bounds: Bounds = Bounds()) -> None:
+        """Spill below the directory `spill`."""
+        self.spill, self.bounds = spill, bounds
+        self.lock = threading.RLock()
+        self._buffers: dict[str, Buffer] = {}
+
+    def open(self, key: str, schema: Schema) -> "Buffer":
+        """Return the buffer of that key, made if it is new."""
+        with self.lock:
+            if key not in self._buffers:
+                self._buffers[key] = Buffer(key, schema, self)
+            return self._buffers[key]
+
+    def get(self, key: str) -> "Buffer | None":
+        """Return the buffer, or None."""
+        return self._buffers.get(key)
+
+    def drop(self, key: str) -> None:
+        """Remove a buffer with its trains."""
+        with self.lock:
+            if buffer := self._buffers.pop(key, None):
+                buffer.clear()
+
+    def memory_bytes(self) -> int:
+        """Return what all buffers take in memory."""
+        with self.lock:
+            return sum(each.memory_bytes for each in self._buffers.values())
+
+    def __iter__(self) -> Iterator["Buffer"]:
+        """Walk the buffers that are there now."""
+        with self.lock:
+            return iter(list(self._buffers.values()))
+
+
+class Buffer:
+    """The trains of one stream or of one operator's output."""
+
+    def __init__(self, key: str, schema: Schema, pool: BufferPool) -> None:
+        """Start empty; the first train is number one."""
+        self.key, self.schema = key, schema
+        self.written = 0
+        self.watermark = BEGIN_OF_TIME
+        self.high: int | None = None
+        self.memory_bytes = 0
+        self._spilled_bytes = 0
+        self._pool = pool
+        self._trains: deque[Train] = deque()
+        self._read: dict[str, int] = {}
+
+    def append(self, train: Train) -> None:
+        """Add the next train; over the bound it goes to disk at once."""
+        with self._pool.lock:
+            if train.info.number != self.written + 1:
+                raise ValueError(f"{self.key}: {train.info.number} does not follow {self.written}")
+            self._keep_within_bounds(train)
+            self._trains.append(train)
+            self.memory_bytes += train.rows.memory_bytes
+            self.note(train.info)
+            self._purge()
+
+    def note(self, info: TrainInfo) -> None:
+        """Remember what the latest train says of the stream."""
+        self.written, self.watermark = info.number, info.watermark
+        if info.last is not None:
+            self.high = info.last if self.high is None else max(self.high, info.last)
+
+    def register(self, reader: str, after: int | None = None) -> None:
+        """Add a reader that begins behind train `after`, or behind the last one written."""
+        with self._pool.lock:
+            self._read.setdefault(reader, self.written if after is None else after)
+
+    def unregister(self, reader: str) -> None:
+        """Remove a reader; what only it waited for goes."""
+        with self._pool.lock:
+            self._read.pop(reader, None)
+            self._purge()
+
+    def readers(self) -> dict[str, int]:
+        """Return how far each reader has come."""
+        with self._pool.lock:
+            return dict(self._read)
+
+    def waiting(self, reader: str) -> list[Train]:
+        """Return the trains that the reader has not read, oldest first."""
+        with self._pool.lock:
+            done = self._read[reader]
+            return [train for train in self._trains if train.info.number > done]
+
+    def advance(self, reader: str, number: int) -> None:
+        """Note that the reader is done with trains up to `number`, and purge."""
+        with self._pool.lock:
+            self._read[reader] = number
+            self._purge()
+
+    def unread(self) -> list[Train]:
+        """Return the trains that some reader still needs."""
+        with self._pool.lock:
+            slowest = min(self._read.values(), default=self.written)
+            return [train for train in self._trains if train.info.number > slowest]
+
+    def to_table(self) -> pa.Table:
+        """Return the rows of all trains that are still here, read or not."""
+        with self._pool.lock:
+            return pa.concat_tables(
+                [empty_table(self.schema), *(t.rows.to_table(self.schema) for t in self._trains)]
+            )
+
+    def figures(self) -> BufferFigures:
+        """Return what is here: queued trains and rows are those that somebody must still read."""
+        with self._pool.lock:
+            unread = self.unread()
+            return BufferFigures(
+                trains=len(unread),
+                rows=sum(train.rows.count for train in unread),
+                memory_bytes=self.memory_bytes,
+                disk_bytes=sum(train.rows.disk_bytes for train in self._trains),
+                spilled_bytes=self._spilled_bytes,
+            )
+
+    def clear(self) -> None:
+        """Let every train go."""
+        while self._trains:
+            self._trains.popleft().rows.delete()
+        self.memory_bytes = 0
+
+    def _keep_within_bounds(self, train: Train) -> None:
+        size, bounds = train.rows.memory_bytes, self._pool.bounds
+        if not size:
+            return
+        self._purge(room_for=size)
+        if (
+            self.memory_bytes + size > bounds.buffer_bytes
+            or self._pool.memory_bytes() + size > bounds.total_bytes
+        ):
+            train.rows.leave_memory(self._pool.spill)
+            self._spilled_bytes += size
+
+    def _purge(self, room_for: int = 0) -> None:
+        slowest = min(self._read.values(), default=self.written)
+        spare = self._pool.bounds.keep_bytes - room_for
+        while self._trains and self._trains[0].info.number <= slowest:
+            if self.memory_bytes <= spare and len(self._trains) <= KEEP_TRAINS:
+                break
+            gone = self._trains.popleft()
+            self.memory_bytes -= gone.rows.memory_bytes
+            gone.rows.delete()
+
+
+KEEP_TRAINS = 64  # read trains that may stay for one-time SELECTs, whatever their size

@@ -1,0 +1,65 @@
+"""The generator's columns as Spark expressions over a tuple's number, time and random numbers."""
+
+import re
+from typing import Any
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
+
+from penstock.engine.interfaces.frames import SPARK_FAILURES
+from penstock.engine.spark_errors import CONDITIONS, condition_of, sentence
+from penstock.errors import BadOptionError, PenstockError, UnknownColumnError
+from penstock.model.definitions import Expression, Option
+from penstock.model.schema import Column
+
+RANDOMS = 8  # u1 … u8
+# 53 bits of a hash as a fraction, as Java and Python make theirs.
+RANDOM = "shiftrightunsigned(xxhash64(n, {place}L, {seed}L), 11) * 1.1102230246251565E-16D"
+# Spark calls them deterministic: they are the same throughout one job, but not in the next.
+NOW = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp|now|curdate)\(")
+IN_REACH = f"n, ts and u1 to u{RANDOMS}"
+
+
+def with_randoms(numbers: DataFrame, seed: int) -> DataFrame:
+    """Add u1 … u8: numbers in [0, 1) that depend on the seed and n alone."""
+    randoms = [
+        F.expr(RANDOM.format(place=place, seed=seed)).alias(f"u{place}")
+        for place in range(1, RANDOMS + 1)
+    ]
+    return numbers.select("n", "ts", *randoms)
+
+
+def as_column(column: Column, option: Option) -> SparkColumn:
+    """Return an option's value as the column: SQL where no literal stands, else the literal."""
+    value = F.expr(option.sql) if isinstance(option, Expression) else F.lit(option)
+    return value.cast(column.type).alias(column.name)
+
+
+def check_expression(numbers: DataFrame, column: Column, option: Option) -> None:
+    """Raise what is wrong with a column's expression, without running it."""
+    try:
+        plan: Any = numbers.select(as_column(column, option))._jdf.queryExecution().analyzed()
+        node, names = plan, set[str]()
+        while node.children().size() == 1:
+            names.add(node.nodeName())
+            node = node.children().head()
+    except SPARK_FAILURES as error:
+        raise _told(column, error) from error
+    if names != {"Project"}:
+        raise BadOptionError(
+            f"option {column.name} of generator must give one value from one tuple",
+            hint="aggregates and window functions belong in a query",
+        )
+    if not plan.deterministic() or NOW.search(plan.toString()):
+        raise BadOptionError(
+            f"option {column.name} of generator would give another value when it is read again",
+            hint=f"use u1 to u{RANDOMS} for random numbers in [0, 1), and ts for the time",
+        )
+
+
+def _told(column: Column, error: Exception) -> PenstockError:
+    condition = condition_of(error)
+    kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadOptionError)
+    hint = f"there is {IN_REACH}" if kind is UnknownColumnError else ""
+    return kind(f"option {column.name} of generator: {sentence(error)}", hint=hint)

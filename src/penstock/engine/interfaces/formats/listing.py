@@ -1,0 +1,148 @@
+"""Which files there are, and the record of those that were found.
+
+The record is an append-only list in the interface's home, on disk before a boundary that names
+its lines is offered. It may run ahead of the journal: what was found and not yet journalled is
+offered again, in the same order.
+"""
+
+import glob
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.engine.interfaces.durable import sync_directory, writing
+from penstock.errors import SourceError
+
+HIDDEN_STARTS = (".", "_")
+UNFINISHED_ENDS = (".tmp", ".crc", ".inprogress")
+SEAL = "sealed"  # the record's last line where a bounded source has listed all it will ever hold
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file as it was when it was found (seconds since 1970)."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+    found: float
+
+
+def is_wanted(name: str) -> bool:
+    """Say whether a file of that name is data that its writer has finished."""
+    return not name.startswith(HIDDEN_STARTS) and not name.endswith(UNFINISHED_ENDS)
+
+
+def is_pattern(path: str) -> bool:
+    """Say whether the path stands for many; a file that has brackets in its name does not."""
+    return glob.has_magic(path) and not Path(path).exists()
+
+
+def require(path: str) -> None:
+    """Raise SourceError where the path, or the directory a pattern starts from, is not there."""
+    fixed = Path(path)
+    if not is_pattern(path):
+        if not fixed.exists():
+            raise SourceError(
+                f"{path} is not there",
+                hint=f"make it, or correct the path; it was looked for as {fixed.absolute()}",
+            )
+        return
+    while glob.has_magic(str(fixed)):
+        fixed = fixed.parent
+    if not fixed.is_dir():
+        raise SourceError(
+            f"{fixed}, where the pattern {path} starts, is not a directory",
+            hint="make the directory, or correct the path",
+        )
+
+
+def find(path: str) -> list[Path]:
+    """Return the finished files at a path: the file, those in the directory, or the matches."""
+    if is_pattern(path):
+        found = (Path(match) for match in _matches(path))
+        return [file.absolute() for file in found if is_wanted(file.name) and file.is_file()]
+    place = Path(path).absolute()
+    if place.is_file():
+        return [place]
+    try:
+        with os.scandir(place) as entries:
+            names = [entry.name for entry in entries if is_wanted(entry.name) and entry.is_file()]
+    except OSError as error:
+        raise SourceError(
+            f"{path} cannot be listed: {error.strerror}", hint="was it moved or unmounted?"
+        ) from error
+    return [place / name for name in names]
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    return glob.iglob(pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute one
+
+
+class Record:
+    """Every file that was ever found, in order; its number is its place in `entries`."""
+
+    def __init__(self, path: Path) -> None:
+        """Load the record, leaving out a last line that a crash cut short."""
+        self.entries: list[Entry] = []
+        self.sealed = False
+        self._path = path
+        self._known: set[Path] = set()
+        self._load()
+
+    def look(self, path: str, now: float) -> None:
+        """Add the files that were not there before, oldest first."""
+        fresh = [file for file in find(path) if file not in self._known]
+        if not fresh:
+            return
+        entries = [entry for file in fresh if (entry := _entry(file, now)) is not None]
+        entries.sort(key=lambda entry: (entry.mtime_ns, entry.path.name))
+        self._append([json.dumps(_line(entry)) for entry in entries])
+        self._add(entries)
+
+    def seal(self) -> None:
+        """Say that nothing is ever added again."""
+        self._append([json.dumps(SEAL)])
+        self.sealed = True
+
+    def _load(self) -> None:
+        if not self._path.exists():
+            return
+        data = self._path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            with writing(self._path):
+                os.truncate(self._path, len(whole))
+        lines = [json.loads(line) for line in whole.splitlines()]
+        self.sealed = bool(lines) and lines[-1] == SEAL
+        self._add([Entry(Path(line[0]), *line[1:]) for line in lines if line != SEAL])
+
+    def _append(self, lines: list[str]) -> None:
+        with writing(self._path), self._path.open("ab", buffering=0) as file:
+            before = file.tell()
+            try:
+                file.write("".join(line + "\n" for line in lines).encode())
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)  # a torn line would hide the ones after it
+                raise
+            sync_directory(self._path.parent)
+
+    def _add(self, entries: list[Entry]) -> None:
+        self.entries.extend(entries)
+        self._known.update(entry.path for entry in entries)
+
+
+def _entry(file: Path, now: float) -> Entry | None:
+    """Return the file as it is now, or None where it has just gone."""
+    try:
+        seen = file.stat()
+    except OSError:
+        return None
+    return Entry(file, seen.st_size, seen.st_mtime_ns, now)
+
+
+def _line(entry: Entry) -> list[object]:
+    return [str(entry.path), entry.size, entry.mtime_ns, entry.found]

@@ -1,0 +1,67 @@
+"""What a file format must do, and the options that files and replay share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from penstock.engine.interfaces.formats.listing import Entry
+from penstock.engine.interfaces.interface import Ingest
+from penstock.engine.interfaces.options import Declared, flag, one_character, one_of, text, whole
+
+FORMAT_OPTIONS = {
+    "path": Declared(text, required=True),
+    "format": Declared(one_of("json", "csv", "parquet"), required=True),
+    "header": Declared(flag, default=True),
+    "delimiter": Declared(one_character, default=","),
+    "timestamp_format": Declared(text),
+    "rows_per_train": Declared(whole()),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """The values of FORMAT_OPTIONS but the path."""
+
+    format: str
+    header: bool
+    delimiter: str
+    timestamp_format: str | None
+    rows_per_train: int | None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> "FileFormat":
+        """Take what is ours from an interface's options."""
+        return cls(**{name: options[name] for name in cls.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Part of a file: bytes of text or rows of Parquet; no `last` means to the end."""
+
+    entry: Entry
+    first: int = 0
+    last: int | None = None
+
+
+class Reader(Protocol):
+    """One format. Files that cannot be read become rejects; only Spark's failure is an error."""
+
+    def open(self) -> None:
+        """Raise BadOptionError where the format cannot hold the stream's columns."""
+        ...
+
+    def extent(self, entry: Entry) -> int | None:
+        """Return where the last piece of a file ends, or None where it is read in one piece."""
+        ...
+
+    def cut(self, entry: Entry, first: int) -> int:
+        """Return where the piece that starts at `first` ends."""
+        ...
+
+    def read(self, pieces: Sequence[Piece]) -> Ingest:
+        """Return the rows of the pieces in their order, in place where that can be."""
+        ...
+
+    def load(self, pieces: Sequence[Piece]) -> Ingest:
+        """Return the rows of the pieces in their order, always as a table."""
+        ...

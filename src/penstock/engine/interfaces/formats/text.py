@@ -1,0 +1,222 @@
+"""JSON lines and CSV: the driver cuts and reads the lines, Spark parses them in one job.
+
+Lines rather than files go to Spark, so that a boundary is a byte range whatever the train's size,
+a file that has grown meanwhile gives the same rows, and their order never depends on how many
+cores read them. Spark's own readers give the same rows (tested), but for a line that holds a JSON
+array, which here is a reject.
+"""
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
+
+from penstock.engine.interfaces.formats.lines import (
+    BYTE_ORDER_MARK,
+    after_bytes,
+    after_lines,
+    content,
+    first_line,
+    is_compressed,
+    split,
+)
+from penstock.engine.interfaces.formats.listing import Entry
+from penstock.engine.interfaces.formats.reader import FileFormat, Piece
+from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
+from penstock.engine.interfaces.interface import Ingest, Surroundings
+from penstock.engine.interfaces.rejects import event_time, joined, no_time, rejects_of
+from penstock.engine.spark_errors import sentence
+from penstock.engine.types import arrow_schema
+from penstock.errors import BadOptionError, SourceError
+from penstock.model.definitions import StreamDefinition
+from penstock.model.schema import Column, Schema
+
+PIECE_BYTES = 128 << 20  # a larger file is cut: its text, lines and rows are in memory at once
+CORRUPT = "_penstock_corrupt"
+BAD = "_penstock_bad"
+SHOWN = 80  # characters of a wrong value in a reason
+
+Layout = tuple[str, ...] | None  # a CSV file's own columns in order; None where none are named
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines of files that have the same columns in the same order."""
+
+    layout: Layout
+    lines: pa.Array
+
+
+class TextReader:
+    """One stream's JSON or CSV files."""
+
+    def __init__(
+        self, definition: StreamDefinition, file_format: FileFormat, around: Surroundings
+    ) -> None:
+        """Keep what the lines are to become."""
+        self._stream = definition
+        self._time = event_time(definition)
+        self._format = file_format
+        self._around = around
+        self._named = file_format.format == "csv" and file_format.header
+
+    def open(self) -> None:
+        lines = pa.table({"line": pa.array(["-"], pa.string())})
+        try:
+            frame = self._parsed(self._around.spark.createDataFrame(lines), None)
+            if self._format.timestamp_format:
+                frame.toArrow()  # only running it shows a pattern that Spark does not know
+        except SPARK_FAILURES as error:
+            raise BadOptionError(
+                f"{self._format.format} cannot be read as {self._stream.schema.ddl()}: "
+                f"{sentence(error)}",
+                hint="declare the column as STRING, or correct timestamp_format",
+            ) from error
+
+    def extent(self, entry: Entry) -> int | None:
+        return None if is_compressed(entry.path) else entry.size
+
+    def cut(self, entry: Entry, first: int) -> int:
+        rows = self._format.rows_per_train
+        try:
+            if rows is None:
+                return after_bytes(entry.path, first, entry.size, PIECE_BYTES)
+            names = int(self._named and first == 0)
+            return after_lines(entry.path, first, entry.size, rows + names)
+        except OSError:
+            return entry.size  # reading it will say what is wrong
+
+    def read(self, pieces: Sequence[Piece]) -> Ingest:
+        return self.load(pieces)
+
+    def load(self, pieces: Sequence[Piece]) -> Ingest:
+        rejects: list[pa.Table | None] = []
+        runs = [lines for piece in pieces if (lines := self._lines(piece, rejects)) is not None]
+        tables = [arrow_schema(self._stream.schema).empty_table()]
+        for layout, group in groupby(runs, key=lambda run: run.layout):
+            lines = pa.chunked_array([run.lines for run in group], pa.large_string())
+            if len(lines):
+                table, bad = self._parse(lines, layout)
+                tables.append(table)
+                rejects.append(bad)
+        return Ingest(pa.concat_tables(tables), joined(rejects))
+
+    def _lines(self, piece: Piece, rejects: list[pa.Table | None]) -> Lines | None:
+        """Return the piece's lines; add what cannot be read to `rejects`."""
+        path = piece.entry.path
+        try:
+            layout = self._layout(piece.entry) if self._named else None
+            data = content(path, piece.first, piece.last)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            if piece.first == 0 or isinstance(error, OSError):  # once a file, whatever the cut
+                rejects.append(rejects_of([(str(path), f"the file cannot be read: {error}")]))
+            return None
+        if piece.first == 0:
+            data = data.removeprefix(BYTE_ORDER_MARK)
+            data = data.partition(b"\n")[2] if self._named else data
+        lines, bad = split(data)
+        rejects.append(bad)
+        return Lines(layout, lines)
+
+    def _layout(self, entry: Entry) -> Layout:
+        """Return a CSV file's columns from its first line; ValueError where ours are missing."""
+        line = first_line(entry.path).decode(errors="replace")
+        if not line:
+            return ()
+        names = tuple(next(csv.reader([line], delimiter=self._format.delimiter)))
+        has = {name.strip().lower() for name in names}
+        missing = [name for name in self._stream.schema.names if name.lower() not in has]
+        if missing:
+            raise ValueError(f"its header has no column {', '.join(missing)}")
+        return names
+
+    def _parse(self, lines: pa.ChunkedArray, layout: Layout) -> tuple[pa.Table, pa.Table | None]:
+        """Return the rows of the lines that fit, and the others as rejects."""
+        marked = Schema((*self._stream.schema, Column(BAD, "boolean")))
+        try:
+            table = through_spark(
+                pa.table({"line": lines}),
+                lambda frame: self._parsed(frame, layout),
+                marked,
+                self._around,
+            )
+        except SPARK_FAILURES as error:
+            kind, name = self._format.format, self._stream.name
+            raise SourceError(f"the {kind} of {name} cannot be read: {sentence(error)}") from error
+        bad = table[BAD]
+        table = table.drop_columns([BAD])
+        timeless = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
+        wrong = pc.or_(bad, timeless)
+        if not pc.any(wrong).as_py():
+            return table, None
+        raws = lines.filter(wrong).to_pylist()
+        why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
+        pairs = [(raw, self._reason(raw, row, layout, is_bad)) for raw, row, is_bad in why]
+        return table.filter(pc.invert(wrong)), rejects_of(pairs)
+
+    def _parsed(self, frame: DataFrame, layout: Layout) -> DataFrame:
+        """Return the frame's lines as columns, with one more that says which lines do not fit."""
+        names = self._stream.schema.names
+        columns = [F.col("row").getField(name).alias(name) for name in names]
+        bad = F.col("row").getField(CORRUPT).isNotNull().alias(BAD)
+        return frame.select(self._row(layout).alias("row")).select(*columns, bad)
+
+    def _row(self, layout: Layout) -> SparkColumn:
+        options = {
+            "mode": "PERMISSIVE",
+            "columnNameOfCorruptRecord": CORRUPT,
+            "timeZone": "UTC",
+            "sep": self._format.delimiter,
+        }
+        if self._format.timestamp_format:
+            options["timestampFormat"] = self._format.timestamp_format
+        if self._format.format == "json":
+            return F.from_json("line", self._columns(None).ddl(), options)
+        return F.from_csv("line", self._columns(layout).ddl(), options)
+
+    def _columns(self, layout: Layout) -> Schema:
+        """Return the columns of a line: the file's own order, undeclared ones as text."""
+        corrupt = Column(CORRUPT, "string")
+        if not layout:
+            return Schema((*self._stream.schema, corrupt))
+        left = {column.name.lower(): column for column in self._stream.schema}
+        found = [left.pop(name.strip().lower(), None) for name in layout]
+        others = [Column(f"_penstock_{place}", "string") for place in range(len(layout))]
+        return Schema((*(a or b for a, b in zip(found, others, strict=True)), corrupt))
+
+    def _reason(self, raw: str, row: dict[str, Any], layout: Layout, is_bad: bool) -> str:
+        if not is_bad:
+            return no_time(str(self._time))
+        try:
+            if self._format.format == "json":
+                return self._wrong_value(row, _json_object(raw))
+            names = [column.name for column in self._columns(layout)][:-1]
+            cells = next(csv.reader([raw], delimiter=self._format.delimiter), [])
+            if len(cells) != len(names):
+                return f"{len(cells)} fields where {len(names)} are declared"
+            return self._wrong_value(row, dict(zip(names, cells, strict=True)))
+        except (ValueError, RecursionError, csv.Error) as error:
+            return f"not {self._format.format.upper()}: {error}"
+
+    def _wrong_value(self, row: dict[str, Any], given: dict[str, Any]) -> str:
+        """Name the first value that is there in the text and null in the row."""
+        for column in self._stream.schema:
+            value = given.get(column.name)
+            if row[column.name] is None and value not in (None, ""):
+                return f"{column.name}: {str(value)[:SHOWN]!r} is not {column.type.upper()}"
+        return "it does not fit the stream's columns"
+
+
+def _json_object(raw: str) -> dict[str, Any]:
+    value = json.loads(raw)
+    if not isinstance(value, dict):
+        raise ValueError("the line is not one object")  # noqa: TRY004 - as json.loads raises
+    return value

@@ -1,0 +1,257 @@
+"""`generator`: tuples made from their numbers, at rates that follow a profile.
+
+Tuple n's row depends on the definition, the start and n alone. A boundary is `{from, to}`, tuple
+numbers. The home keeps when the stream started, so that a restart goes on in the same time line.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from penstock.engine.interfaces.arrivals import (
+    SECOND,
+    Arrivals,
+    Poisson,
+    bmodel,
+    burst,
+    constant,
+    uniforms,
+)
+from penstock.engine.interfaces.durable import make_home, read_json, write_json
+from penstock.engine.interfaces.expressions import (
+    IN_REACH,
+    as_column,
+    check_expression,
+    with_randoms,
+)
+from penstock.engine.interfaces.frames import SPARK_FAILURES, sweep, through_spark
+from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
+from penstock.engine.interfaces.options import (
+    Declared,
+    flag,
+    interval,
+    moment,
+    number,
+    one_of,
+    read_options,
+    whole,
+)
+from penstock.engine.interfaces.rejects import event_time, without_timeless
+from penstock.engine.spark_errors import sentence
+from penstock.errors import BadOptionError, SourceError
+from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
+from penstock.model.schema import Column
+
+MOST_RATE = 1e7  # tuples a second; times are in microseconds
+RATE = number(least=1e-6, most=MOST_RATE, words="a rate above zero, at most 10 million")
+
+OPTIONS = {
+    "rate": Declared(RATE, default=1000.0),
+    "profile": Declared(one_of("constant", "poisson", "burst", "bmodel"), default="constant"),
+    "rows": Declared(whole()),
+    "seed": Declared(whole(at_least=0), default=0),
+    "start": Declared(moment),
+    "paced": Declared(flag, default=True),
+    "speed": Declared(number(least=1e-6, most=1e6, words="a factor above zero"), default=1.0),
+    "rows_per_train": Declared(whole(), default=1000),
+    "burst_rate": Declared(RATE),
+    "burst_every": Declared(interval, default=timedelta(seconds=10)),
+    "burst_length": Declared(interval, default=timedelta(seconds=1)),
+    "bias": Declared(number(least=0.5, most=0.99, words="from 0.5 to 0.99"), default=0.7),
+    "disorder": Declared(interval),
+}
+BURST_FACTOR = 10  # of burst_rate to rate, where it is not given
+COLUMN_PREFIX = "column_"  # for a column whose name is that of an option
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The checked options, and the value of each column in the stream's order."""
+
+    rate: float
+    profile: str
+    rows: int | None
+    seed: int
+    start: datetime | None
+    paced: bool
+    speed: float
+    rows_per_train: int
+    burst_rate: float | None
+    burst_every: timedelta
+    burst_length: timedelta
+    bias: float
+    disorder: timedelta | None
+    values: tuple[Option, ...]
+
+    def arrivals(self) -> Arrivals:
+        """Return the arrival times of the profile."""
+        match self.profile:
+            case "poisson":
+                return Poisson(self.rate, self.seed)
+            case "burst":
+                peak = self.burst_rate or self.rate * BURST_FACTOR
+                every, length = self.burst_every, self.burst_length
+                return burst(self.rate, peak, every.total_seconds(), length.total_seconds())
+            case "bmodel":
+                return bmodel(self.rate, self.bias, self.seed)
+            case _:
+                return constant(self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeLine:
+    """The event time of the first tuple, and when it arrived; microseconds since 1970."""
+
+    start: int
+    origin: int
+
+
+class Generator:
+    """One generated stream."""
+
+    def __init__(self, definition: StreamDefinition, around: Surroundings) -> None:
+        """Keep the options; the time line starts when it is opened."""
+        self._stream = definition
+        self._settings = settings_of(definition)
+        self._around = around
+        self._arrivals = self._settings.arrivals()
+        self._line = TimeLine(0, 0)
+        self._position = 0
+
+    @staticmethod
+    def check(definition: StreamDefinition) -> None:
+        settings_of(definition)
+
+    @property
+    def bounded(self) -> bool:
+        return self._settings.rows is not None
+
+    @property
+    def ended(self) -> bool:
+        return self._settings.rows is not None and self._position >= self._settings.rows
+
+    def open(self, after: Boundary | None) -> None:
+        make_home(self._around.home)
+        sweep(self._around)
+        self._line = self._time_line()
+        self._position = 0 if after is None else int(after["to"])
+        self._check_expressions()
+
+    def next(self) -> Offer | None:
+        first = self._position
+        last = min(first + self._settings.rows_per_train, self._limit())
+        if last <= first:
+            return None
+        self._position = last
+        return Offer({"from": first, "to": last}, self._arrived(first))
+
+    def read(self, boundary: Boundary) -> Ingest:
+        first, last = int(boundary["from"]), int(boundary["to"])
+        numbers = self._numbers(first, last)
+        try:
+            rows = through_spark(numbers, self._rows, self._stream.schema, self._around)
+        except SPARK_FAILURES as error:
+            raise SourceError(
+                f"an expression of the generator of {self._stream.name} failed: {sentence(error)}",
+                hint="the try_ functions of Spark SQL give NULL instead",
+            ) from error
+        return Ingest(*without_timeless(rows, event_time(self._stream)))
+
+    def commit(self, boundary: Boundary) -> None:
+        """Keep nothing: every tuple can be made again."""
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+    def _limit(self) -> int:
+        """Return the number past the last tuple that may be offered now."""
+        settings = self._settings
+        most = self._position + settings.rows_per_train if settings.rows is None else settings.rows
+        if not settings.paced:
+            return most
+        played = (self._around.clock.now() * SECOND - self._line.origin) * settings.speed
+        return min(most, self._arrivals.due(int(played)))
+
+    def _arrived(self, first: int) -> float:
+        if not self._settings.paced:
+            return self._around.clock.now()
+        played = float(self._arrivals.times(first, 1)[0]) / self._settings.speed
+        return (self._line.origin + played) / SECOND
+
+    def _time_line(self) -> TimeLine:
+        """Return the time line of the first open, making it if this is the first."""
+        kept = self._around.home / "start.json"
+        line = read_json(kept)
+        if line is None:
+            now = int(self._around.clock.now() * SECOND)
+            start = self._settings.start
+            line = {"start": now if start is None else _micros(start), "origin": now}
+            write_json(kept, line)
+        return TimeLine(**line)
+
+    def _numbers(self, first: int, last: int) -> pa.Table:
+        """Return the numbers and event times of tuples."""
+        times = self._arrivals.times(first, last - first) + self._line.start
+        if self._settings.disorder is not None:
+            bound = self._settings.disorder / timedelta(microseconds=1)
+            delays = uniforms(self._settings.seed, first, last - first) * bound
+            times -= np.floor(delays).astype(np.int64)
+        numbers = np.arange(first, last, dtype=np.int64)
+        kind = pa.timestamp("us", "UTC")
+        return pa.table({"n": numbers, "ts": pa.array(times).cast(kind)})
+
+    def _rows(self, numbers: DataFrame) -> DataFrame:
+        columns = zip(self._stream.schema, self._settings.values, strict=True)
+        return with_randoms(numbers, self._settings.seed).select(
+            *(as_column(column, option) for column, option in columns)
+        )
+
+    def _check_expressions(self) -> None:
+        """Raise what is wrong with an expression, one column at a time, without running it."""
+        numbers = self._around.spark.createDataFrame(self._numbers(0, 1))
+        numbers = with_randoms(numbers, self._settings.seed)
+        for column, option in zip(self._stream.schema, self._settings.values, strict=True):
+            check_expression(numbers, column, option)
+
+
+def settings_of(definition: StreamDefinition) -> Settings:
+    """Return the checked options."""
+    taken: dict[str, Option] = {}
+    others: list[tuple[str, Option]] = []
+    columns = {_option_name(column): column for column in definition.schema}
+    columns |= {COLUMN_PREFIX + column.name.lower(): column for column in definition.schema}
+    for name, value in definition.source.options:
+        if name in columns:
+            taken[columns[name].name] = value
+        else:
+            others.append((name, value))
+    known = OPTIONS | {name: Declared(lambda value: value) for name in columns}
+    options = read_options(Connector(definition.source.name, tuple(others)), known)
+    if options["burst_length"] >= options["burst_every"]:
+        raise BadOptionError("option burst_length of generator must be below burst_every")
+    values = tuple(_value_option(definition, column, taken) for column in definition.schema)
+    return Settings(**{name: options[name] for name in OPTIONS}, values=values)
+
+
+def _option_name(column: Column) -> str:
+    name = column.name.lower()
+    return COLUMN_PREFIX + name if name in OPTIONS else name
+
+
+def _value_option(definition: StreamDefinition, column: Column, taken: dict[str, Option]) -> Option:
+    if column.name in taken:
+        return taken[column.name]
+    if column.name == event_time(definition):
+        return Expression("ts")
+    option = _option_name(column)
+    raise BadOptionError(
+        f"generator needs an expression for the column {column.name}",
+        hint=f"write {option} => an expression over {IN_REACH}",
+    )
+
+
+def _micros(at: datetime) -> int:
+    return (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(microseconds=1)

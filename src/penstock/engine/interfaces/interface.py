@@ -1,0 +1,93 @@
+"""What a source of tuples must do (GSDM-14: open, next, commit, close)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.clock import Clock
+from penstock.model.definitions import StreamDefinition
+
+# A boundary says which tuples form one train: JSON data that the journal keeps.
+Boundary = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A train's worth of tuples that wait at the source."""
+
+    boundary: Boundary
+    arrived: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """What a boundary holds: rows in the stream's Arrow schema, or Parquet files read in place.
+
+    `rejects` has the columns `raw` and `reason`, one row a tuple that does not fit the schema.
+    """
+
+    rows: pa.Table | tuple[Path, ...]
+    rejects: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an interface may use: Spark, the clock, and a directory of its own."""
+
+    spark: SparkSession
+    clock: Clock
+    home: Path
+
+
+class Interface(Protocol):
+    """One source of one stream.
+
+    Law: `read` of the same boundary gives the same rows in the same order, also in another
+    process after a crash, until `commit` has passed that boundary.
+    """
+
+    @property
+    def bounded(self) -> bool:
+        """Say whether the source ends by itself."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Say whether nothing will ever be offered again."""
+        ...
+
+    def open(self, after: Boundary | None) -> None:
+        """Get ready to offer what comes after that boundary, or everything."""
+        ...
+
+    def next(self) -> Offer | None:
+        """Return the next train's boundary and step past it, or None; cheap, without Spark."""
+        ...
+
+    def read(self, boundary: Boundary) -> Ingest:
+        """Return the rows of a boundary; may run Spark."""
+        ...
+
+    def commit(self, boundary: Boundary) -> None:
+        """Forget what lies up to this boundary: nobody will read it again."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class InterfaceClass(Protocol):
+    """How an interface is made and checked; the registry holds these."""
+
+    def check(self, definition: StreamDefinition) -> None:
+        """Raise what is wrong with the definition's options, before anything is opened."""
+        ...
+
+    def __call__(self, definition: StreamDefinition, around: Surroundings) -> Interface:
+        """Return a closed interface."""
+        ...

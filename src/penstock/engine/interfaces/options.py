@@ -1,0 +1,157 @@
+"""The options of an interface: declared as data, checked without Spark.
+
+A kind takes the value as the SQL gave it and returns it as the interface wants it, or raises
+ValueError with a text that goes on from "option x of y ": "must be …".
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from typing import Any
+
+from penstock.errors import BadOptionError, UnknownOptionError
+from penstock.model.definitions import Connector, Expression, Option
+
+Kind = Callable[[Option], Any]
+
+# Both forms in which a timestamp literal reaches us: as it was written, and as sqlglot prints it.
+TIMESTAMP_LITERAL = re.compile(
+    r"\s*(?:TIMESTAMP(?:_LTZ)?\s*'([^']*)'|CAST\(\s*'([^']*)'\s+AS\s+TIMESTAMP(?:_LTZ)?\s*\))\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What one option may hold, and what holds where it is left out."""
+
+    kind: Kind
+    default: Any = None
+    required: bool = False
+
+
+def read_options(connector: Connector, declared: Mapping[str, Declared]) -> dict[str, Any]:
+    """Return every declared option with its value, or raise what is wrong with the given ones."""
+    given: dict[str, Option] = {}
+    for name, value in connector.options:
+        if name not in declared:
+            raise UnknownOptionError(
+                f"{connector.name} has no option {name}", hint=near_miss(name, declared)
+            )
+        if name in given:
+            raise BadOptionError(f"option {name} of {connector.name} is given twice")
+        given[name] = value
+    return {name: _value_of(connector, name, how, given) for name, how in declared.items()}
+
+
+def _value_of(connector: Connector, name: str, how: Declared, given: Mapping[str, Option]) -> Any:
+    if name not in given:
+        if how.required:
+            raise BadOptionError(
+                f"{connector.name} needs the option {name}",
+                hint=f"write {connector.name}({name} => …)",
+            )
+        return how.default
+    try:
+        return how.kind(given[name])
+    except ValueError as error:
+        raise BadOptionError(
+            f"option {name} of {connector.name} {error}, not {shown(given[name])}"
+        ) from error
+
+
+def near_miss(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is meant, or at all of them."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else f"there is {', '.join(names)}"
+
+
+def shown(value: Option) -> str:
+    """Return the value as a user would have written it."""
+    match value:
+        case Expression(sql):
+            return sql
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"'{value}'"
+        case _:
+            return str(value)
+
+
+def text(value: Option) -> str:
+    """Take text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be a text")
+    return value
+
+
+def one_character(value: Option) -> str:
+    """Take a text of one character."""
+    if not isinstance(value, str) or len(value) != 1:
+        raise ValueError("must be one character")
+    return value
+
+
+def flag(value: Option) -> bool:
+    """Take true or false."""
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")  # noqa: TRY004 - the contract of a kind
+    return value
+
+
+def interval(value: Option) -> timedelta:
+    """Take a time span above zero."""
+    if not isinstance(value, timedelta) or value <= timedelta(0):
+        raise ValueError("must be an interval above zero, such as INTERVAL 5 SECONDS")
+    return value
+
+
+def moment(value: Option) -> datetime:
+    """Take a timestamp; one without a zone is UTC."""
+    found = TIMESTAMP_LITERAL.fullmatch(value.sql) if isinstance(value, Expression) else None
+    written = (found[1] or found[2]) if found else value
+    try:
+        at = datetime.fromisoformat(str(written).strip())
+    except ValueError:
+        raise ValueError("must be a timestamp, such as TIMESTAMP '2024-01-01 00:00:00'") from None
+    return at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def whole(*, at_least: int = 1) -> Kind:
+    """Make the kind of whole numbers from `at_least` up."""
+
+    def kind(value: Option) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+            raise ValueError(f"must be a whole number, {at_least} or more")
+        return value
+
+    return kind
+
+
+def number(*, least: float, most: float, words: str) -> Kind:
+    """Make the kind of numbers from `least` to `most`; `words` says so."""
+
+    def kind(value: Option) -> float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"must be {words}")  # noqa: TRY004 - the contract of a kind
+        if not math.isfinite(value) or not least <= value <= most:
+            raise ValueError(f"must be {words}")
+        return float(value)
+
+    return kind
+
+
+def one_of(*choices: str) -> Kind:
+    """Make the kind of a choice, whatever its case."""
+
+    def kind(value: Option) -> str:
+        if not isinstance(value, str) or value.lower() not in choices:
+            raise ValueError(f"must be one of {', '.join(repr(choice) for choice in choices)}")
+        return value.lower()
+
+    return kind

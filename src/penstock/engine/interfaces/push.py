@@ -1,0 +1,135 @@
+"""`push`: rows from Python, kept in a log before they are acknowledged.
+
+A boundary is `{segment, from, to}`: whole records of one segment of the log (log.py).
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.engine.interfaces.durable import make_home
+from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
+from penstock.engine.interfaces.log import Log, Span
+from penstock.engine.interfaces.options import Declared, flag, read_options, whole
+from penstock.engine.interfaces.rejects import event_time
+from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
+from penstock.engine.types import arrow_schema
+from penstock.errors import BadRowError, SourceError
+from penstock.model.definitions import StreamDefinition
+
+OPTIONS = {
+    "sync": Declared(flag, default=False),
+    "rows_per_train": Declared(whole(), default=100_000),
+}
+
+
+class Push:
+    """One stream that Python code feeds; safe to use from many threads."""
+
+    def __init__(self, definition: StreamDefinition, around: Surroundings) -> None:
+        """Keep the options; `on_arrival` is called after each append, by the thread that pushed."""
+        options = read_options(definition.source, OPTIONS)
+        self.on_arrival: Callable[[], None] | None = None
+        self._stream = definition
+        self._time = event_time(definition)
+        self._sync: bool = options["sync"]
+        self._rows_per_train: int = options["rows_per_train"]
+        self._around = around
+        self._lock = threading.Lock()
+        self._log: Log | None = None
+        self._waiting: deque[Span] = deque()
+
+    @staticmethod
+    def check(definition: StreamDefinition) -> None:
+        read_options(definition.source, OPTIONS)
+        event_time(definition)
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    @property
+    def ended(self) -> bool:
+        with self._lock:
+            return self._log is not None and self._log.ended and not self._waiting
+
+    def open(self, after: Boundary | None) -> None:
+        make_home(self._around.home)
+        with self._lock:
+            log = Log(self._around.home, arrow_schema(self._stream.schema), sync=self._sync)
+            place = (-1, 0) if after is None else (int(after["segment"]), int(after["to"]))
+            self._waiting = deque(log.after(*place))
+            self._log = log
+
+    def next(self) -> Offer | None:
+        with self._lock:
+            if not self._waiting:
+                return None
+            first = last = self._waiting.popleft()
+            rows = first.rows
+            while self._waiting and self._joins(last, rows):
+                last = self._waiting.popleft()
+                rows += last.rows
+        where = {"segment": first.segment, "from": first.first, "to": last.last}
+        return Offer(where, first.arrived)
+
+    def read(self, boundary: Boundary) -> Ingest:
+        log = self._opened()
+        batches = log.read(boundary["segment"], boundary["from"], boundary["to"])
+        return Ingest(pa.Table.from_batches(batches, arrow_schema(self._stream.schema)))
+
+    def commit(self, boundary: Boundary) -> None:
+        with self._lock:
+            self._opened().forget(boundary["segment"], boundary["to"])
+
+    def close(self) -> None:
+        with self._lock:
+            if self._log is not None:
+                self._log.close()
+                self._log = None
+
+    def push(self, rows: pa.Table | Sequence[Mapping[str, Any]]) -> int:
+        """Append the rows, all or none, and return how many tuples the stream has had.
+
+        When it returns, the rows survive the end of this process, and with `sync => true` also
+        a loss of power. Raises BadRowError with the row and the column that do not fit.
+        """
+        schema = arrow_schema(self._stream.schema)
+        of = table_of_table if isinstance(rows, pa.Table) else table_of_rows
+        table = of(rows, schema)
+        require_times(table, self._time)
+        with self._lock:
+            log = self._opened()
+            if log.ended:
+                raise BadRowError(
+                    f"{self._stream.name} has ended", hint="after end() nothing can be pushed"
+                )
+            if table.num_rows:
+                batches = table.combine_chunks().to_batches()
+                self._waiting.extend(log.append(batches, self._around.clock.now()))
+            position = log.rows
+        self._tell()
+        return position
+
+    def end(self) -> None:
+        """Say, for good, that nothing follows; the stream ends when what waits is drained."""
+        with self._lock:
+            self._opened().end()
+        self._tell()
+
+    def _joins(self, last: Span, rows: int) -> bool:
+        """Say whether the next record still goes into the train that ends with `last`."""
+        after = self._waiting[0]
+        return after.segment == last.segment and rows + after.rows <= self._rows_per_train
+
+    def _opened(self) -> Log:
+        if self._log is None:
+            raise SourceError(f"{self._stream.name} is not open", hint="is its system running?")
+        return self._log
+
+    def _tell(self) -> None:
+        if self.on_arrival is not None:
+            self.on_arrival()

@@ -1,0 +1,266 @@
+"""`spark`: any Structured Streaming source, by its format and its own options.
+
+An inner streaming query keeps each micro-batch as Parquet in the home, once, whatever Spark
+repeats after a crash; a train is one of those batches. A boundary is `{batch}`, Spark's number.
+"""
+
+import shutil
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.engine.interfaces.durable import make_home, read_json, write_json
+from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
+from penstock.engine.interfaces.options import Declared, flag, interval, read_options, shown, text
+from penstock.engine.interfaces.rejects import REJECTS, event_time, joined, no_time
+from penstock.engine.spark_errors import sentence
+from penstock.engine.types import arrow_schema, spark_schema
+from penstock.errors import BadOptionError, SourceError, TypeMismatchError, UnknownColumnError
+from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
+from penstock.model.schema import Column, quoted
+
+OPTIONS = {
+    "format": Declared(text, required=True),
+    "bounded": Declared(flag, default=False),
+    "interval": Declared(interval, default=timedelta(seconds=1)),
+}
+# These read nothing without being told their columns; the others know theirs.
+SCHEMA_FORMATS = ("json", "csv", "parquet", "orc", "xml", "avro")
+FAST_CHECKPOINTS = {  # a third of the time of the default one, which forks processes (SPARK.md)
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming"
+    ".checkpointing.FileSystemBasedCheckpointFileManager"
+}
+DRAFT = ".draft"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The stream's columns out of the source's, why a row does not fit, and the row as text."""
+
+    columns: tuple[SparkColumn, ...]
+    reason: SparkColumn
+    raw: SparkColumn
+
+
+class Spark:
+    """One stream read by an inner streaming query."""
+
+    def __init__(self, definition: StreamDefinition, around: Surroundings) -> None:
+        """Keep the options; the query starts when it is opened."""
+        self._stream = definition
+        self._options, self._passed = options_of(definition)
+        self._around = around
+        self._batches = around.home / "batches"
+        self._query: StreamingQuery | None = None
+        self._done = False
+        self._skip = -1  # batches up to this one were taken before we opened
+        self._position = -1
+        self._arrived: dict[int, float] = {}
+
+    @staticmethod
+    def check(definition: StreamDefinition) -> None:
+        options_of(definition)
+
+    @property
+    def bounded(self) -> bool:
+        return bool(self._options["bounded"])
+
+    @property
+    def ended(self) -> bool:
+        return self._done and not self._waiting()
+
+    def open(self, after: Boundary | None) -> None:
+        make_home(self._batches)
+        for draft in self._batches.glob(f"*{DRAFT}"):
+            shutil.rmtree(draft)
+        self._position = self._skip = -1 if after is None else int(after["batch"])
+        self._done = self.bounded and read_json(self._around.home / "done.json") is not None
+        if not self._done:
+            self._start()
+
+    def next(self) -> Offer | None:
+        stopped = self._query is not None and not self._query.isActive
+        waiting = self._waiting()  # after the look at the query: its last batch is not missed
+        if waiting:
+            self._position = waiting[0]
+            return Offer({"batch": waiting[0]}, self._arrival(waiting[0]))
+        if stopped:
+            self._end()
+        return None
+
+    def read(self, boundary: Boundary) -> Ingest:
+        batch = self._batch(int(boundary["batch"]))
+        if not batch.is_dir():
+            raise SourceError(
+                f"batch {boundary['batch']} of {self._stream.name} is not there",
+                hint="was it removed from the home by hand?",
+            )
+        rows = tuple(sorted((batch / "rows").glob("*.parquet")))
+        kept = sorted((batch / "rejects").glob("*.parquet"))
+        rejects = joined(pq.read_table(path, schema=REJECTS) for path in kept)
+        return Ingest(rows or arrow_schema(self._stream.schema).empty_table(), rejects)
+
+    def commit(self, boundary: Boundary) -> None:
+        for number in self._numbers():
+            if number <= int(boundary["batch"]):
+                shutil.rmtree(self._batch(number), ignore_errors=True)
+                self._arrived.pop(number, None)
+
+    def close(self) -> None:
+        if self._query is not None:
+            self._query.stop()
+            self._query = None
+
+    def _start(self) -> None:
+        session = _own_session(self._around.spark)
+        source = self._load(session)
+        selection = select(source, self._stream)
+        self._check(source, selection)
+
+        def keep(batch: DataFrame, number: int) -> None:
+            self._keep(batch, number, selection)
+
+        writer = source.writeStream.foreachBatch(keep)
+        writer = writer.option("checkpointLocation", str(self._around.home / "checkpoint"))
+        if self.bounded:
+            writer = writer.trigger(availableNow=True)
+        else:
+            every = self._options["interval"] // timedelta(milliseconds=1)
+            writer = writer.trigger(processingTime=f"{every} milliseconds")
+        try:
+            self._query = writer.start()
+        except PySparkException as error:
+            raise self._failed(sentence(error)) from error
+
+    def _load(self, session: SparkSession) -> DataFrame:
+        name = self._options["format"]
+        reader = session.readStream.format(name).options(**self._passed)
+        if name.lower() in SCHEMA_FORMATS:
+            reader = reader.schema(spark_schema(self._stream.schema))
+        try:
+            return reader.load()
+        except PySparkException as error:
+            raise BadOptionError(
+                f"spark cannot read the format {name}: {sentence(error)}",
+                hint="check the source's options; for Kafka set spark.jars.packages",
+            ) from error
+
+    def _check(self, source: DataFrame, selection: Selection) -> None:
+        try:
+            source.select(*selection.columns, selection.reason)
+        except AnalysisException as error:
+            raise TypeMismatchError(
+                f"{self._options['format']} does not fit {self._stream.name}: {sentence(error)}",
+                hint=f"the source has {source.schema.simpleString()}",
+            ) from error
+
+    def _keep(self, batch: DataFrame, number: int, selection: Selection) -> None:
+        """Write a micro-batch, unless it is there or was taken already."""
+        place = self._batch(number)
+        if number <= self._skip or place.exists():
+            return
+        draft = place.with_name(place.name + DRAFT)
+        shutil.rmtree(draft, ignore_errors=True)
+        reason, rows, unfit = F.col("reason"), F.count(F.lit(1)), F.count("reason")
+        told = batch.select(*selection.columns, selection.reason.alias("reason"))
+        seen = Observation()
+        fits = told.observe(seen, rows.alias("rows"), unfit.alias("unfit")).where(reason.isNull())
+        fits.drop("reason").write.parquet(str(draft / "rows"))
+        counts = seen.get
+        if not counts["rows"]:
+            shutil.rmtree(draft)
+            return
+        if counts["unfit"]:
+            wrong = batch.select(selection.raw.alias("raw"), selection.reason.alias("reason"))
+            wrong.where(reason.isNotNull()).write.parquet(str(draft / "rejects"))
+        self._arrived[number] = self._around.clock.now()
+        draft.rename(place)
+
+    def _end(self) -> None:
+        """Take note that the query has ended, or raise why."""
+        error = self._query.exception() if self._query is not None else None
+        if error is not None:
+            raise self._failed(sentence(error)) from error
+        if not self.bounded:
+            raise self._failed("its query was stopped by another")
+        if not self._done:
+            write_json(self._around.home / "done.json", True)
+            self._done = True
+
+    def _failed(self, why: str) -> SourceError:
+        return SourceError(
+            f"{self._options['format']} of {self._stream.name} failed: {why}",
+            hint="when the cause is gone, resume; what was read is kept",
+        )
+
+    def _waiting(self) -> list[int]:
+        return [number for number in self._numbers() if number > self._position]
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(path.name) for path in self._batches.glob("*") if path.name.isdigit())
+
+    def _batch(self, number: int) -> Path:
+        return self._batches / f"{number:012}"
+
+    def _arrival(self, number: int) -> float:
+        return self._arrived.get(number) or self._batch(number).stat().st_mtime
+
+
+def options_of(definition: StreamDefinition) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return our options, and those that go to the source as they are."""
+    source = definition.source
+    ours = tuple((name, value) for name, value in source.options if name in OPTIONS)
+    passed = {name: _as_text(value) for name, value in source.options if name not in OPTIONS}
+    event_time(definition)
+    return read_options(Connector(source.name, ours), OPTIONS), passed
+
+
+def select(source: DataFrame, definition: StreamDefinition) -> Selection:
+    """Return how the source's rows become the stream's; UnknownColumnError where one is missing."""
+    has = {name.lower(): name for name in source.columns}
+    for column in definition.schema:
+        if column.name.lower() not in has:
+            raise UnknownColumnError(
+                f"the source of {definition.name} has no column {column.name}",
+                hint=f"it has {source.schema.simpleString()}",
+            )
+    taken = [(column, F.col(quoted(has[column.name.lower()]))) for column in definition.schema]
+    columns = tuple(given.try_cast(column.type).alias(column.name) for column, given in taken)
+    reasons = [_misfit(column, given) for column, given in taken]
+    timed = definition.schema.find(event_time(definition) or "")
+    if timed is not None:
+        timeless = F.col(quoted(has[timed.name.lower()])).isNull()
+        reasons.append(F.when(timeless, F.lit(no_time(timed.name))))
+    raw = F.to_json(F.struct(*(F.col(quoted(name)) for name in source.columns)))
+    return Selection(columns, F.coalesce(*reasons), raw)
+
+
+def _misfit(column: Column, given: SparkColumn) -> SparkColumn:
+    wrong = given.isNotNull() & given.try_cast(column.type).isNull()
+    return F.when(wrong, F.lit(f"{column.name}: the value is not {column.type.upper()}"))
+
+
+def _own_session(spark: SparkSession) -> SparkSession:
+    """Return a session with the user's views and sources and our own settings."""
+    session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
+    for name, value in FAST_CHECKPOINTS.items():
+        session.conf.set(name, value)
+    return session
+
+
+def _as_text(value: Option) -> str:
+    match value:
+        case str():
+            return value
+        case timedelta():
+            return f"{value // timedelta(milliseconds=1)} milliseconds"
+        case Expression() | bool() | int() | float():
+            return shown(value)

@@ -1,0 +1,147 @@
+"""The processor: runs units as Spark jobs, Arrow in, Arrow out.
+
+Every input becomes one leaf of the plan, however many trains it has: Arrow tables are
+concatenated before they enter, files are read by one scan.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.engine.arrow_bridge import collect_small
+from penstock.engine.rows import Rows, empty_table, fit, is_small, write_parquet
+from penstock.engine.session import Sessions
+from penstock.engine.spark_errors import run_error
+from penstock.engine.types import arrow_schema, spark_schema
+from penstock.model.schema import Schema
+from penstock.plan.units import Unit
+
+PARTIALS = "partials"
+
+
+class Processor:
+    """One Spark application; several units may run on it at once, each unit once at a time."""
+
+    def __init__(self, sessions: Sessions, spill: Path) -> None:
+        """Write what is too large for a local relation below `spill`."""
+        self._sessions, self.spill = sessions, spill
+
+    @property
+    def slots(self) -> int:
+        """Return how many tasks run at once."""
+        return self._sessions.slots
+
+    def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
+        """Return the output of a unit without an aggregate."""
+        return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
+
+    def panes(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table | None:
+        """Return the partials of the inputs' tuples, or None where there are none."""
+        if not any(rows.count for each in inputs.values() for rows in each):
+            return None
+        return self._over(unit, inputs, unit.pane_sql, None, single=True)
+
+    def late(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], before: int) -> pa.Table:
+        """Return the aggregate's input rows whose time lies before a bound (microseconds)."""
+        aggregate = unit.aggregate
+        assert aggregate is not None  # noqa: S101  (only aggregates have late rows)
+
+        def sql(views: Mapping[str, str]) -> str:
+            return f"SELECT * FROM ({unit.rows_sql(views)}) WHERE {aggregate.micros()} < {before}L"
+
+        return self._over(unit, inputs, sql, aggregate.input.schema, single=False)
+
+    def close(self, unit: Unit, parts: Sequence[Rows], starts: tuple[int, int]) -> pa.Table:
+        """Return the result rows of the windows that start within `starts`."""
+        view = f"penstock_{unit.key}_{PARTIALS}"
+        sql = unit.close_sql(view, starts)
+        return self._run({view: (parts, None)}, sql, unit.root.schema, single=True)
+
+    def compact(self, unit: Unit, parts: Sequence[Rows]) -> pa.Table:
+        """Return the same partials with equal keys and panes combined."""
+        aggregate = unit.aggregate
+        assert aggregate is not None  # noqa: S101  (only aggregates have partials)
+        view = f"penstock_{unit.key}_{PARTIALS}"
+        return self._run({view: (parts, None)}, aggregate.compact_sql(view), None, single=True)
+
+    def _over(
+        self,
+        unit: Unit,
+        inputs: Mapping[str, Sequence[Rows]],
+        sql_of: Callable[[Mapping[str, str]], str],
+        schema: Schema | None,
+        *,
+        single: bool,
+    ) -> pa.Table:
+        views = {name: f"penstock_{unit.key}_{place}" for place, name in enumerate(unit.inputs)}
+        leaves = {
+            views[name]: (inputs[name], leaf.schema)
+            for name, leaf in zip(unit.inputs, unit.leaves, strict=True)
+        }
+        return self._run(leaves, sql_of(views), schema, single=single)
+
+    def _run(
+        self,
+        leaves: Mapping[str, tuple[Sequence[Rows], Schema | None]],
+        sql: str,
+        schema: Schema | None,
+        *,
+        single: bool,
+    ) -> pa.Table:
+        """Run a SELECT over leaves; `single` keeps a small input in one partition."""
+        if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
+            return empty_table(schema)
+        gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
+        small = all(isinstance(each, pa.Table) for each in gathered.values())
+        session = self._sessions.small if small else self._sessions.large
+        drafts: list[Path] = []
+        try:
+            for view, source in gathered.items():
+                frame = self._frame(session, source, leaves[view][1], drafts)
+                (frame.coalesce(1) if single and small else frame).createOrReplaceTempView(view)
+            result = session.sql(sql)
+            table = collect_small(result) if small else result.toArrow()
+        except (PySparkException, Py4JError) as error:
+            raise run_error(error) from error
+        finally:
+            for path in drafts:
+                path.unlink(missing_ok=True)
+        return fit(table, arrow_schema(schema)) if schema is not None else table
+
+    def _frame(
+        self,
+        session: SparkSession,
+        source: "pa.Table | list[Rows]",
+        schema: Schema | None,
+        drafts: list[Path],
+    ) -> DataFrame:
+        """Return one leaf; files that live only for this run are added to `drafts`."""
+        if isinstance(source, pa.Table):
+            if schema is None:
+                return session.createDataFrame(source)
+            return session.createDataFrame(source, spark_schema(schema))
+        for rows in source:
+            if rows.table is not None and (len(source) == 1 or not rows.is_small):
+                rows.to_disk(self.spill)  # the next run that reads these rows finds them there
+        loose = [rows.table for rows in source if not rows.paths and rows.count]
+        if loose:
+            drafts.append(write_parquet(pa.concat_tables(loose), self.spill))
+        paths = [*(path for rows in source for path in rows.paths), *drafts]
+        reader = session.read if schema is None else session.read.schema(spark_schema(schema))
+        return reader.parquet(*map(str, paths))
+
+
+def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
+    """Return one table where everything together is small, else the pieces."""
+    tables = [each.table for each in rows]
+    if all(table is not None for table in tables):
+        whole = pa.concat_tables(tables)
+        if is_small(whole):
+            return whole
+    elif sum(each.count for each in rows) == 0 and schema is not None:
+        return empty_table(schema)
+    return list(rows)

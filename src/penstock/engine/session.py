@@ -1,0 +1,81 @@
+"""Spark sessions: one for small trains, one for large ones, over one Spark application."""
+
+import logging
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from penstock.errors import SparkMissingError
+
+# Adaptive execution adds a job for each stage, which costs more than it finds in a train.
+SHARED = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+# A small train is done before the compiler would have been (docs/decisions/0002).
+SMALL = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.leafNodeDefaultParallelism": "1",
+}
+STARTING = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
+}
+DRIVER_MEMORY = "2g"
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """Faces of one Spark; `owned` says whether closing stops it."""
+
+    small: SparkSession
+    large: SparkSession
+    analysis: SparkSession
+    slots: int
+    owned: bool
+
+    def stop(self) -> None:
+        """Stop Spark, unless it is the caller's own."""
+        if self.owned:
+            self.large.stop()
+
+
+def open_sessions(master: str = "local[*]", spark: SparkSession | None = None) -> Sessions:
+    """Return sessions on a Spark of our own, or beside the caller's in its application."""
+    # Spark's client logs every error that it raises, with its trace; we raise it in our words.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    base = spark or _start(master)
+    slots = max(1, base.sparkContext.defaultParallelism)
+    small, large, analysis = base.newSession(), base.newSession(), base.newSession()
+    large.conf.set("spark.sql.shuffle.partitions", str(slots))
+    for session, settings in ((large, SHARED), (analysis, SHARED), (small, SHARED | SMALL)):
+        for name, value in settings.items():
+            session.conf.set(name, value)
+    return Sessions(small, large, analysis, slots, owned=spark is None)
+
+
+def _start(master: str) -> SparkSession:
+    # Spark starts Python workers by this name; theirs must be the driver's Python.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    log4j = Path(__file__).with_name("log4j2.properties").as_uri()
+    builder = SparkSession.builder.master(master).appName("penstock")
+    builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
+    builder = builder.config("spark.driver.memory", DRIVER_MEMORY)
+    for name, value in (STARTING | SHARED).items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, RuntimeError, OSError) as error:
+        raise SparkMissingError(
+            f"Spark does not start on {master}: {str(error).splitlines()[0]}",
+            hint="Java 17 or newer must be on PATH or in JAVA_HOME, and the master reachable",
+        ) from error

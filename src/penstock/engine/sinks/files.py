@@ -1,0 +1,119 @@
+"""files(path => 'out', format => 'json'): one file a delivery, part-00000001.json and so on.
+
+A file appears whole or not at all, and on disk; the same number again writes the same bytes over
+it. The directory belongs to one query, whose name stands in `.penstock`: the parts of two queries
+would overwrite each other.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.engine.interfaces.options import Declared, flag, one_of, read_options, text
+from penstock.engine.sinks.csv_text import csv_text
+from penstock.engine.sinks.json_lines import json_lines
+from penstock.engine.sinks.sink import Delivery
+from penstock.engine.sinks.whole_file import NO_ROOM, no_room, remove_drafts, write_whole
+from penstock.errors import BadOptionError, PenstockError, SinkError
+from penstock.model.definitions import Connector, Option, QueryDefinition
+
+OWNER = ".penstock"
+
+
+def local_path(value: Option) -> Path:
+    """Take the path of a local directory, also as file:/path."""
+    path = re.sub(r"^file:(//)?(?=/)", "", text(value))
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        raise ValueError("must be a local directory")
+    return Path(path).expanduser()
+
+
+OPTIONS = {
+    "path": Declared(local_path, required=True),
+    "format": Declared(one_of("json", "csv", "parquet"), default="json"),
+    "header": Declared(flag),  # true where csv leaves it out
+}
+
+
+class FilesSink:
+    """Writes below `path` only, and leaves there what is not its own."""
+
+    repeatable = True
+
+    def __init__(self, definition: QueryDefinition) -> None:
+        options = _options(definition)
+        self._query = definition.name
+        self._path: Path = options["path"].absolute()
+        self._format: str = options["format"]
+        self._header: bool = options["header"] is not False
+
+    @classmethod
+    def check(cls, definition: QueryDefinition) -> None:
+        """Raise what is wrong with the options."""
+        _options(definition)
+
+    def open(self) -> None:
+        try:
+            self._path.mkdir(parents=True, exist_ok=True)
+            self._claim()
+            remove_drafts(self._path)
+        except FileExistsError as error:
+            raise SinkError(
+                f"{self._path} is a file", hint="files(path => …) names a directory"
+            ) from error
+        except OSError as error:
+            raise self._failed(error) from error
+
+    def write(self, delivery: Delivery) -> None:
+        part = self._path / f"part-{delivery.number:08d}.{self._format}"
+        try:
+            write_whole(part, self._packed(delivery.rows), sync=True)
+        except (OSError, pa.ArrowException) as error:
+            raise self._failed(error) from error
+
+    def close(self) -> None:
+        """Nothing is held between deliveries."""
+
+    def _claim(self) -> None:
+        owner = self._path / OWNER
+        if not owner.exists():
+            write_whole(owner, f"{self._query}\n".encode(), sync=False)
+        elif (name := owner.read_text(errors="replace")) != f"{self._query}\n":
+            raise SinkError(
+                f"{self._path} holds the results of query {name.strip()}",
+                hint=f"name another path for {self._query}, or remove the directory",
+            )
+
+    def _packed(self, rows: pa.Table) -> bytes | pa.Buffer:
+        match self._format:
+            case "csv":
+                return csv_text(rows, header=self._header)
+            case "parquet":
+                return _parquet(rows)
+            case _:
+                return json_lines(rows)
+
+    def _failed(self, error: OSError | pa.ArrowException) -> PenstockError:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            return no_room(self._path)
+        return SinkError(f"results of {self._query} cannot be written to {self._path}: {error}")
+
+
+def _parquet(rows: pa.Table) -> pa.Buffer:
+    # In one chunk: how rows were cut into batches on the way must not show in the bytes.
+    out = pa.BufferOutputStream()
+    pq.write_table(rows.combine_chunks(), out)
+    return out.getvalue()
+
+
+def _options(definition: QueryDefinition) -> dict[str, Any]:
+    options = read_options(definition.sink or Connector("files"), OPTIONS)
+    if options["header"] is not None and options["format"] != "csv":
+        raise BadOptionError(
+            f"option header of files goes with csv, not with {options['format']}",
+            hint="leave it out: only csv has a line of column names",
+        )
+    return options

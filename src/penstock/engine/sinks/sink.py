@@ -1,0 +1,53 @@
+"""What a place for results must do."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from penstock.model.definitions import QueryDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """Result rows of one query; deliveries of a query are numbered from one without gaps.
+
+    After a crash the same number comes again with the same rows.
+    """
+
+    query: str
+    number: int
+    rows: pa.Table
+
+
+class Sink(Protocol):
+    """One query's way out. Called by one thread at a time, in the order of the numbers."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Say whether writing a number again leaves the same result (so that replay is safe)."""
+        ...
+
+    def open(self) -> None:
+        """Get ready; raise SinkError where that cannot be."""
+        ...
+
+    def write(self, delivery: Delivery) -> None:
+        """Hand the rows over, whole or not at all where that can be; raise SinkError."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+class SinkClass(Protocol):
+    """How a sink is made and checked; the registry holds these."""
+
+    def check(self, definition: QueryDefinition) -> None:
+        """Raise what is wrong with the options, before anything is opened."""
+        ...
+
+    def __call__(self, definition: QueryDefinition) -> Sink:
+        """Return a closed sink."""
+        ...

@@ -1,0 +1,54 @@
+"""Files that are there whole or not at all."""
+
+import errno
+import os
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.errors import DiskFullError
+
+NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
+
+
+def write_whole(path: Path, data: bytes | pa.Buffer, *, sync: bool) -> None:
+    """Put a file there in one step, in place of what was; `sync` waits for the disk.
+
+    Raises DiskFullError, or OSError for the caller to explain; nothing is left behind then.
+    """
+    draft = path.with_name(f".{path.name}.new")  # hidden: Spark and Arrow read past such names
+    try:
+        with draft.open("wb") as file:
+            file.write(data)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+        if sync:
+            _sync_directory(path.parent)
+    except BaseException as error:
+        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise no_room(path) from error
+        raise
+
+
+def no_room(path: Path) -> DiskFullError:
+    """Return what to tell where a write met a full disk."""
+    return DiskFullError(
+        f"no room left for {path}", hint="free some room: the rows will be written again"
+    )
+
+
+def remove_drafts(directory: Path) -> None:
+    """Remove what a killed process left half written."""
+    for draft in directory.glob(".*.new"):
+        draft.unlink(missing_ok=True)
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,66 @@
+"""Spark's exceptions in our words."""
+
+import re
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from penstock.errors import (
+    BadQueryError,
+    PenstockError,
+    RunError,
+    TypeMismatchError,
+    UnknownColumnError,
+    UnknownFunctionError,
+)
+
+# The first words of Spark's error conditions, in the order in which they are tried.
+CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
+    ("UNRESOLVED_COLUMN", UnknownColumnError),
+    ("UNRESOLVED_FIELD", UnknownColumnError),
+    ("FIELD_NOT_FOUND", UnknownColumnError),
+    ("UNRESOLVED_ROUTINE", UnknownFunctionError),
+    ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", UnknownFunctionError),
+    ("DATATYPE_MISMATCH", TypeMismatchError),
+    ("INCOMPATIBLE_COLUMN_TYPE", TypeMismatchError),
+    ("CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", TypeMismatchError),
+    ("UNSUPPORTED_DATATYPE", TypeMismatchError),
+    ("INVALID_EXTRACT", TypeMismatchError),
+)
+NOISE = re.compile(r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL)
+
+
+def analysis_error(error: Exception) -> PenstockError:
+    """Return what is wrong with a SELECT, from what Spark said of it."""
+    condition = condition_of(error)
+    kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadQueryError)
+    if kind is UnknownFunctionError and isinstance(error, PySparkException):
+        name = (error.getMessageParameters() or {}).get("routineName", "")
+        return kind(f"no function {name.strip('`')}", hint="Spark SQL's functions can be used")
+    hint = "DESCRIBE shows a stream's columns" if kind is UnknownColumnError else ""
+    return kind(sentence(error), hint=hint)
+
+
+def run_error(error: Exception) -> PenstockError:
+    """Return why a job failed, in one sentence."""
+    if isinstance(error, PenstockError):
+        return error
+    return RunError(sentence(error), hint="mend the cause, then RESUME QUERY")
+
+
+def condition_of(error: Exception) -> str:
+    """Return Spark's name for what went wrong, or nothing."""
+    return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+
+
+def sentence(error: Exception) -> str:
+    """Return the first sentence of Spark's message, without its apparatus."""
+    text = str(error)
+    if isinstance(error, Py4JJavaError):
+        text = str(error.java_exception.getMessage())
+    cause = re.search(r"(?:Caused by|Exception): [\w.$]*?(?:Exception|Error): (.+)", text)
+    text = cause.group(1) if cause and "Job aborted" in text else text
+    text = NOISE.sub("", text)
+    text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text.strip())
+    first = text.splitlines()[0] if text else type(error).__name__
+    return first.strip().rstrip(".")

@@ -1,0 +1,92 @@
+"""Tables: rows that tuples are joined with, read once and held as views."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from penstock.engine.interfaces.options import (
+    Declared,
+    flag,
+    near_miss,
+    one_character,
+    one_of,
+    read_options,
+    text,
+)
+from penstock.engine.rows import is_small, write_parquet
+from penstock.engine.session import Sessions
+from penstock.engine.spark_errors import sentence
+from penstock.engine.types import schema_of, spark_schema
+from penstock.errors import SourceError, UnknownConnectorError
+from penstock.model.definitions import TableDefinition
+from penstock.model.schema import Schema
+from penstock.plan.operators import table_view
+
+OPTIONS = {
+    "path": Declared(text, required=True),
+    "format": Declared(one_of("json", "csv", "parquet"), required=True),
+    "header": Declared(flag, default=True),
+    "delimiter": Declared(one_character, default=","),
+}
+
+
+class Tables:
+    """Loads tables into views of the sessions that units and the analyst use."""
+
+    def __init__(self, sessions: Sessions, directory: Path) -> None:
+        """Hold large tables as files below `directory`."""
+        self._sessions = sessions
+        self._views = (sessions.small, sessions.large, sessions.analysis)
+        self._directory = directory
+
+    def load(self, definition: TableDefinition, incarnation: int) -> Schema:
+        """Read the table and return its columns."""
+        rows = self._read(definition)
+        view = table_view(definition.name, incarnation)
+        held = None if is_small(rows) else write_parquet(rows, self._directory)
+        for session in self._views:
+            frame = (
+                session.createDataFrame(rows) if held is None else session.read.parquet(str(held))
+            )
+            frame.createOrReplaceTempView(view)
+        return schema_of(self._sessions.small.table(view).schema)
+
+    def drop(self, name: str, incarnation: int) -> None:
+        """Remove the table's views."""
+        for session in self._views:
+            session.catalog.dropTempView(table_view(name, incarnation))
+
+    def _read(self, definition: TableDefinition) -> pa.Table:
+        options = check_table(definition)
+        if not Path(options["path"]).exists():
+            raise SourceError(
+                f"table {definition.name}: there is no {options['path']}", hint="check the path"
+            )
+        reader = self._sessions.large.read.format(options["format"])
+        if options["format"] == "csv":
+            reader = reader.options(
+                header=options["header"],
+                delimiter=options["delimiter"],
+                inferSchema=definition.schema is None,
+            )
+        if definition.schema is not None:
+            reader = reader.schema(spark_schema(definition.schema))
+            if options["format"] != "parquet":
+                reader = reader.option("mode", "FAILFAST")
+        try:
+            return reader.load(options["path"]).toArrow()
+        except (PySparkException, Py4JError) as error:
+            raise SourceError(f"table {definition.name}: {sentence(error)}") from error
+
+
+def check_table(definition: TableDefinition) -> dict[str, Any]:
+    """Return the options of a table's source, or raise what is wrong with them."""
+    if definition.source.name != "files":
+        raise UnknownConnectorError(
+            f"a table cannot come from {definition.source.name}",
+            hint=near_miss(definition.source.name, ("files",)),
+        )
+    return read_options(definition.source, OPTIONS)

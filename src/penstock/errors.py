@@ -1,0 +1,201 @@
+"""Every error a user can meet: a stable code, one sentence, a hint.
+
+PenstockError
+ ├─ SqlError                SQL_SYNTAX           text that does not parse
+ │   └─ NotYetError         NOT_YET              a form that parses and does not run yet
+ ├─ UnknownNameError        UNKNOWN_NAME         no such stream, table, query
+ │   ├─ UnknownColumnError  UNKNOWN_COLUMN
+ │   ├─ UnknownFunctionError UNKNOWN_FUNCTION
+ │   ├─ UnknownConnectorError UNKNOWN_CONNECTOR  no such interface or sink
+ │   └─ UnknownOptionError  UNKNOWN_OPTION
+ ├─ NameTakenError          NAME_TAKEN
+ ├─ CycleError              CYCLE                a query that would read itself
+ ├─ InUseError              IN_USE               dropped while others read it
+ ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
+ ├─ BadWindowError          BAD_WINDOW
+ ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
+ ├─ TypeMismatchError       TYPE_MISMATCH
+ ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
+ ├─ SourceError             SOURCE_FAILED        a source that cannot be read
+ ├─ SinkError               SINK_FAILED          a sink that cannot be written
+ ├─ RunError                RUN_FAILED           a unit that Spark could not run
+ ├─ DiskFullError           DISK_FULL
+ ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
+ ├─ HomeError               BAD_HOME             a home that cannot be used
+ └─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a text something stands; lines and columns count from one."""
+
+    line: int
+    column: int
+    source: str = ""
+
+    def caret(self) -> str:
+        """Return the source line with a caret under the place, or nothing without a source."""
+        if not self.source:
+            return ""
+        lines = self.source.splitlines() or [""]
+        text = lines[min(self.line, len(lines)) - 1].replace("\t", " ")
+        return f"{text}\n{' ' * (self.column - 1)}^"
+
+
+class PenstockError(Exception):
+    """What is wrong, where, and what to do about it."""
+
+    code: ClassVar[str] = "PENSTOCK"
+
+    def __init__(self, message: str, *, hint: str = "", place: Place | None = None) -> None:
+        """Keep the sentence, the hint and the place apart, so that each way in can show them."""
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.place = place
+
+    def __str__(self) -> str:
+        """Return the whole story on a few lines."""
+        where = f" (line {self.place.line}, column {self.place.column})" if self.place else ""
+        lines = [f"{self.code}: {self.message}{where}"]
+        if self.place and (caret := self.place.caret()):
+            lines.append(caret)
+        if self.hint:
+            lines.append(f"hint: {self.hint}")
+        return "\n".join(lines)
+
+
+class SqlError(PenstockError):
+    """Text that does not parse."""
+
+    code = "SQL_SYNTAX"
+
+
+class NotYetError(SqlError):
+    """A form of the language that parses and does not run yet."""
+
+    code = "NOT_YET"
+
+
+class UnknownNameError(PenstockError):
+    """No such stream, table or query."""
+
+    code = "UNKNOWN_NAME"
+
+
+class UnknownColumnError(UnknownNameError):
+    """No such column."""
+
+    code = "UNKNOWN_COLUMN"
+
+
+class UnknownFunctionError(UnknownNameError):
+    """No such function."""
+
+    code = "UNKNOWN_FUNCTION"
+
+
+class UnknownConnectorError(UnknownNameError):
+    """No such interface or sink."""
+
+    code = "UNKNOWN_CONNECTOR"
+
+
+class UnknownOptionError(UnknownNameError):
+    """No such option."""
+
+    code = "UNKNOWN_OPTION"
+
+
+class NameTakenError(PenstockError):
+    """A stream, table or query of that name exists."""
+
+    code = "NAME_TAKEN"
+
+
+class CycleError(PenstockError):
+    """A query that would read itself."""
+
+    code = "CYCLE"
+
+
+class InUseError(PenstockError):
+    """Something that others still read."""
+
+    code = "IN_USE"
+
+
+class BadOptionError(PenstockError):
+    """An option whose value does not fit."""
+
+    code = "BAD_OPTION"
+
+
+class BadWindowError(PenstockError):
+    """A window that makes no sense."""
+
+    code = "BAD_WINDOW"
+
+
+class BadQueryError(PenstockError):
+    """A SELECT that cannot stand over a stream."""
+
+    code = "BAD_QUERY"
+
+
+class TypeMismatchError(PenstockError):
+    """An expression over values of the wrong type."""
+
+    code = "TYPE_MISMATCH"
+
+
+class BadRowError(PenstockError):
+    """A pushed row that does not fit its stream."""
+
+    code = "BAD_ROW"
+
+
+class SourceError(PenstockError):
+    """A source that cannot be read."""
+
+    code = "SOURCE_FAILED"
+
+
+class SinkError(PenstockError):
+    """A sink that cannot be written."""
+
+    code = "SINK_FAILED"
+
+
+class RunError(PenstockError):
+    """A unit that Spark could not run."""
+
+    code = "RUN_FAILED"
+
+
+class DiskFullError(PenstockError):
+    """No room left where Penstock writes."""
+
+    code = "DISK_FULL"
+
+
+class HomeBusyError(PenstockError):
+    """Another process holds the home directory."""
+
+    code = "HOME_BUSY"
+
+
+class HomeError(PenstockError):
+    """A home directory that cannot be used."""
+
+    code = "BAD_HOME"
+
+
+class SparkMissingError(PenstockError):
+    """Java or the Spark master cannot be reached."""
+
+    code = "NO_SPARK"

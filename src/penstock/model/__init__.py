@@ -1,0 +1,1 @@
+"""Streams, schemas, windows, goals and trains: frozen data that every room shares."""

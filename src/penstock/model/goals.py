@@ -1,0 +1,24 @@
+"""What a query asks of the system: how late, how wrong, how important."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from penstock.errors import BadOptionError
+
+
+@dataclass(frozen=True, slots=True)
+class Goals:
+    """A query's contract; None means that it asks for nothing."""
+
+    max_latency: timedelta | None = None
+    max_error: float | None = None
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse contracts that nothing can keep."""
+        if self.max_latency is not None and self.max_latency <= timedelta(0):
+            raise BadOptionError(f"max_latency {self.max_latency} must be above zero")
+        if self.max_error is not None and not 0 <= self.max_error < 1:
+            raise BadOptionError(f"max_error {self.max_error} must be from 0 to below 1")
+        if self.weight <= 0:
+            raise BadOptionError(f"weight {self.weight} must be above zero")

@@ -1,0 +1,29 @@
+"""Trains: the only unit of data that moves. This is their description; the engine holds the rows."""
+
+from dataclasses import dataclass
+
+# Event times are microseconds since 1970, as Spark and Arrow keep them.
+BEGIN_OF_TIME = -(2**63)
+END_OF_TIME = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class TrainInfo:
+    """One finite, immutable, numbered run of tuples.
+
+    `watermark` is the promise after this train: no later tuple has a time before it,
+    except late ones. `arrived` is when the first tuple arrived (seconds since 1970).
+    """
+
+    number: int
+    rows: int
+    size: int
+    arrived: float
+    first: int | None = None
+    last: int | None = None
+    watermark: int = BEGIN_OF_TIME
+
+    @property
+    def is_end(self) -> bool:
+        """Say whether the stream ends with this train."""
+        return self.watermark == END_OF_TIME

@@ -1,0 +1,224 @@
+"""Aggregates as partials that combine: the algebra behind panes.
+
+Law: finish(combine(partials of any cut)) equals Spark's own aggregate over the whole.
+First and last go by event time; among tuples of one time the smallest (largest) value wins,
+so that the answer does not depend on the order of arrival. The moments combine by the rule of
+Chan, Golub and LeVeque (1979), which does not cancel as sums of squares do.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import BadQueryError, NotYetError
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """SQL of the partial columns, and templates over them: {0} is the first partial column."""
+
+    text: str
+    partials: tuple[str, ...]
+    combines: tuple[str, ...]
+    finish: str = "{0}"
+
+    def partial_sql(self, name: str) -> list[tuple[str, str]]:
+        """Return the partial columns of the aggregate `name`, over tuples."""
+        return [(f"{name}_{place}", sql) for place, sql in enumerate(self.partials)]
+
+    def combine_sql(self, name: str) -> list[tuple[str, str]]:
+        """Return the same columns, over partials."""
+        columns = self._columns(name)
+        return [
+            (column, template.format(*columns))
+            for column, template in zip(columns, self.combines, strict=True)
+        ]
+
+    def finish_sql(self, name: str) -> str:
+        """Return the aggregate's value, over combined partials."""
+        return self.finish.format(*self._columns(name))
+
+    def _columns(self, name: str) -> list[str]:
+        return [f"{name}_{place}" for place in range(len(self.partials))]
+
+
+def is_aggregate(node: exp.Expr) -> bool:
+    """Say whether the node calls an aggregate function, with what belongs to the call."""
+    return isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.AggFunc)
+
+
+def decompose(
+    call: exp.Expr, *, time: str, show: Callable[[exp.Expr], str], type_of: "TypeOf"
+) -> Aggregate:
+    """Return the call as partials; `time` is SQL for the event time, `show` prints a node."""
+    where = ""
+    inner = call
+    if isinstance(call, exp.Filter):
+        inner = call.this
+        where = f" FILTER (WHERE {show(call.expression.this)})"
+    ignore_nulls = isinstance(inner, exp.IgnoreNulls)
+    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+        inner = inner.this
+    if inner.find(exp.Distinct):
+        raise NotYetError(
+            f"{show(inner)}: DISTINCT inside an aggregate does not run yet",
+            hint="group by the column in a query of its own, and count over that",
+        )
+    maker = _MAKERS.get(_name(inner))
+    if maker is None:
+        raise NotYetError(f"the aggregate {show(inner)} does not run yet")
+    if any(is_aggregate(each) for each in inner.walk() if each is not inner):
+        raise NotYetError(f"{show(inner)}: an aggregate inside an aggregate does not run yet")
+    return maker(_Call(inner, show(call), where, time, show, type_of, ignore_nulls))
+
+
+TypeOf = Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    node: exp.Expr
+    text: str
+    where: str
+    time: str
+    show: Callable[[exp.Expr], str]
+    type_of: TypeOf
+    ignore_nulls: bool
+
+    def arguments(self) -> list[str]:
+        node = self.node
+        given = node.expressions if isinstance(node, exp.AnonymousAggFunc) else [node.this]
+        given = [*given, *node.expressions] if isinstance(node, exp.Count) else given
+        return [self.show(each) for each in given]
+
+    def argument(self, place: int = 0) -> str:
+        given = self.arguments()
+        if len(given) <= place:
+            raise BadQueryError(f"{self.text} needs {place + 1} arguments")
+        return given[place]
+
+
+def _name(call: exp.Expr) -> str:
+    return call.name.lower() if isinstance(call, exp.AnonymousAggFunc) else call.key.lower()
+
+
+def _count(call: _Call) -> Aggregate:
+    sql = f"count({', '.join(call.arguments())}){call.where}"
+    return Aggregate(call.text, (sql,), ("sum({0})",))
+
+
+def _count_if(call: _Call) -> Aggregate:
+    return Aggregate(call.text, (f"count_if({call.argument()}){call.where}",), ("sum({0})",))
+
+
+def _sum(call: _Call) -> Aggregate:
+    sql = f"sum({call.argument()}){call.where}"
+    # Spark widens a decimal with every sum; the partial's own type is the right one throughout.
+    return Aggregate(call.text, (sql,), (f"CAST(sum({{0}}) AS {call.type_of(sql)})",))
+
+
+def _avg(call: _Call) -> Aggregate:
+    argument = call.argument()
+    result = call.type_of(f"avg({argument}){call.where}")
+    summed = f"sum({argument})" if result != "double" else f"sum(CAST({argument} AS DOUBLE))"
+    summed += call.where
+    return Aggregate(
+        call.text,
+        (summed, f"count({argument}){call.where}"),
+        (f"CAST(sum({{0}}) AS {call.type_of(summed)})", "sum({1})"),
+        f"CAST({{0}} / nullif({{1}}, 0) AS {result})",
+    )
+
+
+def _same(function: str) -> Callable[[_Call], Aggregate]:
+    def make(call: _Call) -> Aggregate:
+        sql = f"{function}({call.argument()}){call.where}"
+        return Aggregate(call.text, (sql,), (f"{function}({{0}})",))
+
+    return make
+
+
+def _by_time(function: str) -> Callable[[_Call], Aggregate]:
+    def make(call: _Call) -> Aggregate:
+        argument = call.argument()
+        where = call.where
+        if call.ignore_nulls or call.arguments()[1:] == ["TRUE"]:
+            where = _also(where, f"{argument} IS NOT NULL")
+        sql = f"{function}(struct({call.time} AS t, {argument} AS x)){where}"
+        return Aggregate(call.text, (sql,), (f"{function}({{0}})",), "{0}.x")
+
+    return make
+
+
+def _by_other(function: str) -> Callable[[_Call], Aggregate]:
+    def make(call: _Call) -> Aggregate:
+        value, by = call.argument(0), call.argument(1)
+        where = _also(call.where, f"{by} IS NOT NULL")
+        sql = f"{function}(struct({by} AS t, {value} AS x)){where}"
+        return Aggregate(call.text, (sql,), (f"{function}({{0}})",), "{0}.x")
+
+    return make
+
+
+def _moments(finish: str) -> Callable[[_Call], Aggregate]:
+    def make(call: _Call) -> Aggregate:
+        argument, where = f"CAST({call.argument()} AS DOUBLE)", call.where
+        count = f"count({argument}){where}"
+        sql = (
+            f"struct(CAST({count} AS DOUBLE) AS n, "
+            f"coalesce(avg({argument}){where}, 0D) AS mean, "
+            f"coalesce(var_pop({argument}){where}, 0D) * {count} AS m2)"
+        )
+        return Aggregate(call.text, (sql,), (_CHAN,), finish)
+
+    return make
+
+
+_CHAN = (
+    "aggregate(collect_list({0}), named_struct('n', 0D, 'mean', 0D, 'm2', 0D), (a, b) -> "
+    "CASE WHEN b.n = 0 THEN a WHEN a.n = 0 THEN b ELSE named_struct("
+    "'n', a.n + b.n, "
+    "'mean', a.mean + (b.mean - a.mean) * b.n / (a.n + b.n), "
+    "'m2', a.m2 + b.m2 + (b.mean - a.mean) * (b.mean - a.mean) * a.n * b.n / (a.n + b.n)) END)"
+)
+_POP = "CASE WHEN {0}.n > 0 THEN {0}.m2 / {0}.n END"
+_SAMPLE = "CASE WHEN {0}.n > 1 THEN {0}.m2 / ({0}.n - 1) END"
+
+
+def _also(where: str, condition: str) -> str:
+    if not where:
+        return f" FILTER (WHERE {condition})"
+    return f"{where[:-1]} AND {condition})"
+
+
+Maker = Callable[[_Call], Aggregate]
+_MAKERS: dict[str, Maker] = {
+    "count": _count,
+    "count_if": _count_if,
+    "sum": _sum,
+    "avg": _avg,
+    "min": _same("min"),
+    "max": _same("max"),
+    "bool_and": _same("bool_and"),
+    "every": _same("bool_and"),
+    "bool_or": _same("bool_or"),
+    "some": _same("bool_or"),
+    "any": _same("bool_or"),
+    "bit_and": _same("bit_and"),
+    "bit_or": _same("bit_or"),
+    "bit_xor": _same("bit_xor"),
+    "first": _by_time("min"),
+    "first_value": _by_time("min"),
+    "any_value": _by_time("min"),
+    "last": _by_time("max"),
+    "last_value": _by_time("max"),
+    "max_by": _by_other("max"),
+    "min_by": _by_other("min"),
+    "variance": _moments(_SAMPLE),
+    "var_samp": _moments(_SAMPLE),
+    "var_pop": _moments(_POP),
+    "std": _moments(f"sqrt({_SAMPLE})"),
+    "stddev": _moments(f"sqrt({_SAMPLE})"),
+    "stddev_samp": _moments(f"sqrt({_SAMPLE})"),
+    "stddev_pop": _moments(f"sqrt({_POP})"),
+}

@@ -1,0 +1,46 @@
+"""The shared graph: all running queries as one set of nodes, equal sub-plans once."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from penstock.plan.operators import Operator, Scan, key, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The root operator of each running query, by the query's name."""
+
+    queries: Mapping[str, Operator] = field(default_factory=dict)
+
+    def with_query(self, name: str, root: Operator) -> "Graph":
+        """Return the graph with one query more."""
+        return Graph({**self.queries, name: root})
+
+    def without_query(self, name: str) -> "Graph":
+        """Return the graph without the query; nodes that others use stay."""
+        return Graph({each: root for each, root in self.queries.items() if each != name})
+
+    def nodes(self) -> dict[str, Operator]:
+        """Return every node by its key, inputs before their readers."""
+        return {key(node): node for root in self.queries.values() for node in walk(root)}
+
+    def readers(self) -> dict[str, set[str]]:
+        """Return, for each node, the keys of the nodes that read it."""
+        found: dict[str, set[str]] = {}
+        for name, node in self.nodes().items():
+            found.setdefault(name, set())
+            for each in node.inputs:
+                found.setdefault(key(each), set()).add(name)
+        return found
+
+    def queries_of(self) -> dict[str, list[str]]:
+        """Return, for each node, the queries whose answer needs it, by name."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.queries):
+            for node in walk(self.queries[name]):
+                found.setdefault(key(node), []).append(name)
+        return found
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the streams that are read."""
+        return (node for node in self.nodes().values() if isinstance(node, Scan))

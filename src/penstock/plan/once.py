@@ -1,0 +1,39 @@
+"""A one-time SELECT: the relations that it names, and the same SELECT over views."""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from penstock.errors import BadQueryError
+from penstock.sql import spark_sql, window_of
+
+
+def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
+    """Return Spark SQL in which every relation is the view that `view_of` gives for its name."""
+    tree = tree.copy()
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for table in list(tree.find_all(exp.Table)):
+        if not isinstance(table.this, exp.Identifier):
+            continue
+        if window_of(table) is not None:
+            raise BadQueryError(
+                "a one-time SELECT reads what is there now: it has no window",
+                hint="use WHERE on the time column, or CREATE QUERY",
+            )
+        name = ".".join(part.name for part in table.parts)
+        if name.lower() in named:
+            continue
+        alias = table.alias_or_name
+        table.replace(exp.alias_(exp.to_table(view_of(name)), alias, table=True))
+    return spark_sql(tree)
+
+
+def names_in(tree: exp.Expr) -> set[str]:
+    """Return the names of the relations that a SELECT reads, in lower case."""
+    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    found = {
+        ".".join(part.name for part in table.parts).lower()
+        for table in tree.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)
+    }
+    return found - named

@@ -1,0 +1,25 @@
+"""The operators, one file each."""
+
+from penstock.plan.operators.filter import Filter
+from penstock.plan.operators.operator import EventTime, Operator, key, walk
+from penstock.plan.operators.project import Project
+from penstock.plan.operators.scan import Scan
+from penstock.plan.operators.table_join import TableJoin, table_view
+from penstock.plan.operators.take import Take
+from penstock.plan.operators.union import Union
+from penstock.plan.operators.window_aggregate import WindowAggregate
+
+__all__ = [
+    "EventTime",
+    "Filter",
+    "Operator",
+    "Project",
+    "Scan",
+    "TableJoin",
+    "Take",
+    "Union",
+    "WindowAggregate",
+    "key",
+    "table_view",
+    "walk",
+]

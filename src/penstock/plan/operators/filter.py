@@ -1,0 +1,40 @@
+"""Filter: keeps the tuples for which every condition holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema
+from penstock.plan.operators.operator import EventTime, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A conjunction; the conditions are sorted, so that their order makes no other node."""
+
+    input: Operator
+    conditions: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the input's columns."""
+        return self.input.schema
+
+    @property
+    def times(self) -> tuple[EventTime, ...]:
+        """Return the input's event times."""
+        return self.input.times
+
+    def text(self) -> str:
+        """Show the conditions."""
+        return "filter " + " AND ".join(self.conditions)
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Keep what satisfies them all."""
+        held = " AND ".join(f"({each})" for each in self.conditions)
+        # The alias is needed: Spark would take WHERE (`x`) for an alias with a column list.
+        return f"SELECT * FROM {inputs[0]} AS i WHERE {held}"

@@ -1,0 +1,30 @@
+"""Scan: reads the trains of a stream."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema
+from penstock.plan.operators.operator import EventTime, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """All columns of a stream; `incarnation` tells a dropped stream from its successor."""
+
+    stream: str
+    incarnation: int
+    schema: Schema
+    times: tuple[EventTime, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return none: a scan reads a buffer."""
+        return ()
+
+    def text(self) -> str:
+        """Name the stream."""
+        return f"scan {self.stream.lower()}#{self.incarnation}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Read the buffer's trains as they are."""
+        return f"SELECT * FROM {inputs[0]}"

@@ -1,0 +1,56 @@
+"""TableJoin: each tuple with the rows of a table."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema, quoted
+from penstock.plan.operators.operator import EventTime, Operator
+
+KINDS = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI")
+
+
+def table_view(table: str, incarnation: int) -> str:
+    """Return the name under which a unit finds the table's rows."""
+    safe = "".join(letter if letter.isalnum() else "_" for letter in table.lower())
+    return f"penstock_table_{safe}_{incarnation}"
+
+
+@dataclass(frozen=True, slots=True)
+class TableJoin:
+    """`on` speaks of the stream's columns as l.x and of the table's as r.x.
+
+    `taken` are the table's columns that go on, as (column of the table, name in the output).
+    """
+
+    input: Operator
+    table: str
+    incarnation: int
+    kind: str
+    on: str
+    taken: tuple[tuple[str, str], ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the stream side; the table is no stream."""
+        return (self.input,)
+
+    @property
+    def times(self) -> tuple[EventTime, ...]:
+        """Return the stream's event times: a table has none."""
+        return self.input.times
+
+    def text(self) -> str:
+        """Show kind, table and condition."""
+        on = f" on {self.on}" if self.on else ""
+        return f"{self.kind.lower()} join {self.table.lower()}#{self.incarnation}{on}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Join, the table sent to every worker: it is the small side."""
+        columns = ["l.*", *(f"r.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)]
+        view = table_view(self.table, self.incarnation)
+        on = f" ON {self.on}" if self.on else ""
+        return (
+            f"SELECT /*+ BROADCAST(r) */ {', '.join(columns)} "
+            f"FROM {inputs[0]} AS l {self.kind} JOIN {view} AS r{on}"
+        )

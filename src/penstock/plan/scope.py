@@ -1,0 +1,120 @@
+"""Names in a SELECT: which column each one means."""
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import BadQueryError, Place, UnknownColumnError
+
+# The qualifier of a window's own bounds, so that they never meet a column of the input.
+WINDOW = "_window"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One FROM entry: its alias, and how each of its columns is written at this point."""
+
+    alias: str
+    columns: tuple[tuple[str, exp.Expr], ...]
+
+    def find(self, name: str) -> exp.Expr | None:
+        """Return how the column is written, or None."""
+        wanted = name.lower()
+        return next((sql for known, sql in self.columns if known.lower() == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The relations in sight."""
+
+    relations: tuple[Relation, ...]
+
+    def resolve(self, tree: exp.Expr, *, known: Iterable[str] = ()) -> exp.Expr:
+        """Return a copy in which every column is written as its relation says.
+
+        `known` are names that Spark will find by itself, such as an earlier alias.
+        """
+        spared = {name.lower() for name in known}
+
+        def replace(node: exp.Expr) -> exp.Expr:
+            if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+                return node
+            if node.table == WINDOW or node.name.lower() in spared or _is_bound(node):
+                return node
+            return self._lookup(node)
+
+        return tree.copy().transform(replace, copy=False)
+
+    def star(self, qualifier: str = "") -> Iterator[tuple[str, exp.Expr]]:
+        """Yield the columns that `*` or `a.*` stands for."""
+        for relation in self.relations:
+            if not qualifier or relation.alias.lower() == qualifier.lower():
+                yield from relation.columns
+
+    def has(self, alias: str) -> bool:
+        """Say whether a relation of that alias is in sight."""
+        return any(each.alias.lower() == alias.lower() for each in self.relations)
+
+    def _lookup(self, column: exp.Column) -> exp.Expr:
+        path = [part.name for part in column.parts]
+        if len(path) > 1 and self.has(path[0]):
+            within = [each for each in self.relations if each.alias.lower() == path[0].lower()]
+            return self._field(column, within, path[1:])
+        return self._field(column, self.relations, path)
+
+    def _field(
+        self, column: exp.Column, relations: Iterable[Relation], path: list[str]
+    ) -> exp.Expr:
+        found = [sql for each in relations if (sql := each.find(path[0])) is not None]
+        if len(found) > 1:
+            raise BadQueryError(
+                f"column {path[0]} is in several inputs",
+                hint="write it with its input's name before it",
+                place=place_of(column),
+            )
+        if not found:
+            raise self._unknown(column)
+        fields = [exp.to_identifier(name, quoted=True) for name in path[1:]]
+        return exp.Dot.build([found[0].copy(), *fields]) if fields else found[0].copy()
+
+    def _unknown(self, column: exp.Column) -> UnknownColumnError:
+        names = [name for each in self.relations for name, _ in each.columns]
+        near = difflib.get_close_matches(column.name.lower(), [n.lower() for n in names], 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names)}"
+        written = ".".join(part.name for part in column.parts)
+        return UnknownColumnError(f"no column {written}", hint=hint, place=place_of(column))
+
+
+def relation(
+    alias: str, columns: Iterable[str], write: Callable[[str], exp.Expr]
+) -> Relation:
+    """Return a relation whose columns are written by `write`."""
+    return Relation(alias, tuple((name, write(name)) for name in columns))
+
+
+def plain(name: str) -> exp.Expr:
+    """Write a column by its name alone."""
+    return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def place_of(node: exp.Expr) -> Place | None:
+    """Return where the node stands in its text, if the parser noted it."""
+    for each in node.walk():
+        if "line" in each.meta:
+            end, start = each.meta.get("end", 0), each.meta.get("start", 0)
+            return Place(each.meta["line"], max(1, each.meta.get("col", 1) - (end - start)))
+    return None
+
+
+def _is_bound(column: exp.Column) -> bool:
+    """Say whether the column is a lambda's own variable."""
+    node: exp.Expr | None = column
+    while node is not None:
+        if isinstance(node, exp.Lambda) and any(
+            each.name.lower() == column.parts[0].name.lower() for each in node.expressions
+        ):
+            return True
+        node = node.parent
+    return False

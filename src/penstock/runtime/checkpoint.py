@@ -1,0 +1,200 @@
+"""Checkpoints: the plant's state as Parquet files and one manifest; recovery is the way back.
+
+A checkpoint is written at rest. Source trains that somebody must still read are not in it: they
+are read again from the source by their recorded boundaries. Trains between operators, and the
+partials of aggregates, are files in the state directory, written once and named in the manifest.
+"""
+
+import os
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from penstock.engine.buffers import Buffer, Train
+from penstock.engine.rows import SMALL_ROWS, Rows, write_parquet
+from penstock.engine.window_state import Part, WindowState
+from penstock.model.trains import TrainInfo
+from penstock.plan.units import Unit
+from penstock.runtime.feed import END_BOUNDARY
+from penstock.runtime.journal import Journal
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.plant import Plant
+
+Manifest = Mapping[str, Any]
+
+
+def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
+    """Write the plant down, then remove the files that only older checkpoints needed."""
+    slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
+    feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
+    manifest = {
+        "feeds": feeds,
+        "buffers": {
+            buffer.key: _buffer(buffer, directory, slowest.get(buffer.key))
+            for buffer in plant.buffers
+        },
+        "units": {live.unit.key: _unit(live, directory) for live in plant.units.values()},
+        "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
+    }
+    runs = {live.reader: live.runs for live in plant.units.values()}
+    runs |= {query.reader: query.runs for query in plant.queries.values()}
+    with journal.together():
+        for reader in plant.gone:
+            journal.forget_unit(reader)
+        for stream in plant.gone_streams:
+            journal.forget_stream(stream)
+        journal.write_checkpoint(manifest, trains=slowest, runs=runs)
+    plant.gone.clear()
+    plant.gone_streams.clear()
+    for feed in plant.feeds.values():
+        boundary = feeds[feed.key]["boundary"]
+        if boundary is not None and boundary != END_BOUNDARY:
+            feed.interface.commit(boundary)
+    _remove_others(directory, set(_files(manifest)))
+
+
+def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
+    """Put back what buffers held and where their readers stood; feeds come before."""
+    for buffer in plant.buffers:
+        kept = manifest["buffers"].get(buffer.key)
+        if kept is None:
+            continue
+        for reader, number in kept["readers"].items():
+            if reader in buffer.readers():
+                buffer.advance(reader, number)
+        buffer.written, buffer.watermark = kept["written"], kept["watermark"]
+        buffer.high = kept["high"]
+        for each in kept["trains"]:
+            rows = _rows(directory / each["file"], each["info"]["rows"])
+            buffer.written = each["info"]["number"] - 1
+            buffer.append(Train(TrainInfo(**each["info"]), rows))
+
+
+def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory: Path) -> None:
+    """Put a unit back where the checkpoint saw it, with the runs recorded since."""
+    if (kept := manifest["units"].get(live.unit.key)) is not None:
+        live.runs, live.taken, live.marks = kept["runs"], kept["taken"], kept["marks"]
+        live.time_is_up, live.ended = kept["time_is_up"], kept["ended"]
+        live.rows_in, live.rows_out = kept["rows_in"], kept["rows_out"]
+        live.late_rows = kept["late_rows"]
+        live.state = _state(live.unit, kept["state"], directory)
+    live.replay.extend(journal.runs_after(live.reader, live.runs))
+
+
+def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> None:
+    """Put a query back where the checkpoint saw it, with the runs recorded since."""
+    if (kept := manifest["queries"].get(query.name.lower())) is not None:
+        query.runs, query.delivered = kept["runs"], kept["delivered"]
+        query.meter.rows, query.deadline = kept["rows"], kept["deadline"]
+    query.replay.extend(journal.runs_after(query.reader, query.runs))
+
+
+def _slowest(plant: Plant, key: str, number: int) -> int:
+    buffer = plant.buffers.get(key)
+    return min(buffer.readers().values(), default=number) if buffer is not None else number
+
+
+def _buffer(buffer: Buffer, directory: Path, source_at: int | None) -> dict[str, Any]:
+    """Return a buffer's place; `source_at` is where a source's buffer starts again."""
+    trains = [] if source_at is not None else buffer.unread()
+    return {
+        "written": buffer.written if source_at is None else source_at,
+        "watermark": buffer.watermark,
+        "high": buffer.high,
+        "readers": buffer.readers(),
+        "trains": [{"info": asdict(t.info), "file": _save(t.rows, directory)} for t in trains],
+    }
+
+
+def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
+    return {
+        "runs": live.runs,
+        "taken": live.taken,
+        "time_is_up": live.time_is_up,
+        "ended": live.ended,
+        "marks": live.marks,
+        "rows_in": live.rows_in,
+        "rows_out": live.rows_out,
+        "late_rows": live.late_rows,
+        "state": None if live.state is None else _state_of(live.state, directory),
+    }
+
+
+def _state_of(state: WindowState, directory: Path) -> dict[str, Any]:
+    parts = [
+        {
+            "file": _save(part.rows, directory),
+            "rows": part.rows.count,
+            "first": part.first_pane,
+            "last": part.last_pane,
+            "level": part.level,
+        }
+        for part in state.parts
+    ]
+    return {"begin": state.begin, "next_start": state.next_start, "parts": parts}
+
+
+def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> WindowState | None:
+    if kept is None or unit.aggregate is None:
+        return None
+    parts = [
+        Part(_rows(directory / p["file"], p["rows"]), p["first"], p["last"], p["level"])
+        for p in kept["parts"]
+    ]
+    return WindowState(unit.aggregate, kept["begin"], kept["next_start"], parts)
+
+
+def _query(query: LiveQuery) -> dict[str, Any]:
+    return {
+        "runs": query.runs,
+        "delivered": query.delivered,
+        "rows": query.meter.rows,
+        "deadline": query.deadline,
+    }
+
+
+def _save(rows: Rows, directory: Path) -> str:
+    """Make sure that the rows are in a file of the state directory; from now on it is its."""
+    if len(rows.paths) == 1 and rows.paths[0].parent == directory:
+        return rows.paths[0].name
+    if rows.table is not None:
+        path = write_parquet(rows.table, directory)
+    else:
+        path = directory / f"{uuid.uuid4().hex}.parquet"
+        _link(rows.paths[0], path)
+    if rows.owned:
+        for old in rows.paths:
+            old.unlink(missing_ok=True)
+    rows.paths, rows.owned = (path,), False
+    return path.name
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def _rows(path: Path, count: int) -> Rows:
+    table = pq.ParquetFile(path).read() if count <= SMALL_ROWS else None
+    return Rows(count, table, (path,), owned=False)
+
+
+def _files(manifest: Manifest) -> Iterable[str]:
+    for buffer in manifest["buffers"].values():
+        yield from (train["file"] for train in buffer["trains"])
+    for unit in manifest["units"].values():
+        yield from (part["file"] for part in (unit["state"] or {"parts": ()})["parts"])
+
+
+def _remove_others(directory: Path, wanted: set[str]) -> None:
+    for path in directory.iterdir():
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)

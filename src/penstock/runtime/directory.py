@@ -1,0 +1,136 @@
+"""The directory: every stream, table and query by its name."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from penstock.engine.interfaces.options import near_miss
+from penstock.errors import CycleError, InUseError, UnknownNameError
+from penstock.model.definitions import (
+    QueryDefinition,
+    StopAfter,
+    StreamDefinition,
+    TableDefinition,
+)
+from penstock.model.schema import Schema
+from penstock.plan.operators import Operator, Scan, Take
+from penstock.plan.sources import Source, StreamSource, TableSource
+
+
+@dataclass(frozen=True, slots=True)
+class KnownStream:
+    """A stream and the operator that reads it."""
+
+    definition: StreamDefinition
+    scan: Scan
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A table and its columns."""
+
+    definition: TableDefinition
+    incarnation: int
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQuery:
+    """A query, its operators, and the names that it reads (in lower case)."""
+
+    definition: QueryDefinition
+    root: Operator
+    reads: frozenset[str]
+
+
+Known = KnownStream | KnownTable | KnownQuery
+
+
+@dataclass(slots=True)
+class Directory:
+    """Names are compared without case."""
+
+    known: dict[str, Known] = field(default_factory=dict)
+
+    def add(self, entry: Known) -> None:
+        """Remember an entry under its definition's name."""
+        self.known[entry.definition.name.lower()] = entry
+
+    def remove(self, name: str) -> None:
+        """Forget a name."""
+        self.known.pop(name.lower(), None)
+
+    def get(self, name: str) -> Known | None:
+        """Return what has that name."""
+        return self.known.get(name.lower())
+
+    def stream(self, name: str) -> KnownStream:
+        """Return the stream of that name."""
+        entry = self.get(name)
+        if not isinstance(entry, KnownStream):
+            raise self.unknown("stream", name, self.streams())
+        return entry
+
+    def query(self, name: str) -> KnownQuery:
+        """Return the query of that name."""
+        entry = self.get(name)
+        if not isinstance(entry, KnownQuery):
+            raise self.unknown("query", name, self.queries())
+        return entry
+
+    def streams(self) -> Iterator[KnownStream]:
+        """Yield the streams."""
+        return (each for each in self.known.values() if isinstance(each, KnownStream))
+
+    def tables(self) -> Iterator[KnownTable]:
+        """Yield the tables."""
+        return (each for each in self.known.values() if isinstance(each, KnownTable))
+
+    def queries(self) -> Iterator[KnownQuery]:
+        """Yield the queries."""
+        return (each for each in self.known.values() if isinstance(each, KnownQuery))
+
+    def unknown(self, kind: str, name: str, there: Iterator[Known]) -> UnknownNameError:
+        """Return the error for a name that nothing of that kind has."""
+        names = [each.definition.name for each in there]
+        hint = near_miss(name, names) if names else f"there is no {kind} at all yet"
+        return UnknownNameError(f"no {kind} {name}", hint=hint)
+
+    def source(self, name: str, reader: str, stop: StopAfter | None) -> Source | None:
+        """Return what `name` stands for in the FROM of the query `reader`."""
+        if name.lower() == reader.lower():
+            raise CycleError(f"query {reader} would read itself")
+        match self.get(name):
+            case KnownStream(_, scan):
+                return StreamSource(_limited(scan, reader, stop))
+            case KnownTable(definition, incarnation, schema):
+                return TableSource(definition.name, incarnation, schema)
+            case KnownQuery(_, root, _):
+                if reader.lower() in self.reads(name):
+                    raise CycleError(f"query {reader} would read itself through {name}")
+                return StreamSource(_limited(root, reader, stop))
+            case None:
+                return None
+
+    def reads(self, name: str) -> set[str]:
+        """Return every name that a query reads, directly or through others."""
+        found: set[str] = set()
+        waiting = [name.lower()]
+        while waiting:
+            entry = self.get(waiting.pop())
+            if isinstance(entry, KnownQuery):
+                new = entry.reads - found
+                found |= new
+                waiting += new
+        return found
+
+    def refuse_in_use(self, name: str) -> None:
+        """Raise where a query reads the name."""
+        readers = [q.definition.name for q in self.queries() if name.lower() in q.reads]
+        if readers:
+            raise InUseError(
+                f"{name} is read by {', '.join(readers)}", hint="DROP QUERY those first"
+            )
+
+
+def _limited(operator: Operator, query: str, stop: StopAfter | None) -> Operator:
+    return operator if stop is None else Take(operator, query, stop.tuples)

@@ -1,0 +1,222 @@
+"""Statements, carried out one by one."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.errors import (
+    BadQueryError,
+    NameTakenError,
+    PenstockError,
+    UnknownNameError,
+)
+from penstock.model.definitions import QueryState
+from penstock.plan.explain import explain
+from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.once import run_once
+from penstock.runtime.show import describe, show
+from penstock.runtime.system import System
+from penstock.sql import (
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Describe,
+    Drop,
+    Explain,
+    ResumeQuery,
+    SelectOnce,
+    Show,
+    Statement,
+    StopQuery,
+    parse,
+)
+from penstock.engine import sinks
+
+CHANGES = CreateStream | CreateTable | CreateQuery | Drop | StopQuery | ResumeQuery
+KINDS = {KnownStream: "STREAM", KnownTable: "TABLE", KnownQuery: "QUERY"}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a statement gave: a sentence, or rows, or a text such as a plan."""
+
+    message: str = ""
+    table: pa.Table | None = None
+
+
+def execute(system: System, text: str) -> list[Result]:
+    """Carry out a script. Sources start only when all of it stands."""
+    statements = parse(text)
+    if not any(isinstance(each, CHANGES) for each in statements):
+        return [carry_out(system, each) for each in statements]
+    results: list[Result] = []
+    failure: PenstockError | None = None
+    with system.supervisor.at_rest():  # left in good order also after a failure, for the checkpoint
+        for each in statements:
+            try:
+                results.append(carry_out(system, each))
+            except PenstockError as error:
+                failure = error
+                break
+    if failure is not None:
+        raise failure
+    return results
+
+
+def carry_out(system: System, statement: Statement) -> Result:
+    """Carry out one statement; changes only at rest."""
+    match statement:
+        case CreateStream():
+            return _create_stream(system, statement)
+        case CreateTable():
+            return _create_table(system, statement)
+        case CreateQuery():
+            return _create_query(system, statement)
+        case Drop():
+            return _drop(system, statement)
+        case StopQuery(name=name):
+            return _stop(system, name)
+        case ResumeQuery(name=name):
+            return _resume(system, name)
+        case Show(what=what):
+            return Result(table=show(system, what))
+        case Describe(name=name):
+            return Result(table=describe(system, name))
+        case Explain():
+            return _explain(system, statement)
+        case SelectOnce(select=select):
+            return Result(table=run_once(system, select))
+        case _:
+            raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
+
+
+Create = CreateStream | CreateTable | CreateQuery
+
+
+def _stands(system: System, statement: Create, kind: str) -> str:
+    """Return a sentence where nothing is to be done, or nothing; raise where the name is taken."""
+    name = statement.definition.name
+    taken = system.directory.get(name)
+    if taken is None:
+        return ""
+    if KINDS[type(taken)] != kind:
+        raise NameTakenError(
+            f"{name} is the name of a {KINDS[type(taken)].lower()}", place=statement.place
+        )
+    if statement.if_not_exists:
+        return f"{kind.lower()} {name} exists and is left as it is"
+    if statement.or_replace and taken.definition.text == statement.definition.text:
+        return f"{kind.lower()} {name} stands like this already"
+    if not statement.or_replace:
+        raise NameTakenError(
+            f"there is a {kind.lower()} {name} already",
+            hint="CREATE OR REPLACE replaces it, IF NOT EXISTS leaves it",
+            place=statement.place,
+        )
+    system.directory.refuse_in_use(name)
+    return ""
+
+
+def _create_stream(system: System, statement: CreateStream) -> Result:
+    definition = statement.definition
+    if message := _stands(system, statement, "STREAM"):
+        return Result(message)
+    system.check_stream(definition)
+    _forget(system, definition.name)
+    entry = system.catalog.put("STREAM", definition.name, definition.text, replace=True)
+    feed = system.define_stream(definition, entry.incarnation)
+    try:
+        feed.open()
+    except PenstockError:
+        _forget(system, definition.name)
+        raise
+    return Result(f"stream {definition.name} created")
+
+
+def _create_table(system: System, statement: CreateTable) -> Result:
+    definition = statement.definition
+    if message := _stands(system, statement, "TABLE"):
+        return Result(message)
+    _forget(system, definition.name)
+    entry = system.catalog.put("TABLE", definition.name, definition.text, replace=True)
+    try:
+        system.define_table(statement, entry.incarnation)
+    except PenstockError:
+        system.catalog.remove(definition.name)
+        raise
+    return Result(f"table {definition.name} created")
+
+
+def _create_query(system: System, statement: CreateQuery) -> Result:
+    definition = statement.definition
+    if message := _stands(system, statement, "QUERY"):
+        return Result(message)
+    sinks.check(definition)
+    known = system.bind(statement)
+    _forget(system, definition.name)
+    system.catalog.put("QUERY", definition.name, definition.text, replace=True)
+    system.directory.add(known)
+    system.run_query(known)
+    system.supervisor.reconnect()
+    return Result(f"query {definition.name} runs")
+
+
+def _drop(system: System, statement: Drop) -> Result:
+    known = system.directory.get(statement.name)
+    kind = statement.kind.lower()
+    if known is None or KINDS[type(known)] != statement.kind:
+        if statement.if_exists:
+            return Result(f"there is no {kind} {statement.name}")
+        raise UnknownNameError(f"no {kind} {statement.name}", place=statement.place)
+    system.directory.refuse_in_use(statement.name)
+    _forget(system, statement.name)
+    return Result(f"{kind} {statement.name} dropped")
+
+
+def _forget(system: System, name: str) -> None:
+    """Remove whatever has the name; nobody may read it any more."""
+    match system.directory.get(name):
+        case KnownStream(_, scan):
+            system.remove_feed(scan)
+        case KnownTable(_, incarnation, _):
+            system.tables.drop(name, incarnation)
+        case KnownQuery():
+            system.withdraw(name)
+            system.result_log(name).clear()
+        case None:
+            return
+    system.directory.remove(name)
+    system.catalog.remove(name)
+
+
+def _stop(system: System, name: str) -> Result:
+    known = system.directory.query(name)
+    system.withdraw(name)
+    system.catalog.set_state(known.definition.name, QueryState.STOPPED, "")
+    return Result(f"query {name} stopped")
+
+
+def _resume(system: System, name: str) -> Result:
+    known = system.directory.query(name)
+    if (query := system.plant.queries.get(name.lower())) is not None:
+        system.plant.resume(query)
+        return Result(f"query {name} runs")
+    system.run_query(known)
+    system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
+    system.supervisor.reconnect()
+    return Result(f"query {name} runs, from the next tuples on")
+
+
+def _explain(system: System, statement: Explain) -> Result:
+    match statement.subject:
+        case str() as name:
+            known = system.directory.query(name)
+        case CreateQuery() as create:
+            known = system.bind(create)
+        case SelectOnce(select=select) as once:
+            known = system.bind_text("this", select, once.text)
+    plant = system.plant
+    name = known.definition.name
+    graph = plant.graph.with_query(name.lower(), known.root)
+    units = system.supervisor.strategy.cut(graph, plant.standing())
+    return Result(explain(name.lower(), known.root, graph, units))

@@ -1,0 +1,201 @@
+"""A feed turns one stream's source into numbered trains with their watermark."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.buffers import Train
+from penstock.engine.interfaces.interface import Boundary, Interface
+from penstock.engine.rows import Rows, empty_table, in_files, in_memory, write_parquet_at
+from penstock.engine.times import footer_span, span_of
+from penstock.model.definitions import StreamDefinition
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
+from penstock.plan.operators import Scan, key
+from penstock.runtime.journal import Journal, RecordedTrain
+from penstock.runtime.meter import Meter
+
+PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
+END_BOUNDARY: Boundary = {"end": True}
+MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A train that has been cut from its stream and not been read yet."""
+
+    number: int
+    boundary: Boundary
+    arrived: float
+
+
+class Feed:
+    """One stream's way in. `cut` belongs to the supervisor's thread, `read` to a worker's."""
+
+    number: int
+    boundary: Boundary | None
+    high: int | None
+
+    def __init__(
+        self, scan: Scan, definition: StreamDefinition, interface: Interface, rejects: Path
+    ) -> None:
+        """Start at the beginning; `restore` moves on."""
+        self.scan, self.definition, self.interface = scan, definition, interface
+        self.key = key(scan)
+        self.rejects = rejects
+        self.number, self.boundary = 0, None
+        self.watermark, self.high = BEGIN_OF_TIME, None
+        self.rows = self.rejected = 0
+        self.cause, self.retry_at, self.failures = "", 0.0, 0
+        self.meter = Meter()
+        self._history: dict[int, dict[str, Any]] = {}
+        self._replay: deque[RecordedTrain] = deque()
+        self._again: Cut | None = None
+        self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the last train has been read."""
+        return self._ended
+
+    def restore(self, kept: dict[str, Any] | None, recorded: Sequence[RecordedTrain]) -> None:
+        """Go on where a checkpoint stood, through the trains that were recorded after it."""
+        self._replay.extend(recorded)
+        if kept is None:
+            return
+        self.number, self.boundary = kept["number"], kept["boundary"]
+        self.watermark, self.high = kept["watermark"], kept["high"]
+        self.rows, self.rejected = kept["rows"], kept["rejected"]
+        self._ended = kept["ended"]
+
+    def open(self) -> None:
+        """Open the source behind the last train that was ever cut."""
+        cuts = [self.boundary, *(recorded.boundary for recorded in self._replay)]
+        real = [each for each in cuts if each is not None and each != END_BOUNDARY]
+        self.interface.open(real[-1] if real else None)
+
+    def snapshot(self, number: int) -> dict[str, Any]:
+        """Return what `restore` needs to go on behind train `number`, and forget what is older."""
+        self._history = {each: kept for each, kept in self._history.items() if each >= number}
+        return self._history.get(number) or self._now()
+
+    def failed(self, cause: str, retry_at: float) -> None:
+        """Note that the source could not be read."""
+        self.cause, self.retry_at, self.failures = cause, retry_at, self.failures + 1
+
+    def recovered(self) -> None:
+        """Note that the source could be read."""
+        self.cause, self.failures = "", 0
+
+    @property
+    def given_up(self) -> bool:
+        """Say whether nobody should wait for this source any more; it is tried all the same."""
+        return self.failures >= PATIENCE
+
+    def cut(self, journal: Journal) -> Cut | None:
+        """Return the next train to read, recorded before anything is done with it."""
+        if self._again is not None:
+            again, self._again = self._again, None
+            return again
+        if self._replay:
+            recorded = self._replay.popleft()
+            return Cut(recorded.number, recorded.boundary, recorded.arrived)
+        if self._ended:
+            return None
+        if (offer := self.interface.next()) is not None:
+            cut = Cut(self.number + 1, offer.boundary, offer.arrived)
+        elif self.interface.ended:
+            cut = Cut(self.number + 1, END_BOUNDARY, 0.0)
+        else:
+            return None
+        journal.record_train(self.key, cut.number, cut.boundary, cut.arrived)
+        return cut
+
+    def put_back(self, cut: Cut) -> None:
+        """Offer a train again that could not be read."""
+        self._again = cut
+
+    def read(self, cut: Cut, now: float) -> Train:
+        """Return the train's rows; rows that do not fit are kept aside as rejects."""
+        if cut.boundary == END_BOUNDARY:
+            return self._train(cut, in_memory(empty_table(self.definition.schema)), None, now)
+        ingest = self.interface.read(cut.boundary)
+        rejects = [ingest.rejects] if ingest.rejects is not None else []
+        if isinstance(ingest.rows, pa.Table):
+            rows, span = self._timed(ingest.rows, rejects)
+        else:
+            rows, span = self._timed_files(ingest.rows, rejects)
+        self._keep_rejects(cut.number, rejects)
+        return self._train(cut, rows, span, now)
+
+    def _now(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "boundary": self.boundary,
+            "watermark": self.watermark,
+            "high": self.high,
+            "rows": self.rows,
+            "rejected": self.rejected,
+            "ended": self._ended,
+        }
+
+    def _train(self, cut: Cut, rows: Rows, span: tuple[int, int] | None, now: float) -> Train:
+        self.number, self.boundary = cut.number, cut.boundary
+        self.rows += rows.count
+        if span is not None:
+            self.high = span[1] if self.high is None else max(self.high, span[1])
+            slack = self.definition.slack
+            assert isinstance(slack, timedelta)  # noqa: S101  (adaptive slack is refused before)
+            self.watermark = max(self.watermark, self.high - slack // MICROSECOND)
+        if cut.boundary == END_BOUNDARY:
+            self.watermark, self._ended = END_OF_TIME, True
+        self._history[cut.number] = self._now()
+        first, last = span or (None, None)
+        info = TrainInfo(
+            cut.number,
+            rows.count,
+            rows.memory_bytes,
+            cut.arrived or now,
+            first,
+            last,
+            self.watermark,
+        )
+        return Train(info, rows)
+
+    def _timed(
+        self, table: pa.Table, rejects: list[pa.Table]
+    ) -> tuple[Rows, tuple[int, int] | None]:
+        if not self.scan.times:
+            return in_memory(table), None
+        time = self.scan.times[0].column
+        column = table[time]
+        if column.null_count:
+            missing = table.filter(pc.is_null(column))
+            raw = pa.array([str(row) for row in missing.to_pylist()], pa.string())
+            reason = pa.array([f"{time} is null"] * missing.num_rows, pa.string())
+            rejects.append(pa.table({"raw": raw, "reason": reason}))
+            table = table.filter(pc.is_valid(column))
+        return in_memory(table), span_of(table, time)
+
+    def _timed_files(
+        self, paths: Sequence[Path], rejects: list[pa.Table]
+    ) -> tuple[Rows, tuple[int, int] | None]:
+        rows = in_files(paths, owned=False)
+        if not self.scan.times or not rows.count:
+            return rows, None
+        span = footer_span(paths, self.scan.times[0].column)
+        if span is None:
+            return self._timed(rows.to_table(self.definition.schema), rejects)
+        return rows, span
+
+    def _keep_rejects(self, number: int, rejects: list[pa.Table]) -> None:
+        if rejects:
+            table = pa.concat_tables(rejects)
+            # Named by the train, so that reading it again after a crash writes the same file.
+            write_parquet_at(table, self.rejects / f"train-{number:010d}.parquet")
+            self.rejected += table.num_rows

@@ -1,0 +1,228 @@
+"""The home directory: where one running Penstock keeps what has to outlive it.
+
+home/
+ ├─ format      the version of this layout
+ ├─ lock        locked while a process is at home; holds its pid
+ ├─ catalog.db  journal.db
+ ├─ state/      checkpoints
+ ├─ streams/  rejects/    one directory a stream
+ ├─ results/  late/       one directory a query
+ └─ spill/      trains over their buffers' bounds; nothing in it survives a restart
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from penstock.errors import DiskFullError, HomeBusyError, HomeError
+
+FORMAT = 1
+OWNER_ONLY = 0o700  # results may be nobody else's business
+LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
+ROOMS = ("state", "streams", "rejects", "results", "late", "spill")
+
+
+class Home:
+    """A locked home directory; made where it is missing, free again after `close`.
+
+    The kernel frees the lock when the process dies, however it dies. A child that was forked
+    without exec shares the lock for as long as it lives.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.expanduser().absolute()
+        with _explained(self.path):
+            self._make()
+            self._lock = _locked(self.path)
+        try:
+            with _explained(self.path):
+                self._settle()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the lock; the file stays, since removing it would race with the next owner."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    @property
+    def catalog(self) -> Path:
+        """Return the catalog's file, which may not exist yet."""
+        return self.path / "catalog.db"
+
+    @property
+    def journal(self) -> Path:
+        """Return the journal's file, which may not exist yet."""
+        return self.path / "journal.db"
+
+    @property
+    def state(self) -> Path:
+        """Return the directory of the checkpoints."""
+        return self.path / "state"
+
+    @property
+    def spill(self) -> Path:
+        """Return the directory of spilled trains, empty at open."""
+        return self.path / "spill"
+
+    def stream(self, name: str) -> Path:
+        """Return a stream's own directory, which exists."""
+        return self._directory("streams", name)
+
+    def rejects(self, stream: str) -> Path:
+        """Return the directory of a stream's tuples that did not fit, which exists."""
+        return self._directory("rejects", stream)
+
+    def results(self, query: str) -> Path:
+        """Return the directory of a query's result log, which exists."""
+        return self._directory("results", query)
+
+    def late(self, query: str) -> Path:
+        """Return the directory of a query's late rows, which exists."""
+        return self._directory("late", query)
+
+    def free_bytes(self) -> int:
+        """Return how much room the home's file system has left for us."""
+        return shutil.disk_usage(self.path).free
+
+    def _directory(self, room: str, name: str) -> Path:
+        directory = self.path / room / file_name(name)
+        with _explained(self.path):
+            directory.mkdir(mode=OWNER_ONLY, exist_ok=True)
+        return directory
+
+    def _make(self) -> None:
+        if self.path.exists() and not self.path.is_dir():
+            raise HomeError(
+                f"the home {self.path} is a file", hint="name a directory, or a path that is free"
+            )
+        self.path.mkdir(mode=OWNER_ONLY, parents=True, exist_ok=True)
+
+    def _settle(self) -> None:
+        found = _format(self.path)
+        if found is None:
+            _refuse_strangers(self.path)
+            _write_format(self.path)
+        elif found > FORMAT:
+            raise HomeError(
+                f"the home {self.path} has format {found}, and this Penstock knows up to {FORMAT}",
+                hint="run the newer Penstock that made it, or name another home",
+            )
+        for room in ROOMS:
+            (self.path / room).mkdir(mode=OWNER_ONLY, exist_ok=True)
+        _empty(self.spill)
+
+
+def file_name(name: str) -> str:
+    """Return a file name for any name: different names differ, on any file system.
+
+    Everything outside a-z, 0-9, `_` and `-` is written as %xx, so that names which differ only
+    in case stay apart where files have no case, and no name leads out of its directory.
+    """
+    if not name:
+        return "%"  # no other name gives a lone %
+    quoted = re.sub(
+        r"[^a-z0-9_-]",
+        lambda found: "".join(f"%{byte:02x}" for byte in found[0].encode(errors="surrogatepass")),
+        name,
+    )
+    if len(quoted) <= LONGEST_NAME:
+        return quoted
+    digest = hashlib.sha256(quoted.encode()).hexdigest()
+    return f"{quoted[: LONGEST_NAME - 66]}%-{digest}"  # %- stands in no quoted name
+
+
+@contextmanager
+def _explained(home: Path) -> Iterator[None]:
+    """Turn what the file system says into errors a user can act on."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise DiskFullError(
+                f"no room left for the home {home}", hint="free some, or name another home"
+            ) from error
+        raise HomeError(
+            f"the home {home} cannot be used: {error.strerror or error}",
+            hint="name a directory that this user may write, on a local file system",
+        ) from error
+
+
+def _locked(home: Path) -> int:
+    lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        pid = f"{os.getpid()}\n".encode()
+        os.pwrite(lock, pid, 0)  # over the last owner's, which takes no room on a full disk
+        os.ftruncate(lock, len(pid))
+    except BlockingIOError as error:
+        owner = os.pread(lock, 32, 0).decode(errors="replace").strip()
+        os.close(lock)
+        raise HomeBusyError(
+            f"the home {home} is in use by process {owner or 'unknown'}",
+            hint="end that process, or name another home",
+        ) from error
+    except BaseException:
+        os.close(lock)
+        raise
+    return lock
+
+
+def _format(home: Path) -> int | None:
+    try:
+        text = (home / "format").read_text()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError:
+        text = ""
+    if not re.fullmatch(r"[0-9]{1,9}\n?", text):
+        raise HomeError(
+            f"the home {home} has a format file that makes no sense",
+            hint="restore the directory, or name another home",
+        )
+    return int(text)
+
+
+def _refuse_strangers(home: Path) -> None:
+    """Take no directory that has our names for things of its own: spill/ will be emptied."""
+    taken = sorted({*ROOMS, "catalog.db", "journal.db"} & {entry.name for entry in home.iterdir()})
+    if taken:
+        raise HomeError(
+            f"{home} is no home of Penstock and has a {taken[0]} of its own",
+            hint="name a directory of its own for the home",
+        )
+
+
+def _write_format(home: Path) -> None:
+    draft = home / "format.new"
+    draft.write_text(f"{FORMAT}\n")
+    draft.replace(home / "format")
+
+
+def _empty(directory: Path) -> None:
+    for entry in directory.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()

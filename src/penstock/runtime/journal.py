@@ -1,0 +1,145 @@
+"""What has to be known after a crash, so that a replay cuts, groups and delivers the same.
+
+Trains and runs are recorded before they are worked on, deliveries after the sink took them, and a
+checkpoint puts an end to all that lies before it. Recovery is: the last checkpoint's state, then
+the trains and the runs after it, and no delivery up to the last one.
+"""
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Ranges = Mapping[str, tuple[int, int]]  # a buffer's key: the first and the last train consumed
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTrain:
+    """A train that was cut from its stream: what it holds and when it arrived."""
+
+    stream: str
+    number: int
+    boundary: Mapping[str, Any]
+    arrived: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A unit's run over ranges of trains."""
+
+    unit: str
+    number: int
+    inputs: Ranges
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What a checkpoint's writer needs to find its state again."""
+
+    number: int
+    manifest: Mapping[str, Any]
+
+
+class Journal(Protocol):
+    """A durable memory of trains, runs, deliveries and checkpoints; safe in many threads.
+
+    Trains of a stream, runs of a unit and deliveries of a query are each numbered from one
+    without gaps; ValueError says that a number is not the next one. Boundaries and manifests
+    are JSON data: what was a tuple comes back as a list.
+    """
+
+    def record_train(
+        self, stream: str, number: int, boundary: Mapping[str, Any], arrived: float
+    ) -> None:
+        """Remember a train's boundary, before anything is done with it."""
+        ...
+
+    def trains_after(self, stream: str, number: int) -> list[RecordedTrain]:
+        """Return the stream's trains above that number that no checkpoint has put an end to."""
+        ...
+
+    def record_run(self, unit: str, number: int, inputs: Ranges) -> None:
+        """Remember which trains a run takes, before it runs."""
+        ...
+
+    def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
+        """Return the unit's runs above that number that no checkpoint has put an end to."""
+        ...
+
+    def record_delivery(self, query: str, number: int, rows: int) -> None:
+        """Remember that the sink took a delivery, after it did."""
+        ...
+
+    def last_delivery(self, query: str) -> int:
+        """Return the number of the last delivery, 0 without any."""
+        ...
+
+    def delivered_rows(self, query: str) -> int:
+        """Return how many rows all deliveries had."""
+        ...
+
+    def write_checkpoint(
+        self, manifest: Mapping[str, Any], *, trains: Mapping[str, int], runs: Mapping[str, int]
+    ) -> int:
+        """Remember a checkpoint in place of the last one, and return its number.
+
+        At once with it go the trains and runs up to the numbers given, by stream and by unit.
+        Once this returns (inside `together`, once that ends) the checkpoint also outlives a
+        power cut, and what the one before it needed may be removed.
+        """
+        ...
+
+    def last_checkpoint(self) -> Checkpoint | None:
+        """Return the checkpoint that recovery starts from."""
+        ...
+
+    def forget_stream(self, stream: str) -> None:
+        """Forget a stream's trains; its next one has number 1."""
+        ...
+
+    def forget_unit(self, unit: str) -> None:
+        """Forget a unit's runs; its next one has number 1."""
+        ...
+
+    def forget_query(self, query: str) -> None:
+        """Forget a query's deliveries; its next one has number 1."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make all that is recorded inside one step: all of it holds, or none where it raises.
+
+        Other threads wait meanwhile. Inside another `together` it is part of that step.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...
+
+
+def train_body(boundary: Mapping[str, Any], arrived: float) -> str:
+    """Return what a journal keeps of a train."""
+    return to_json({"boundary": dict(boundary), "arrived": arrived})
+
+
+def train_from(stream: str, number: int, body: str) -> RecordedTrain:
+    """Return the train that `train_body` kept."""
+    kept = json.loads(body)
+    return RecordedTrain(stream, number, kept["boundary"], kept["arrived"])
+
+
+def run_from(unit: str, number: int, body: str) -> RecordedRun:
+    """Return the run whose inputs were kept as JSON."""
+    inputs = {key: (first, last) for key, (first, last) in json.loads(body).items()}
+    return RecordedRun(unit, number, inputs)
+
+
+def to_json(data: Mapping[str, Any]) -> str:
+    """Return JSON text; ASCII, since a file's name may hold bytes that are no UTF-8."""
+    return json.dumps(dict(data), separators=(",", ":"))
+
+
+def not_next(what: str, name: str, number: int, last: int) -> ValueError:
+    """Return the complaint about a number out of turn, which is a fault of the caller."""
+    return ValueError(f"{what} {number} of {name!r} must be {last + 1}")

@@ -1,0 +1,92 @@
+"""One-time SELECTs: over what the buffers hold, over tables, results, late rows and rejects."""
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.engine.once import select_once
+from penstock.engine.rows import empty_table
+from penstock.engine.types import arrow_schema
+from penstock.errors import UnknownNameError
+from penstock.model.schema import Column, Schema
+from penstock.plan.once import over_views
+from penstock.plan.operators import WindowAggregate, key, table_view, walk
+from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.system import System
+
+REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
+_numbers = itertools.count()
+
+
+def run_once(system: System, select: Any) -> pa.Table:
+    """Return the rows of a SELECT over what is there now."""
+    tables: dict[str, pa.Table] = {}
+    prefix = f"penstock_once_{next(_numbers)}"
+
+    def view_of(name: str) -> str:
+        known = system.directory.get(name)
+        if isinstance(known, KnownTable):
+            return table_view(known.definition.name, known.incarnation)
+        view = f"{prefix}_{len(tables)}"
+        tables[view] = _rows(system, name)
+        return view
+
+    sql = over_views(select, view_of)
+    return select_once(system.sessions.large, sql, tables)
+
+
+def _rows(system: System, name: str) -> pa.Table:
+    known = system.directory.get(name)
+    if isinstance(known, KnownStream):
+        buffer = system.plant.buffers.open(key(known.scan), known.definition.schema)
+        return buffer.to_table()
+    if isinstance(known, KnownQuery):
+        return _results(system, known)
+    owner, _, part = name.rpartition(".")
+    known = system.directory.get(owner)
+    readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
+        (KnownQuery, "late"): lambda: late_rows(system, known),
+        (KnownStream, "rejects"): lambda: rejects(system, owner),
+    }
+    reader = readers.get((type(known), part.lower()))
+    if reader is None:
+        raise UnknownNameError(
+            f"no stream, table or query {name}",
+            hint="a query's late rows are query.late, what did not fit a stream is stream.rejects",
+        )
+    return reader()
+
+
+def _results(system: System, known: KnownQuery) -> pa.Table:
+    live = system.plant.queries.get(known.definition.name.lower())
+    log = live.log if live is not None else system.result_log(known.definition.name)
+    kept = log.table()
+    return kept if kept is not None else empty_table(known.root.schema)
+
+
+def late_rows(system: System, known: Any) -> pa.Table:
+    """Return the tuples that came too late for a query's windows."""
+    for node in walk(known.root):
+        if isinstance(node, WindowAggregate):
+            schema = arrow_schema(node.input.schema)
+            units = [u for u in system.plant.units.values() if u.unit.aggregate == node]
+            places = [unit.late_directory for unit in units] or [
+                system.home.late(key(root)) for root in walk(known.root)
+            ]
+            return _read(places, schema)
+    return empty_table(known.root.schema)
+
+
+def rejects(system: System, name: str) -> pa.Table:
+    """Return what did not fit a stream's schema."""
+    return _read([system.home.rejects(name)], arrow_schema(REJECTS))
+
+
+def _read(directories: list[Path], schema: pa.Schema) -> pa.Table:
+    paths = sorted(path for each in directories for path in each.glob("*.parquet"))
+    tables = [pq.ParquetFile(path).read().cast(schema) for path in paths]
+    return pa.concat_tables([schema.empty_table(), *tables])

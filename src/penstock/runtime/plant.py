@@ -1,0 +1,159 @@
+"""The plant: feeds, buffers, units and queries as they stand, and how a change re-connects them."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from penstock.engine.buffers import Buffer, BufferPool
+from penstock.engine.window_state import WindowState
+from penstock.model.definitions import QueryState
+from penstock.model.trains import BEGIN_OF_TIME
+from penstock.plan.graph import Graph
+from penstock.plan.operators import Operator, Take, key, walk
+from penstock.plan.units import Unit
+from penstock.runtime.feed import Feed
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
+
+StateListener = Callable[[str, QueryState, str], None]
+
+
+@dataclass(slots=True)
+class Plant:
+    """What runs. `note_state` tells the catalog of a query's new state.
+
+    `gone` and `gone_streams` are what the journal must forget with the next checkpoint.
+    """
+
+    buffers: BufferPool
+    late_directory: Callable[[str], Path]
+    note_state: StateListener
+    feeds: dict[str, Feed] = field(default_factory=dict)
+    units: dict[str, LiveUnit] = field(default_factory=dict)
+    queries: dict[str, LiveQuery] = field(default_factory=dict)
+    finished: dict[str, LiveQuery] = field(default_factory=dict)
+    gone: set[str] = field(default_factory=set)
+    gone_streams: set[str] = field(default_factory=set)
+
+    @property
+    def graph(self) -> Graph:
+        """Return the shared graph of the queries that are here."""
+        return Graph({name: query.root for name, query in self.queries.items()})
+
+    def standing(self) -> set[str]:
+        """Return the nodes that have a unit of their own."""
+        return set(self.units)
+
+    def connect(self, units: Sequence[Unit]) -> None:
+        """Make these the units: states and places go over to them, new ones begin now."""
+        old = dict(self.units)
+        states = {
+            key(live.unit.aggregate): live.state
+            for live in old.values()
+            if live.unit.aggregate is not None and live.state is not None
+        }
+        places = _places(old.values(), self.buffers)
+        self.units = {unit.key: self._live(unit, old.get(unit.key), states) for unit in units}
+        for live in self.units.values():
+            self._register(live, places)
+        for query in self.queries.values():
+            self.buffers.open(query.input, query.root.schema).register(query.reader)
+        self.gone |= {live.reader for name, live in old.items() if name not in self.units}
+        self._unregister_gone()
+
+    def _live(
+        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, WindowState]
+    ) -> LiveUnit:
+        if old is not None and old.unit == unit:
+            return old
+        live = LiveUnit(unit, self.late_directory(unit.key))
+        if old is not None:  # the same root over other leaves: its output goes on being numbered
+            live.runs, live.taken = old.runs, old.taken
+            live.rows_in, live.rows_out, live.late_rows = old.rows_in, old.rows_out, old.late_rows
+        if unit.aggregate is not None:
+            kept = states.get(key(unit.aggregate))
+            live.state = kept or WindowState(unit.aggregate, self._begin(unit.aggregate.input))
+        return live
+
+    def _begin(self, operator: Operator) -> int:
+        """Return the time from which a new aggregate sees everything."""
+        buffers = [self.buffers.get(key(node)) for node in walk(operator)]
+        highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
+        return max(highs, default=BEGIN_OF_TIME)
+
+    def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], int]) -> None:
+        self.buffers.open(live.unit.key, live.unit.root.schema)
+        members = {key(node) for node in live.unit.members()}
+        for name, leaf in zip(live.unit.inputs, live.unit.leaves, strict=True):
+            buffer = self.buffers.open(name, leaf.schema)
+            taken_over = [
+                at for (node, source), at in places.items() if source == name and node in members
+            ]
+            buffer.register(live.reader, min(taken_over, default=None))
+
+    def _unregister_gone(self) -> None:
+        wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
+        wanted |= {(query.reader, query.input) for query in self.queries.values()}
+        for buffer in self.buffers:
+            for reader in buffer.readers():
+                if (reader, buffer.key) not in wanted:
+                    buffer.unregister(reader)
+            if buffer.key not in self.units and buffer.key not in self.feeds:
+                self.buffers.drop(buffer.key)
+
+    def set_state(self, query: LiveQuery, state: QueryState, cause: str) -> None:
+        """Change a query's state, and let the catalog know."""
+        if (query.state, query.cause) != (state, cause):
+            query.state, query.cause = state, cause
+            self.note_state(query.name, state, cause)
+
+    def fail_readers(self, node: str, cause: str) -> None:
+        """Hold the queries whose answers need a node that cannot run."""
+        for name in self.graph.queries_of().get(node, ()):
+            self.set_state(self.queries[name], QueryState.FAILED, cause)
+
+    def resume(self, query: LiveQuery) -> None:
+        """Let a held query and the units it needs go on."""
+        for node in walk(query.root):
+            if live := self.units.get(key(node)):
+                live.cause = ""
+        self.set_state(query, QueryState.RUNNING, "")
+
+    def end_takes(self, query: LiveQuery) -> None:
+        """End the input of a query whose time is up."""
+        for node in walk(query.root):
+            live = self.units.get(key(node))
+            if isinstance(node, Take) and live is not None and not live.time_is_up:
+                live.time_is_up = True
+
+    def retired(self) -> list[LiveQuery]:
+        """Return the queries that have ended and still stand here."""
+        return [q for q in self.queries.values() if q.state is QueryState.FINISHED]
+
+    def is_drained(self) -> bool:
+        """Say whether every source has ended and everything that can be done is done."""
+        for feed in self.feeds.values():
+            buffer = self.buffers.get(feed.key)
+            if buffer is not None and buffer.readers() and not (feed.ended or feed.given_up):
+                return False
+        return not any(self._waits(buffer) for buffer in self.buffers)
+
+    def _waits(self, buffer: Buffer) -> bool:
+        active = {live.reader for live in self.units.values() if not live.cause}
+        active |= {q.reader for q in self.queries.values() if q.state is QueryState.RUNNING}
+        return any(
+            reader in active and number < buffer.written
+            for reader, number in buffer.readers().items()
+        )
+
+
+def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], int]:
+    """Return how far each node's unit has read each of its inputs, by (node, input)."""
+    found: dict[tuple[str, str], int] = {}
+    for live in units:
+        for name in live.unit.inputs:
+            buffer = buffers.get(name)
+            if buffer is not None and live.reader in buffer.readers():
+                for node in live.unit.members():
+                    found[key(node), name] = buffer.readers()[live.reader]
+    return found

@@ -1,0 +1,159 @@
+"""SHOW and DESCRIBE, as rows."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import UnknownNameError
+from penstock.model.definitions import QueryState
+from penstock.plan.operators import Scan, key, walk
+from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.system import System
+
+QUERY_COLUMNS = pa.schema(
+    [
+        ("query", pa.string()),
+        ("state", pa.string()),
+        ("rows_in", pa.int64()),
+        ("rows_out", pa.int64()),
+        ("in_per_s", pa.float64()),
+        ("out_per_s", pa.float64()),
+        ("p50_ms", pa.float64()),
+        ("p99_ms", pa.float64()),
+        ("queued_rows", pa.int64()),
+        ("queued_bytes", pa.int64()),
+        ("late_rows", pa.int64()),
+        ("cause", pa.string()),
+    ]
+)
+STREAM_COLUMNS = pa.schema(
+    [
+        ("stream", pa.string()),
+        ("source", pa.string()),
+        ("state", pa.string()),
+        ("trains", pa.int64()),
+        ("rows", pa.int64()),
+        ("rows_per_s", pa.float64()),
+        ("rejected", pa.int64()),
+        ("queued_rows", pa.int64()),
+        ("memory_bytes", pa.int64()),
+        ("disk_bytes", pa.int64()),
+        ("watermark", pa.timestamp("us", "UTC")),
+        ("cause", pa.string()),
+    ]
+)
+TABLE_COLUMNS = pa.schema(
+    [("table", pa.string()), ("source", pa.string()), ("columns", pa.int64())]
+)
+COLUMN_COLUMNS = pa.schema([("column", pa.string()), ("type", pa.string()), ("note", pa.string())])
+SHOWN_TIME = 2**61  # a watermark beyond it is the end of time, not a moment
+
+
+def show(system: System, what: str) -> pa.Table:
+    """Return what there is of a kind."""
+    if what == "QUERIES":
+        rows = [query_row(system, each) for each in system.directory.queries()]
+        return pa.Table.from_pylist(rows, QUERY_COLUMNS)
+    if what == "STREAMS":
+        return pa.Table.from_pylist(
+            [_stream_row(system, each) for each in system.directory.streams()], STREAM_COLUMNS
+        )
+    return pa.Table.from_pylist(
+        [
+            {
+                "table": each.definition.name,
+                "source": each.definition.source.name,
+                "columns": len(each.schema),
+            }
+            for each in system.directory.tables()
+        ],
+        TABLE_COLUMNS,
+    )
+
+
+def describe(system: System, name: str) -> pa.Table:
+    """Return the columns of a stream, table or query."""
+    known = system.directory.get(name)
+    match known:
+        case KnownStream(definition, scan):
+            schema, times = definition.schema, [time.column for time in scan.times]
+        case KnownTable():
+            schema, times = known.schema, []
+        case KnownQuery():
+            schema = known.root.schema
+            times = [time.column for time in known.root.times[:1]]
+        case None:
+            raise UnknownNameError(f"no stream, table or query {name}")
+    rows = [
+        {"column": c.name, "type": c.type, "note": "event time" if c.name in times else ""}
+        for c in schema
+    ]
+    return pa.Table.from_pylist(rows, COLUMN_COLUMNS)
+
+
+def query_row(system: System, known: KnownQuery) -> dict[str, Any]:
+    """Return a query's figures."""
+    name = known.definition.name.lower()
+    live = system.plant.queries.get(name) or system.plant.finished.get(name)
+    entry = system.catalog.get(name)
+    row: dict[str, Any] = {
+        "query": known.definition.name,
+        "state": str(entry.state) if entry and entry.state else str(QueryState.RUNNING),
+        "cause": (entry.cause if entry else "").splitlines()[0] if entry and entry.cause else "",
+    }
+    if live is None:
+        rows_out = system.journal.delivered_rows(f"query:{name}")
+        return row | {"rows_in": 0, "rows_out": rows_out, "queued_rows": 0, "late_rows": 0}
+    return row | _live_figures(system, live)
+
+
+def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
+    now, plant = system.clock.now(), system.plant
+    nodes = {key(node): node for node in walk(live.root)}
+    units = [unit for name, unit in plant.units.items() if name in nodes]
+    readers = {unit.reader for unit in units} | {live.reader}
+    feeds = [plant.feeds[name] for name, node in nodes.items() if isinstance(node, Scan)]
+    waiting = [
+        train
+        for name in nodes
+        if (buffer := plant.buffers.get(name)) is not None
+        for reader in buffer.readers()
+        if reader in readers
+        for train in buffer.waiting(reader)
+    ]
+    from_streams = [u for u in units if any(isinstance(leaf, Scan) for leaf in u.unit.leaves)]
+    rows_in = sum(unit.rows_in for unit in from_streams)
+    half, most = live.meter.latency(0.5), live.meter.latency(0.99)
+    return {
+        "rows_in": rows_in if not isinstance(live.root, Scan) else live.meter.rows,
+        "rows_out": live.meter.rows,
+        "in_per_s": round(sum(feed.meter.rate(now) for feed in feeds), 1),
+        "out_per_s": round(live.meter.rate(now), 1),
+        "p50_ms": None if half is None else round(half * 1000, 1),
+        "p99_ms": None if most is None else round(most * 1000, 1),
+        "queued_rows": sum(train.rows.count for train in waiting),
+        "queued_bytes": sum(train.info.size for train in waiting),
+        "late_rows": sum(unit.late_rows for unit in units),
+    }
+
+
+def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
+    feed = system.plant.feeds[key(known.scan)]
+    buffer = system.plant.buffers.open(feed.key, known.definition.schema)
+    figures = buffer.figures()
+    state = "FAILED" if feed.cause else "ENDED" if feed.ended else "OPEN"
+    return {
+        "stream": known.definition.name,
+        "source": known.definition.source.name,
+        "state": state,
+        "trains": feed.number,
+        "rows": feed.rows,
+        "rows_per_s": round(feed.meter.rate(system.clock.now()), 1),
+        "rejected": feed.rejected,
+        "queued_rows": figures.rows,
+        "memory_bytes": figures.memory_bytes,
+        "disk_bytes": figures.disk_bytes,
+        "watermark": feed.watermark if abs(feed.watermark) < SHOWN_TIME else None,
+        "cause": feed.cause.splitlines()[0] if feed.cause else "",
+    }

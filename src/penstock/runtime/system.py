@@ -1,0 +1,249 @@
+"""One running Penstock: a home, a Spark, the definitions, and the supervisor over them."""
+
+import threading
+from typing import Any
+
+from penstock.catalog import Catalog, Entry
+from penstock.clock import Clock
+from penstock.engine import interfaces, sinks
+from penstock.engine.analysis import SparkAnalyst
+from penstock.engine.buffers import Bounds, BufferPool
+from penstock.engine.interfaces.interface import Surroundings
+from penstock.engine.interfaces.push import Push
+from penstock.engine.processor import Processor
+from penstock.engine.session import Sessions
+from penstock.engine.sinks.sink import Sink
+from penstock.engine.tables import Tables
+from penstock.engine.types import spark_schema
+from penstock.errors import BadQueryError, NotYetError, PenstockError
+from penstock.model.definitions import (
+    AdaptiveSlack,
+    QueryDefinition,
+    QueryState,
+    StreamDefinition,
+)
+from penstock.plan.bind import Binder
+from penstock.plan.once import names_in
+from penstock.plan.operators import EventTime, Scan, key
+from penstock.runtime.checkpoint import restore_buffers, restore_query, restore_unit
+from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.feed import Feed
+from penstock.runtime.home import Home
+from penstock.runtime.journal import Journal
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.plant import Plant
+from penstock.runtime.result_row import START, Position
+from penstock.runtime.results import ResultLog
+from penstock.runtime.subscription import MAX_ROWS, Subscription
+from penstock.runtime.supervisor import Settings, Supervisor
+from penstock.schedule import make_strategy
+from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
+
+NOTHING_YET = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
+
+
+class System:
+    """Holds everything together; statements and clients act on it, its supervisor runs it."""
+
+    def __init__(
+        self,
+        home: Home,
+        sessions: Sessions,
+        catalog: Catalog,
+        journal: Journal,
+        clock: Clock,
+        settings: Settings = Settings(),
+        bounds: Bounds = Bounds(),
+    ) -> None:
+        """Bring back what the home remembers, and start."""
+        self.home, self.sessions, self.catalog, self.journal = home, sessions, catalog, journal
+        self.clock = clock
+        self.directory = Directory()
+        self.analyst = SparkAnalyst(sessions.analysis)
+        self.tables = Tables(sessions, home.spill)
+        self.plant = Plant(BufferPool(home.spill, bounds), home.late, catalog.set_state)
+        strategy = make_strategy("round_robin")
+        self.supervisor = Supervisor(
+            self.plant,
+            Processor(sessions, home.spill),
+            journal,
+            strategy,
+            clock,
+            home.state,
+            settings,
+        )
+        self._subscribing = threading.Lock()
+        self._bring_back()
+        self.supervisor.start()
+
+    def close(self) -> None:
+        """Finish what runs, write a checkpoint, let go of everything but Spark."""
+        self.supervisor.stop()
+        for query in self.plant.queries.values():
+            query.end()
+            query.close()
+        for feed in self.plant.feeds.values():
+            feed.interface.close()
+        self.journal.close()
+        self.catalog.close()
+        self.home.close()
+
+    # -- definitions; only at rest -------------------------------------------------------
+
+    def define_stream(self, definition: StreamDefinition, incarnation: int) -> Feed:
+        """Make a stream known, with a feed that is not open yet."""
+        time = definition.time_column
+        column = definition.schema.find(time) if time else None
+        scan = Scan(
+            definition.name,
+            incarnation,
+            definition.schema,
+            (EventTime(column.name),) if column else (),
+        )
+        around = Surroundings(
+            self.sessions.large, self.clock, self.home.stream(f"{definition.name}.{incarnation}")
+        )
+        interface = interfaces.build(definition, around)
+        if isinstance(interface, Push):
+            interface.on_arrival = self.supervisor.wake
+        feed = Feed(scan, definition, interface, self.home.rejects(definition.name))
+        self.directory.add(KnownStream(definition, scan))
+        self.plant.feeds[feed.key] = feed
+        self.plant.buffers.open(feed.key, definition.schema)
+        return feed
+
+    def check_stream(self, definition: StreamDefinition) -> None:
+        """Raise what is wrong with a stream's definition."""
+        if isinstance(definition.slack, AdaptiveSlack):
+            raise NotYetError("SLACK ADAPTIVE does not run yet", hint="SLACK INTERVAL … does")
+        interfaces.check(definition)
+        spark_schema(definition.schema)
+
+    def define_table(self, statement: CreateTable, incarnation: int) -> None:
+        """Read a table and make it known."""
+        schema = self.tables.load(statement.definition, incarnation)
+        self.directory.add(KnownTable(statement.definition, incarnation, schema))
+
+    def bind(self, statement: CreateQuery) -> KnownQuery:
+        """Return the query's operators, or raise what is wrong with it."""
+        definition = statement.definition
+        binder = Binder(
+            lambda name: self.directory.source(name, definition.name, definition.stop_after),
+            self.analyst,
+        )
+        root = binder.bind(statement.select)
+        return KnownQuery(definition, root, frozenset(names_in(statement.select)))
+
+    def run_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
+        """Put a query into the plant, behind what has been delivered under its name."""
+        definition = known.definition
+        query = LiveQuery(definition, known.root, self.result_log(definition.name), state=state)
+        if (sink := sinks.build(definition)) is not None:
+            query.sinks.append(sink)
+        query.delivered = self.journal.last_delivery(query.reader)
+        query.meter.rows = self.journal.delivered_rows(query.reader)
+        if definition.stop_after is not None and definition.stop_after.interval is not None:
+            query.deadline = self.clock.now() + definition.stop_after.interval.total_seconds()
+        self.plant.finished.pop(definition.name.lower(), None)
+        self.plant.queries[definition.name.lower()] = query
+        return query
+
+    def withdraw(self, name: str) -> None:
+        """Take a query out of the plant; what only it needed goes with it."""
+        query = self.plant.queries.pop(name.lower(), None)
+        if query is not None:
+            query.end()
+            query.close()
+            self.plant.gone.add(query.reader)
+        self.plant.finished.pop(name.lower(), None)
+        self.supervisor.reconnect()
+
+    def remove_feed(self, scan: Scan) -> None:
+        """Close a stream that nobody reads, and forget its trains."""
+        feed = self.plant.feeds.pop(key(scan))
+        feed.interface.close()
+        self.plant.buffers.drop(feed.key)
+        self.plant.gone_streams.add(feed.key)
+
+    def bind_text(self, name: str, select: Any, text: str) -> KnownQuery:
+        """Return a SELECT's operators as those of a query that is not there."""
+        binder = Binder(lambda each: self.directory.source(each, "", None), self.analyst)
+        return KnownQuery(QueryDefinition(name, text), binder.bind(select), frozenset())
+
+    def result_log(self, name: str) -> ResultLog:
+        """Return a query's result log."""
+        return ResultLog(self.home.results(name.lower()), name)
+
+    # -- for clients ---------------------------------------------------------------------
+
+    def push_source(self, name: str) -> Push:
+        """Return the source of a push stream."""
+        known = self.directory.stream(name)
+        feed = next(f for f in self.plant.feeds.values() if f.scan == known.scan)
+        if not isinstance(feed.interface, Push):
+            raise BadQueryError(f"stream {name} takes no pushed rows", hint="define it FROM push()")
+        return feed.interface
+
+    def subscribe(
+        self, name: str, after: Position | None = START, max_rows: int = MAX_ROWS
+    ) -> Subscription:
+        """Return a reader of a query's results: after a position, or (None) from now on."""
+        self.directory.query(name)
+        with self.supervisor.at_rest():
+            query = self.plant.queries.get(name.lower())
+            log = query.log if query is not None else self.result_log(name)
+            subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
+            if query is None:
+                subscription.end()
+            else:
+                query.subscriptions.append(subscription)
+        return subscription
+
+    def attach(self, name: str, sink: Sink) -> None:
+        """Give a running query one more sink."""
+        self.directory.query(name)
+        with self.supervisor.at_rest():
+            query = self.plant.queries.get(name.lower())
+            if query is None:
+                raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")
+            query.sinks.append(sink)
+
+    # -- recovery ------------------------------------------------------------------------
+
+    def _bring_back(self) -> None:
+        for entry in self.catalog.all():
+            try:
+                self._bring_back_one(entry)
+            except PenstockError as error:
+                self.catalog.set_state(entry.name, QueryState.FAILED, str(error))
+        checkpoint = self.journal.last_checkpoint()
+        manifest = checkpoint.manifest if checkpoint else NOTHING_YET
+        self.supervisor.reconnect(manifest["units"])
+        for feed in self.plant.feeds.values():
+            kept = manifest["feeds"].get(feed.key)
+            number = kept["number"] if kept else 0
+            feed.restore(kept, self.journal.trains_after(feed.key, number))
+            try:
+                feed.open()
+            except PenstockError as error:
+                feed.failed(str(error), self.clock.now())
+        restore_buffers(self.plant, manifest, self.home.state)
+        for live in self.plant.units.values():
+            restore_unit(live, manifest, self.journal, self.home.state)
+        for query in self.plant.queries.values():
+            restore_query(query, manifest, self.journal)
+
+    def _bring_back_one(self, entry: Entry) -> None:
+        statement = parse(entry.text)[0]
+        match statement:
+            case CreateStream():
+                self.define_stream(statement.definition, entry.incarnation)
+            case CreateTable():
+                self.define_table(statement, entry.incarnation)
+            case CreateQuery():
+                known = self.bind(statement)
+                self.directory.add(known)
+                if entry.state in (QueryState.RUNNING, QueryState.FAILED):
+                    self.run_query(known, entry.state).cause = entry.cause
+            case _:
+                raise BadQueryError(f"the catalog holds no definition of {entry.name}")

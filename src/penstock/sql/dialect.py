@@ -1,0 +1,142 @@
+"""The Penstock dialect: Spark's, with windows in brackets after the tables of FROM and JOIN."""
+
+from typing import Any, ClassVar
+
+from sqlglot import TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
+from sqlglot.parsers.spark import SparkParser
+
+from penstock.sql import functions
+from penstock.sql.reader import Reader
+from penstock.sql.trees import WINDOW, window_of
+from penstock.sql.windows import read_window, window_sql
+
+# Spark knows no such types; as one token, a column named `double` would lose its type.
+NOT_IN_SPARK = ("DOUBLE PRECISION", "CHAR VARYING", "CHARACTER VARYING")
+
+
+class Penstock(Spark):
+    """Spark SQL with windows; a query's clauses around the SELECT are our own grammar's."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """Spark's tokens; no word swallows the rest of its statement as text."""
+
+        # Since Spark 4, a quote is doubled to stand in its own kind of string.
+        STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+        COMMANDS: ClassVar[set[TokenType]] = set()
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            word: kind
+            for word, kind in Spark.Tokenizer.KEYWORDS.items()
+            if kind is not TokenType.COMMAND and word not in NOT_IN_SPARK
+        }
+
+    class Parser(Reader):
+        """Spark's queries and expressions, and nothing that is not a query."""
+
+        FUNCTIONS = functions.FUNCTIONS
+        FUNCTION_PARSERS = functions.FUNCTION_PARSERS
+        NO_PAREN_FUNCTION_PARSERS = functions.NO_PAREN_FUNCTION_PARSERS
+        STRICT_CAST = True  # CAST is an exp.Cast, TRY_CAST an exp.TryCast
+        STRING_PARSERS: ClassVar[dict[TokenType, Any]] = {
+            kind: lambda self, token: self.expression(exp.Literal.string(token.text), token)
+            for kind in (TokenType.STRING, TokenType.RAW_STRING)
+        }
+        PRIMARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
+            **SparkParser.PRIMARY_PARSERS,
+            **STRING_PARSERS,
+        }
+        COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
+            kind: SparkParser.COLUMN_OPERATORS[kind] for kind in (TokenType.DOT, TokenType.DCOLON)
+        }
+        ARRAY_CONSTRUCTORS: ClassVar[
+            dict[str, Any]
+        ] = {}  # xs[0] is an element, whatever xs is called
+        BRACKETS = frozenset({TokenType.L_BRACKET})
+        PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {}
+
+        def select(self) -> exp.Query:
+            """Read a SELECT, a WITH, or several of them under UNION."""
+            query = self._parse_statement()
+            if not isinstance(query, exp.Query):
+                self.miss("a SELECT")
+            return query
+
+        def _parse_statement(self) -> exp.Expr | None:
+            query = self._parse_set_operations(self._parse_select(nested=True))
+            return self._parse_query_modifiers(query) or self.miss("a SELECT")
+
+        def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+            projections, others = super()._parse_projections()
+            if not projections or self._prev.token_type is TokenType.COMMA:
+                self.raise_error("Expected a column")
+            return projections, others
+
+        def _parse_describe(self) -> exp.Describe:
+            self.miss("a SELECT")
+
+        def _parse_into(self) -> exp.Into | None:
+            return None  # INTO names a query's sink, after the SELECT
+
+        def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            table = super()._parse_table(*args, **kwargs)
+            return self._parse_window_after(table) if self.sees("[") else table
+
+        def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            if isinstance(this, exp.Table) and self.sees("["):
+                return self._parse_window_after(this)
+            return super()._parse_bracket(this)
+
+        def _parse_window_after(self, table: exp.Expr | None) -> exp.Table:
+            if not isinstance(table, exp.Table):
+                self.fail(
+                    "a window stands after the name of a stream or query",
+                    hint="name the subquery in a CREATE QUERY of its own",
+                )
+            if window_of(table):
+                self.fail(f"{table.name} has a window already", hint="keep one of the two")
+            table.set(WINDOW, read_window(self))
+            return table
+
+        def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Expr | None:  # type: ignore[override]
+            interval = super()._parse_interval(*args, **kwargs)
+            if isinstance(interval, exp.Interval):
+                interval.set("fraction_in_string", None)  # '1.5 seconds' is '1.5' SECONDS
+            # INTERVAL 1 HOUR 30 MINUTES is a sum; bare, x - 1 h 30 min would print as x - 1 h + 30.
+            return exp.Paren(this=interval) if isinstance(interval, exp.Add) else interval
+
+        def _parse_primary(self) -> exp.Expr | None:
+            primary = super()._parse_primary()
+            if isinstance(primary, exp.Concat):  # strings side by side are one string
+                return exp.Literal.string("".join(part.name for part in primary.expressions))
+            return primary
+
+        def _parse_at_time_zone(self, this: exp.Expr | None) -> exp.Expr | None:
+            return this  # Spark has functions for it
+
+        def _parse_types(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            # In Spark's expressions a type's name before ( is a function: struct(a), int(x).
+            if kwargs.get("check_func") and self._next.token_type is TokenType.L_PAREN:
+                return None
+            return super()._parse_types(*args, **kwargs)
+
+    class Generator(SparkGenerator):
+        """Spark's text, with each table's window after its name."""
+
+        TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
+            # What was written for Spark needs no rewriting for it.
+            **{
+                node: rule
+                for node, rule in SparkGenerator.TRANSFORMS.items()
+                if node is not exp.Select
+            },
+            # As functions they would bind as sqlglot read them, not as Spark does.
+            exp.BitwiseLeftShift: lambda self, e: self.binary(e, "<<"),
+            exp.BitwiseRightShift: lambda self, e: self.binary(e, ">>"),
+        }
+
+        def table_parts(self, expression: exp.Table) -> str:
+            """Return the table's name and window."""
+            name = super().table_parts(expression)
+            window = window_of(expression)
+            return f"{name} [{window_sql(window)}]" if window else name

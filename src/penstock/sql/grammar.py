@@ -1,0 +1,105 @@
+"""The statements there are, by their first word."""
+
+from collections.abc import Callable
+
+from penstock.errors import Place
+from penstock.sql.create import KINDS, read_create
+from penstock.sql.dialect import Penstock
+from penstock.sql.refusals import near_miss, place_at
+from penstock.sql.statements import (
+    CreateQuery,
+    Describe,
+    Drop,
+    Explain,
+    Kinds,
+    ResumeQuery,
+    SelectOnce,
+    Show,
+    Statement,
+    StopQuery,
+)
+
+Parser = Penstock.Parser
+SHOWN: tuple[Kinds, ...] = ("STREAMS", "TABLES", "QUERIES")
+
+
+def read_statement(reader: Parser) -> Statement:
+    """Read one statement."""
+    for word, rule in RULES.items():
+        if reader.sees(word):
+            return rule(reader)
+    known = [word for word in RULES if word.isalpha()]
+    hint = near_miss(reader.token.text, known) or f"a statement starts with {', '.join(known)}"
+    return reader.miss("a statement", hint=hint)
+
+
+def read_select(reader: Parser) -> SelectOnce:
+    """Read a one-time SELECT."""
+    text, place = _source(reader)
+    return SelectOnce(text, place, reader.select())
+
+
+def _source(reader: Parser) -> tuple[str, Place]:
+    """Return the text and the place of a statement that starts under the cursor."""
+    return reader.text_from(reader.token), place_at(reader.sql, reader.token.start)
+
+
+def _drop(reader: Parser) -> Drop:
+    text, place = _source(reader)
+    reader.expect("DROP")
+    word = reader.choose(*KINDS, what="what to drop")
+    kind = next(kind for kind in KINDS if kind == word)
+    if_exists = reader.accept("IF", "EXISTS")
+    return Drop(text, place, kind, reader.name(f"the {kind.lower()}'s name"), if_exists)
+
+
+def _stop(reader: Parser) -> StopQuery:
+    text, place = _source(reader)
+    reader.expect("STOP", "QUERY")
+    return StopQuery(text, place, reader.name("the query's name"))
+
+
+def _resume(reader: Parser) -> ResumeQuery:
+    text, place = _source(reader)
+    reader.expect("RESUME", "QUERY")
+    return ResumeQuery(text, place, reader.name("the query's name"))
+
+
+def _show(reader: Parser) -> Show:
+    text, place = _source(reader)
+    reader.expect("SHOW")
+    word = reader.choose(*SHOWN, what="what to show")
+    return Show(text, place, next(what for what in SHOWN if what == word))
+
+
+def _describe(reader: Parser) -> Describe:
+    text, place = _source(reader)
+    reader.expect("DESCRIBE")
+    return Describe(text, place, reader.name("the name of a stream, table or query"))
+
+
+def _explain(reader: Parser) -> Explain:
+    text, place = _source(reader)
+    reader.expect("EXPLAIN")
+    if any(reader.sees(word) for word in SELECTS):
+        return Explain(text, place, read_select(reader))
+    if reader.sees("CREATE"):
+        start = reader.token
+        created = read_create(reader)
+        if not isinstance(created, CreateQuery):
+            reader.fail("only a query can be explained", token=start)
+        return Explain(text, place, created)
+    return Explain(text, place, reader.name("a query's name or a SELECT"))
+
+
+SELECTS = ("SELECT", "WITH", "(")
+RULES: dict[str, Callable[[Parser], Statement]] = {
+    "CREATE": read_create,
+    "DROP": _drop,
+    "STOP": _stop,
+    "RESUME": _resume,
+    "SHOW": _show,
+    "DESCRIBE": _describe,
+    "EXPLAIN": _explain,
+    **dict.fromkeys(SELECTS, read_select),
+}

@@ -1,0 +1,99 @@
+"""The statements of a script, as frozen data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlglot import exp
+
+from penstock.errors import Place
+from penstock.model.definitions import QueryDefinition, StreamDefinition, TableDefinition
+
+Kind = Literal["STREAM", "TABLE", "QUERY"]
+Kinds = Literal["STREAMS", "TABLES", "QUERIES"]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its own text, and where in its script it begins."""
+
+    text: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream(Statement):
+    """CREATE STREAM."""
+
+    definition: StreamDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable(Statement):
+    """CREATE TABLE."""
+
+    definition: TableDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery(Statement):
+    """CREATE QUERY; `select` is the tree of the definition's `select`."""
+
+    definition: QueryDefinition
+    select: exp.Query
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Statement):
+    """DROP STREAM, DROP TABLE or DROP QUERY."""
+
+    kind: Kind
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StopQuery(Statement):
+    """STOP QUERY."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeQuery(Statement):
+    """RESUME QUERY."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Show(Statement):
+    """SHOW STREAMS, SHOW TABLES or SHOW QUERIES."""
+
+    what: Kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Describe(Statement):
+    """DESCRIBE a stream, table or query."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SelectOnce(Statement):
+    """A one-time SELECT."""
+
+    select: exp.Query
+
+
+@dataclass(frozen=True, slots=True)
+class Explain(Statement):
+    """EXPLAIN a query by its name, or a query that is not there yet."""
+
+    subject: str | SelectOnce | CreateQuery

@@ -1,0 +1,85 @@
+"""What follows CREATE STREAM and its name."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError
+from penstock.model.definitions import AdaptiveSlack, StreamDefinition
+from penstock.model.schema import Schema
+from penstock.sql.columns import read_schema
+from penstock.sql.connectors import read_connector
+from penstock.sql.intervals import duration, duration_sql
+from penstock.sql.reader import Reader
+from penstock.sql.refusals import near_miss
+
+ZERO = timedelta(0)
+
+
+def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
+    """Read a stream's columns, and its clauses in any order."""
+    schema = read_schema(reader)
+    given: dict[str, Any] = {}
+    while reader.token:
+        token = reader.token
+        clause = reader.choose(*CLAUSES, what="a clause of the stream")
+        if clause in given:
+            reader.fail(f"{clause} is given twice", hint="keep one of the two", token=token)
+        given[clause] = CLAUSES[clause](reader, schema)
+    if "FROM" not in given:
+        reader.miss("FROM", hint="a stream comes FROM files(path => 'data', format => 'json')")
+    return StreamDefinition(
+        name,
+        schema,
+        given["FROM"],
+        time_column=given.get("TIMESTAMP"),
+        slack=given.get("SLACK", ZERO),
+        valid_for=given.get("VALID"),
+        text=text,
+    )
+
+
+def _time_column(reader: Reader, schema: Schema) -> str:
+    reader.expect("BY")
+    token = reader.token
+    name = reader.name("a column")
+    column = schema.find(name)
+    with reader.placed(token):
+        if column is None:
+            hint = near_miss(name, schema.names) or f"it has {', '.join(schema.names)}"
+            raise UnknownColumnError(f"the stream has no column {name}", hint=hint)
+        if column.type != "timestamp":
+            raise TypeMismatchError(
+                f"{column.name} is of type {column.type}, and event time is a timestamp",
+                hint=f"declare it {column.name} TIMESTAMP",
+            )
+    return column.name
+
+
+def _slack(reader: Reader, _: Schema) -> timedelta | AdaptiveSlack:
+    token = reader.token
+    if reader.choose("INTERVAL", "ADAPTIVE", what="INTERVAL or ADAPTIVE") == "ADAPTIVE":
+        return AdaptiveSlack()
+    with reader.placed(token):
+        slack = duration(reader, refuse=BadOptionError)
+        if slack < ZERO:
+            raise BadOptionError(f"SLACK {duration_sql(slack)} must be at least zero")
+    return slack
+
+
+def _valid_for(reader: Reader, _: Schema) -> timedelta:
+    reader.expect("FOR")
+    with reader.placed(reader.token):
+        reader.expect("INTERVAL")
+        valid_for = duration(reader, refuse=BadOptionError)
+        if valid_for <= ZERO:
+            raise BadOptionError(f"VALID FOR {duration_sql(valid_for)} must be above zero")
+    return valid_for
+
+
+CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
+    "TIMESTAMP": _time_column,
+    "SLACK": _slack,
+    "VALID": _valid_for,
+    "FROM": lambda reader, _: read_connector(reader),
+}

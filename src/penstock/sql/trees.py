@@ -1,0 +1,56 @@
+"""Trees of SELECTs: their windows, and their text.
+
+A window is the argument `window` of its `exp.Table`: frozen data, no child of the tree, so that
+copies and equality carry it and no walk or rewrite of the tree goes into it.
+"""
+
+from typing import TypeVar, cast
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
+
+from penstock.errors import BadQueryError, SqlError
+from penstock.model.windows import Window
+
+WINDOW = "window"
+DIALECT = "penstock"  # as sqlglot's registry knows it once dialect.py is loaded
+
+Tree = TypeVar("Tree", bound=exp.Expr)
+
+
+def window_of(table: exp.Table) -> Window | None:
+    """Return the window that stands after the table's name."""
+    return cast("Window | None", table.args.get(WINDOW))
+
+
+def without_windows(tree: Tree) -> Tree:
+    """Return a copy in which no table has a window."""
+    copy = tree.copy()
+    for table in copy.find_all(exp.Table):
+        table.args.pop(WINDOW, None)
+    return copy
+
+
+def to_sql(tree: exp.Expr) -> str:
+    """Return the tree's text with its windows; parsing it gives the tree back."""
+    try:
+        return tree.sql(
+            DIALECT,
+            comments=False,
+            normalize_functions=False,
+            unsupported_level=ErrorLevel.RAISE,
+        )
+    except RecursionError:
+        raise SqlError("nested too deeply to print", hint="nest it less") from None
+    except SqlglotError as error:
+        raise SqlError(f"cannot be printed: {error}") from None
+
+
+def spark_sql(tree: exp.Expr) -> str:
+    """Return the tree's text as Spark reads it; the tree must have no windows left."""
+    if any(window_of(table) for table in tree.find_all(exp.Table)):
+        raise BadQueryError(
+            "a window stands where Spark would have to read it",
+            hint="windows go after streams in a query's own FROM",
+        )
+    return to_sql(tree)
