@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
-from penstock.engine.buffers import Bounds
+from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
@@ -19,8 +19,8 @@ from penstock.runtime.home import Home
 from penstock.runtime.journal_sqlite import SqliteJournal
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.subscription import MAX_ROWS, Subscription
-from penstock.runtime.supervisor import Settings
-from penstock.runtime.system import System
+from penstock.runtime.supervisor import DEFAULTS, Settings
+from penstock.runtime.system import Parts, System
 
 DEFAULT_HOME = ".penstock"
 
@@ -31,8 +31,8 @@ def connect(
     master: str = "local[*]",
     spark: SparkSession | None = None,
     clock: Clock | None = None,
-    settings: Settings = Settings(),
-    bounds: Bounds = Bounds(),
+    settings: Settings = DEFAULTS,
+    bounds: Bounds = DEFAULT_BOUNDS,
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
@@ -41,16 +41,10 @@ def connect(
     """
     held = Home(Path(home))
     try:
-        sessions = open_sessions(master, spark)
-        system = System(
-            held,
-            sessions,
-            SqliteCatalog(held.catalog),
-            SqliteJournal(held.journal),
-            clock or WallClock(),
-            settings,
-            bounds,
-        )
+        sessions = open_sessions(master, spark, held.path / "spark.log")
+        catalog, journal = SqliteCatalog(held.catalog), SqliteJournal(held.journal)
+        parts = Parts(held, sessions, catalog, journal, clock or WallClock(), bounds)
+        system = System(parts, settings)
     except BaseException:
         held.close()
         raise

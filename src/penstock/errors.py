@@ -199,3 +199,10 @@ class SparkMissingError(PenstockError):
     """Java or the Spark master cannot be reached."""
 
     code = "NO_SPARK"
+
+
+def told(error: BaseException) -> str:
+    """Return an error as a query's cause: ours as it is, others on one line."""
+    if isinstance(error, PenstockError):
+        return str(error)
+    return f"{type(error).__name__}: {error}".splitlines()[0]

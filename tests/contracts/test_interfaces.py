@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,9 +27,7 @@ pytestmark = pytest.mark.spark
 
 SCHEMA = Schema((Column("ts", "timestamp"), Column("id", "string"), Column("mph", "int")))
 START = datetime(2024, 1, 1, tzinfo=UTC)
-ROWS = [
-    {"ts": START + timedelta(seconds=at), "id": f"car{at}", "mph": 30 + at} for at in range(12)
-]
+ROWS = [{"ts": START + timedelta(seconds=at), "id": f"car{at}", "mph": 30 + at} for at in range(12)]
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,8 @@ def connector(name: str, **options: Option) -> Connector:
 
 def json_files(place: Path) -> str:
     place.mkdir(exist_ok=True)
-    for at in range(4):
-        rows = [{**row, "ts": str(row["ts"])} for row in ROWS[3 * at : 3 * at + 3]]
+    for at in range(3):
+        rows = [{**row, "ts": str(row["ts"])} for row in ROWS[4 * at : 4 * at + 4]]
         (place / f"{at}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(place)
 
@@ -54,9 +53,9 @@ def json_files(place: Path) -> str:
 def parquet_files(place: Path) -> str:
     place.mkdir(exist_ok=True)
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("id", "string"), ("mph", "int32")])
-    for at in range(4):
-        table = pa.Table.from_pylist(ROWS[3 * at : 3 * at + 3], schema=schema)
-        pq.write_table(table, place / f"{at}.parquet", row_group_size=2)
+    for at in range(3):
+        table = pa.Table.from_pylist(ROWS[4 * at : 4 * at + 4], schema=schema)
+        pq.write_table(table, place / f"{at}.parquet", row_group_size=3)
     return str(place)
 
 
@@ -87,7 +86,7 @@ GENERATED: dict[str, Option] = {
 }
 CASES = {
     "files-by-file": json_source("files", bounded=True, files_per_train=1),
-    "files-by-rows": json_source("files", bounded=True, rows_per_train=2),
+    "files-by-rows": json_source("files", bounded=True, rows_per_train=3),
     "files-in-place": parquet_source("files", bounded=True, files_per_train=2),
     "files-by-parquet-rows": parquet_source("files", bounded=True, rows_per_train=2),
     "generator": Case(lambda _: connector("generator", paced=False, **GENERATED)),
@@ -101,149 +100,141 @@ CASES = {
 }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Source:
     """One case at work: fresh interfaces on the same home, as after a restart."""
 
+    case: Case
     definition: StreamDefinition
     around: Surroundings
-    opened: list[Interface]
 
-    def fresh(self, after: Boundary | None = None) -> Interface:
+    @contextmanager
+    def fresh(self, after: Boundary | None = None) -> Iterator[Interface]:
         interface = build(self.definition, self.around)
         interface.open(after)
-        self.opened.append(interface)
-        return interface
+        try:
+            yield interface
+        finally:
+            interface.close()
 
-    def drain(self, interface: Interface) -> list[Boundary]:
-        """Take everything until the end, moving the clock and waiting for inner queries."""
-        boundaries: list[Boundary] = []
+    def take(self, interface: Interface) -> Boundary | None:
+        """Wait for the next train, moving the clock; None at the end."""
         give_up = time.monotonic() + 60
         while not interface.ended:
             assert time.monotonic() < give_up
-            offer = interface.next()
-            if offer is not None:
-                boundaries.append(json.loads(json.dumps(offer.boundary)))
-                continue
+            if (offer := interface.next()) is not None:
+                boundary: Boundary = json.loads(json.dumps(offer.boundary))
+                return boundary
             self.around.clock.sleep(0.5)
             if self.definition.source.name == "spark":
-                time.sleep(0.05)
+                time.sleep(0.05)  # for the inner query
         assert interface.next() is None
-        return boundaries
+        return None
 
-    def rows(self, interface: Interface, boundaries: list[Boundary]) -> list[object]:
-        return [row for boundary in boundaries for row in self.table(interface, boundary)]
+    def drain(self, interface: Interface) -> list[Boundary]:
+        return list(iter(lambda: self.take(interface), None))
 
-    def table(self, interface: Interface, boundary: Boundary) -> list[object]:
+    def rows(self, interface: Interface, boundary: Boundary) -> list[object]:
         ingest = interface.read(boundary)
-        schema = arrow_schema(self.definition.schema)
         assert ingest.rejects is None or ingest.rejects.schema == REJECTS
         if isinstance(ingest.rows, tuple):
             return [row for path in ingest.rows for row in pq.read_table(path).to_pylist()]
-        assert ingest.rows.schema == schema
+        assert ingest.rows.schema == arrow_schema(self.definition.schema)
         return list(ingest.rows.to_pylist())
 
 
-@pytest.fixture(params=CASES)
-def case(request: pytest.FixtureRequest) -> Case:
-    return CASES[request.param]
+@dataclass(frozen=True)
+class Drained:
+    """A source after its end: its boundaries, what each held, and the jobs that offering ran."""
+
+    source: Source
+    boundaries: list[Boundary]
+    rows: list[list[object]]
+    jobs: int
 
 
-@pytest.fixture
-def source(case: Case, tmp_path: Path, spark: SparkSession) -> Iterator[Source]:
-    definition = StreamDefinition("s", SCHEMA, case.connector(tmp_path), time_column="ts")
+def source_of(case: Case, place: Path, spark: SparkSession) -> Source:
+    definition = StreamDefinition("s", SCHEMA, case.connector(place), time_column="ts")
     check(definition)
     clock = HandClock(START.timestamp())
-    made = Source(definition, Surroundings(spark, clock, tmp_path / "home"), [])
-    yield made
-    for interface in made.opened:
-        interface.close()
+    return Source(case, definition, Surroundings(spark, clock, place / "home"))
+
+
+@pytest.fixture(params=CASES)
+def source(request: pytest.FixtureRequest, tmp_path: Path, spark: SparkSession) -> Source:
+    return source_of(CASES[request.param], tmp_path, spark)
+
+
+@pytest.fixture(scope="module", params=CASES)
+def drained(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, spark: SparkSession
+) -> Drained:
+    source = source_of(CASES[request.param], tmp_path_factory.mktemp("drained"), spark)
+    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
+    with source.fresh() as interface:
+        source.case.feed(interface)
+        before = scheduler.numTotalJobs()
+        boundaries = source.drain(interface)
+        jobs = scheduler.numTotalJobs() - before
+        rows = [source.rows(interface, boundary) for boundary in boundaries]
+    return Drained(source, boundaries, rows, jobs)
 
 
 def test_every_interface_has_a_case() -> None:
     assert {case.split("-")[0] for case in CASES} == set(INTERFACES)
 
 
-def test_a_boundary_gives_the_same_rows_again_and_after_a_restart(
-    source: Source, case: Case
+def test_a_bounded_source_gives_all_its_rows_in_several_trains(drained: Drained) -> None:
+    assert len(drained.boundaries) > 1
+    assert sum(map(len, drained.rows)) == 12
+
+
+def test_a_boundary_gives_the_same_rows_in_the_same_order_after_a_restart(
+    drained: Drained,
 ) -> None:
-    first = source.fresh()
-    case.feed(first)
-    boundaries = source.drain(first)
-    rows = [source.table(first, boundary) for boundary in boundaries]
-    assert sum(map(len, rows)) == 12
-    assert [source.table(first, boundary) for boundary in reversed(boundaries)] == rows[::-1]
-    first.close()
-    second = source.fresh(boundaries[-1])
-    assert [source.table(second, boundary) for boundary in boundaries] == rows
-    assert second.next() is None
-    assert second.ended
+    with drained.source.fresh(drained.boundaries[-1]) as interface:
+        assert interface.ended
+        assert interface.next() is None
+        again = [drained.source.rows(interface, one) for one in reversed(drained.boundaries)]
+    assert again == drained.rows[::-1]
 
 
-def test_after_any_boundary_a_fresh_interface_gives_exactly_the_rest(
-    source: Source, case: Case
+def test_after_any_boundary_a_fresh_interface_offers_exactly_the_rest(drained: Drained) -> None:
+    source = drained.source
+    for at, boundary in enumerate([None, *drained.boundaries]):
+        with source.fresh(boundary) as interface:
+            rest = source.drain(interface)
+            rows = [row for one in rest for row in source.rows(interface, one)]
+        assert rows == sum(drained.rows[at:], [])
+
+
+def test_offering_runs_no_spark_job(drained: Drained) -> None:
+    if drained.source.definition.source.name == "spark":
+        pytest.skip("its inner query runs jobs of its own")
+    assert drained.jobs == 0
+
+
+def test_a_restart_and_a_commit_after_every_train_lose_and_repeat_nothing(
+    source: Source,
 ) -> None:
-    first = source.fresh()
-    case.feed(first)
-    boundaries = source.drain(first)
-    rows = [source.table(first, boundary) for boundary in boundaries]
-    assert len(boundaries) > 1
-    first.close()
-    for at, boundary in enumerate(boundaries):
-        second = source.fresh(boundary)
-        assert source.rows(second, source.drain(second)) == sum(rows[at + 1 :], [])
-        second.close()
-    again = source.fresh()
-    assert source.rows(again, source.drain(again)) == sum(rows, [])
-
-
-def test_a_restart_in_the_middle_loses_and_repeats_nothing(source: Source, case: Case) -> None:
-    first = source.fresh()
-    case.feed(first)
-    offer = None
-    while offer is None:
-        source.around.clock.sleep(0.5)
-        offer = first.next()
-        time.sleep(0.01)
-    rows = source.table(first, offer.boundary)
-    first.close()
-    second = source.fresh(offer.boundary)
-    boundaries = source.drain(second)
-    assert len(rows + source.rows(second, boundaries)) == 12
-    assert source.table(second, offer.boundary) == rows
-
-
-def test_what_is_not_committed_stays_readable(source: Source, case: Case) -> None:
-    first = source.fresh()
-    case.feed(first)
-    boundaries = source.drain(first)
-    rows = [source.table(first, boundary) for boundary in boundaries]
-    for at, boundary in enumerate(boundaries):
-        first.commit(boundary)
-        assert [source.table(first, later) for later in boundaries[at + 1 :]] == rows[at + 1 :]
-    first.close()
-    second = source.fresh(boundaries[-1])
-    second.commit(boundaries[-1])
-    assert second.next() is None
-    assert second.ended
+    rows: list[object] = []
+    after: Boundary | None = None
+    with source.fresh() as interface:
+        source.case.feed(interface)
+    while True:
+        with source.fresh(after) as interface:
+            if (boundary := source.take(interface)) is None:
+                break
+            rows += source.rows(interface, boundary)
+            interface.commit(boundary)
+            after = boundary
+    assert len({json.dumps(row, default=str) for row in rows}) == len(rows) == 12
 
 
 def test_closing_twice_or_unopened_is_nothing(source: Source) -> None:
-    build(source.definition, source.around).close()
-    interface = source.fresh()
+    interface = build(source.definition, source.around)
     interface.close()
     interface.close()
-
-
-def test_offering_runs_no_spark_job(source: Source, case: Case, spark: SparkSession) -> None:
-    if source.definition.source.name == "spark":
-        pytest.skip("its inner query runs jobs of its own")
-    interface = source.fresh()
-    case.feed(interface)
-    scheduler = spark.sparkContext._jsc.sc().dagScheduler()
-    before = scheduler.numTotalJobs()
-    source.drain(interface)
-    assert scheduler.numTotalJobs() == before
 
 
 def test_an_unknown_interface_is_named_with_its_near_miss() -> None:

@@ -8,7 +8,9 @@ import pytest
 
 from penstock.engine.sinks import SINKS, build, check
 from penstock.engine.sinks.callback import CallbackSink
+from penstock.engine.sinks.console import OPTIONS as CONSOLE_OPTIONS
 from penstock.engine.sinks.console import ConsoleSink
+from penstock.engine.sinks.files import OPTIONS as FILES_OPTIONS
 from penstock.engine.sinks.memory import MemorySink
 from penstock.engine.sinks.sink import Delivery, Sink
 from penstock.errors import (
@@ -207,3 +209,9 @@ def test_a_near_miss_is_hinted_at() -> None:
 
 def test_a_query_without_into_has_no_sink() -> None:
     assert build(QueryDefinition("left_turns", "SELECT 1")) is None
+
+
+@pytest.mark.parametrize("word", [*SINKS, *CONSOLE_OPTIONS, *FILES_OPTIONS])
+def test_the_reference_names_every_sink_and_option(word: str) -> None:
+    reference = Path(__file__).parents[2] / "docs" / "reference" / "sinks.md"
+    assert f"`{word}`" in reference.read_text()

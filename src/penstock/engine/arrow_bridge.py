@@ -17,7 +17,7 @@ MAX_BATCH_BYTES = 64 << 20
 
 def collect_small(frame: DataFrame) -> pa.Table:
     """Return the rows of a frame whose result fits the driver easily."""
-    jvm = frame.sparkSession._jvm  # noqa: SLF001  (no public way leads to the executed plan)
+    jvm = frame.sparkSession._jvm
     jdf = getattr(frame, "_jdf", None)
     if jvm is None or jdf is None:
         return frame.toArrow()

@@ -35,6 +35,9 @@ class Bounds:
     keep_bytes: int = 8 << 20
 
 
+DEFAULT_BOUNDS = Bounds()
+
+
 @dataclass(frozen=True, slots=True)
 class BufferFigures:
     """What a buffer holds now, and how much has gone through disk."""
@@ -49,7 +52,7 @@ class BufferFigures:
 class BufferPool:
     """All buffers of a processor; it knows the total."""
 
-    def __init__(self, spill: Path, bounds: Bounds = Bounds()) -> None:
+    def __init__(self, spill: Path, bounds: Bounds = DEFAULT_BOUNDS) -> None:
         """Spill below the directory `spill`."""
         self.spill, self.bounds = spill, bounds
         self.lock = threading.RLock()

@@ -84,7 +84,7 @@ def in_files(paths: Sequence[Path], *, owned: bool) -> Rows:
 
 def is_small(table: pa.Table) -> bool:
     """Say whether a table is small enough for a local relation."""
-    return table.num_rows <= SMALL_ROWS and table.nbytes <= SMALL_BYTES
+    return bool(table.num_rows <= SMALL_ROWS and table.nbytes <= SMALL_BYTES)
 
 
 def empty_table(schema: Schema) -> pa.Table:

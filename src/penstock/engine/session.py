@@ -3,6 +3,8 @@
 import logging
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +33,7 @@ STARTING = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
 DRIVER_MEMORY = "2g"
+STANDARD_ERROR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +52,16 @@ class Sessions:
             self.large.stop()
 
 
-def open_sessions(master: str = "local[*]", spark: SparkSession | None = None) -> Sessions:
-    """Return sessions on a Spark of our own, or beside the caller's in its application."""
+def open_sessions(
+    master: str = "local[*]", spark: SparkSession | None = None, log: Path | None = None
+) -> Sessions:
+    """Return sessions on a Spark of our own, or beside the caller's in its application.
+
+    What a Spark of our own has to say goes to the file `log`.
+    """
     # Spark's client logs every error that it raises, with its trace; we raise it in our words.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
-    base = spark or _start(master)
+    base = spark or _start(master, log)
     slots = max(1, base.sparkContext.defaultParallelism)
     small, large, analysis = base.newSession(), base.newSession(), base.newSession()
     large.conf.set("spark.sql.shuffle.partitions", str(slots))
@@ -63,7 +71,7 @@ def open_sessions(master: str = "local[*]", spark: SparkSession | None = None) -
     return Sessions(small, large, analysis, slots, owned=spark is None)
 
 
-def _start(master: str) -> SparkSession:
+def _start(master: str, log: Path | None) -> SparkSession:
     # Spark starts Python workers by this name; theirs must be the driver's Python.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log4j = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -73,9 +81,30 @@ def _start(master: str) -> SparkSession:
     for name, value in (STARTING | SHARED).items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with _errors_to(log):
+            return builder.getOrCreate()
     except (PySparkException, RuntimeError, OSError) as error:
+        told = f"; {log} says more" if log is not None else ""
         raise SparkMissingError(
             f"Spark does not start on {master}: {str(error).splitlines()[0]}",
-            hint="Java 17 or newer must be on PATH or in JAVA_HOME, and the master reachable",
+            hint=f"Java 17 or newer must be in JAVA_HOME or on PATH, the master reachable{told}",
         ) from error
+
+
+@contextmanager
+def _errors_to(log: Path | None) -> Iterator[None]:
+    """Give the JVM that starts inside the file as its standard error.
+
+    It greets every user with a warning about modules that no option silences.
+    """
+    if log is None:
+        yield
+        return
+    kept = os.dup(STANDARD_ERROR)
+    try:
+        with log.open("ab") as file:
+            os.dup2(file.fileno(), STANDARD_ERROR)
+        yield
+    finally:
+        os.dup2(kept, STANDARD_ERROR)
+        os.close(kept)

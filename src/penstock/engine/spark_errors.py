@@ -27,7 +27,9 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("UNSUPPORTED_DATATYPE", TypeMismatchError),
     ("INVALID_EXTRACT", TypeMismatchError),
 )
-NOISE = re.compile(r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL)
+NOISE = re.compile(
+    r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
+)
 
 
 def analysis_error(error: Exception) -> PenstockError:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError
 
+
 @dataclass(frozen=True, slots=True)
 class Aggregate:
     """SQL of the partial columns, and templates over them: {0} is the first partial column."""

@@ -114,7 +114,7 @@ class Binder:
             raise BadQueryError("a standing query needs FROM a stream")
         entries = [(clause.this, None), *((j.this, j) for j in select.args.get("joins") or ())]
         sides = [(self._source(node), node, join) for node, join in entries]
-        streams = [side for side in sides if isinstance(side[0], StreamSource)]
+        streams = [(s, node, join) for s, node, join in sides if isinstance(s, StreamSource)]
         if not streams:
             raise BadQueryError(
                 "a standing query needs FROM a stream; these are only tables",
@@ -209,9 +209,7 @@ def _has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate(each) for each in node.walk())
 
 
-def _expand_stars(
-    nodes: Iterable[exp.Expr], scope: Scope
-) -> Iterator[tuple[str, exp.Expr]]:
+def _expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     for node in nodes:
         if isinstance(node, exp.Star):
             yield from ((name, sql.copy()) for name, sql in scope.star())
@@ -225,9 +223,7 @@ def _expand_stars(
             yield node.output_name or spark_sql(node), node
 
 
-def _resolve_shown(
-    shown: list[tuple[str, exp.Expr]], scope: Scope
-) -> list[tuple[str, exp.Expr]]:
+def _resolve_shown(shown: list[tuple[str, exp.Expr]], scope: Scope) -> list[tuple[str, exp.Expr]]:
     columns: list[tuple[str, exp.Expr]] = []
     known = {name.lower() for each in scope.relations for name, _ in each.columns}
     for name, node in shown:

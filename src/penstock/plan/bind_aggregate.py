@@ -112,9 +112,7 @@ class _Keys:
         return node
 
 
-def _spell_out(
-    condition: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Scope
-) -> exp.Expr:
+def _spell_out(condition: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Scope) -> exp.Expr:
     """Return HAVING with the aliases of the SELECT replaced by what they stand for."""
     meant = {name.lower(): node for name, node in shown}
     known = {name.lower() for each in scope.relations for name, _ in each.columns}

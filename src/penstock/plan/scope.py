@@ -87,9 +87,7 @@ class Scope:
         return UnknownColumnError(f"no column {written}", hint=hint, place=place_of(column))
 
 
-def relation(
-    alias: str, columns: Iterable[str], write: Callable[[str], exp.Expr]
-) -> Relation:
+def relation(alias: str, columns: Iterable[str], write: Callable[[str], exp.Expr]) -> Relation:
     """Return a relation whose columns are written by `write`."""
     return Relation(alias, tuple((name, write(name)) for name in columns))
 

@@ -31,5 +31,5 @@ class Analyst(Protocol):
     """Tells the columns of a SELECT, or what is wrong with it; Spark does, in the engine."""
 
     def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
-        """Return the output's columns; raise UnknownColumnError, TypeMismatchError …"""
+        """Return the output's columns, or raise what is wrong (UnknownColumnError …)."""
         ...

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from penstock.engine import sinks
 from penstock.errors import (
     BadQueryError,
     NameTakenError,
@@ -30,7 +31,6 @@ from penstock.sql import (
     StopQuery,
     parse,
 )
-from penstock.engine import sinks
 
 CHANGES = CreateStream | CreateTable | CreateQuery | Drop | StopQuery | ResumeQuery
 KINDS = {KnownStream: "STREAM", KnownTable: "TABLE", KnownQuery: "QUERY"}

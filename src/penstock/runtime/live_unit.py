@@ -134,7 +134,7 @@ class LiveUnit:
         if table.num_rows:
             # Named by the run, so that a replay writes the same file again.
             write_parquet_at(table, self.late_directory / f"run-{number:010d}.parquet")
-        return table.num_rows
+        return int(table.num_rows)
 
     def _compact(self, processor: Processor, state: WindowState) -> None:
         while parts := state.to_compact():

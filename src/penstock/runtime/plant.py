@@ -9,7 +9,7 @@ from penstock.engine.window_state import WindowState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Take, key, walk
+from penstock.plan.operators import Operator, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
@@ -38,7 +38,7 @@ class Plant:
     @property
     def graph(self) -> Graph:
         """Return the shared graph of the queries that are here."""
-        return Graph({name: query.root for name, query in self.queries.items()})
+        return Graph({name: query.root for name, query in list(self.queries.items())})
 
     def standing(self) -> set[str]:
         """Return the nodes that have a unit of their own."""
@@ -128,19 +128,40 @@ class Plant:
 
     def retired(self) -> list[LiveQuery]:
         """Return the queries that have ended and still stand here."""
-        return [q for q in self.queries.values() if q.state is QueryState.FINISHED]
+        return [q for q in list(self.queries.values()) if q.state is QueryState.FINISHED]
+
+    def retire(self, query: LiveQuery) -> None:
+        """Move an ended query aside; its figures stay."""
+        query.close()
+        query.rows_in = self.rows_in(query)
+        name = query.name.lower()
+        self.gone.add(query.reader)
+        self.finished[name] = self.queries.pop(name)
+
+    def rows_in(self, query: LiveQuery) -> int:
+        """Return how many tuples of its streams a query has seen."""
+        if query.name.lower() not in self.queries:
+            return query.rows_in
+        if isinstance(query.root, Scan):
+            return query.meter.rows
+        units = [self.units[name] for node in walk(query.root) if (name := key(node)) in self.units]
+        return sum(
+            live.rows_in
+            for live in units
+            if any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
+        )
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
-        for feed in self.feeds.values():
+        for feed in list(self.feeds.values()):
             buffer = self.buffers.get(feed.key)
             if buffer is not None and buffer.readers() and not (feed.ended or feed.given_up):
                 return False
         return not any(self._waits(buffer) for buffer in self.buffers)
 
     def _waits(self, buffer: Buffer) -> bool:
-        active = {live.reader for live in self.units.values() if not live.cause}
-        active |= {q.reader for q in self.queries.values() if q.state is QueryState.RUNNING}
+        active = {live.reader for live in list(self.units.values()) if not live.cause}
+        active |= {q.reader for q in list(self.queries.values()) if q.state is QueryState.RUNNING}
         return any(
             reader in active and number < buffer.written
             for reader, number in buffer.readers().items()

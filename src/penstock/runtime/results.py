@@ -84,9 +84,13 @@ class ResultLog:
                 self._lost(number)
 
     def table(self) -> pa.Table | None:
-        """Return all rows that are kept, or None where no delivery is."""
+        """Return all rows that are kept, or None where no delivery is.
+
+        A query that was defined anew may give other columns: those of the newest delivery count.
+        """
         tables = [delivery.rows for delivery in self.read_after(0)]
-        return pa.concat_tables(tables, promote_options="default") if tables else None
+        alike = [table for table in tables if table.schema.equals(tables[-1].schema)]
+        return pa.concat_tables(alike) if alike else None
 
     def rows_gone(self, first: int, end: int) -> int | None:
         """Return how many rows the deliveries from `first` to below `end` had, all removed.

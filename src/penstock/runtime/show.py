@@ -122,11 +122,9 @@ def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
         if reader in readers
         for train in buffer.waiting(reader)
     ]
-    from_streams = [u for u in units if any(isinstance(leaf, Scan) for leaf in u.unit.leaves)]
-    rows_in = sum(unit.rows_in for unit in from_streams)
     half, most = live.meter.latency(0.5), live.meter.latency(0.99)
     return {
-        "rows_in": rows_in if not isinstance(live.root, Scan) else live.meter.rows,
+        "rows_in": plant.rows_in(live),
         "rows_out": live.meter.rows,
         "in_per_s": round(sum(feed.meter.rate(now) for feed in feeds), 1),
         "out_per_s": round(live.meter.rate(now), 1),

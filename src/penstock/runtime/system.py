@@ -1,13 +1,13 @@
 """One running Penstock: a home, a Spark, the definitions, and the supervisor over them."""
 
-import threading
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
 from penstock.engine.analysis import SparkAnalyst
-from penstock.engine.buffers import Bounds, BufferPool
+from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.push import Push
 from penstock.engine.processor import Processor
@@ -35,44 +35,46 @@ from penstock.runtime.plant import Plant
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.subscription import MAX_ROWS, Subscription
-from penstock.runtime.supervisor import Settings, Supervisor
+from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.schedule import make_strategy
 from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
 
-NOTHING_YET = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
+NOTHING_YET: dict[str, Any] = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a system is made of; each has a twin in memory, or can be given by tests."""
+
+    home: Home
+    sessions: Sessions
+    catalog: Catalog
+    journal: Journal
+    clock: Clock
+    bounds: Bounds = DEFAULT_BOUNDS
 
 
 class System:
     """Holds everything together; statements and clients act on it, its supervisor runs it."""
 
-    def __init__(
-        self,
-        home: Home,
-        sessions: Sessions,
-        catalog: Catalog,
-        journal: Journal,
-        clock: Clock,
-        settings: Settings = Settings(),
-        bounds: Bounds = Bounds(),
-    ) -> None:
+    def __init__(self, parts: Parts, settings: Settings = DEFAULTS) -> None:
         """Bring back what the home remembers, and start."""
-        self.home, self.sessions, self.catalog, self.journal = home, sessions, catalog, journal
-        self.clock = clock
+        self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
+        self.catalog, self.journal = parts.catalog, parts.journal
         self.directory = Directory()
-        self.analyst = SparkAnalyst(sessions.analysis)
-        self.tables = Tables(sessions, home.spill)
-        self.plant = Plant(BufferPool(home.spill, bounds), home.late, catalog.set_state)
-        strategy = make_strategy("round_robin")
-        self.supervisor = Supervisor(
-            self.plant,
-            Processor(sessions, home.spill),
-            journal,
-            strategy,
-            clock,
-            home.state,
+        self.analyst = SparkAnalyst(self.sessions.analysis)
+        self.tables = Tables(self.sessions, self.home.spill)
+        buffers = BufferPool(self.home.spill, parts.bounds)
+        self.plant = Plant(buffers, self.home.late, self.catalog.set_state)
+        means = Means(
+            Processor(self.sessions, self.home.spill),
+            self.journal,
+            make_strategy("round_robin"),
+            self.clock,
+            self.home.state,
             settings,
         )
-        self._subscribing = threading.Lock()
+        self.supervisor = Supervisor(self.plant, means)
         self._bring_back()
         self.supervisor.start()
 

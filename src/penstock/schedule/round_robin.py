@@ -19,7 +19,7 @@ class RoundRobin:
         """Cut where trains are shared."""
         return cut_at_shared(graph, standing)
 
-    def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:  # noqa: ARG002
+    def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the ready unit whose last turn is longest ago."""
         if not ready:
             return None

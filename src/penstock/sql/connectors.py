@@ -8,6 +8,7 @@ from penstock.errors import BadOptionError
 from penstock.model.definitions import Connector, Expression, Option
 from penstock.sql.intervals import duration
 from penstock.sql.reader import Reader
+from penstock.sql.settle import settled
 from penstock.sql.trees import spark_sql
 
 LITERALS = (TokenType.NUMBER, TokenType.STRING, TokenType.DASH, TokenType.PLUS)
@@ -69,14 +70,15 @@ def _plain(value: exp.Expr) -> Option:
         case exp.Neg(this=exp.Literal(is_string=False) as literal):
             return _number(f"-{literal.name}")
         case _:
-            return Expression(spark_sql(value))
+            return Expression(spark_sql(settled(value, lambda reader: reader.value("a value"))))
 
 
 def _number(text: str) -> int | float:
-    try:
-        return int(text)
-    except ValueError:
-        number = float(text)
-    if not math.isfinite(number):
-        raise BadOptionError(f"{text[:40]} is too large a number")
-    return number
+    for read in (int, float):
+        try:
+            number = read(text)
+        except ValueError:  # not of this kind, or of more digits than Python reads
+            continue
+        if math.isfinite(number):
+            return number
+    raise BadOptionError(f"{text[:40]} is no number that can be kept")

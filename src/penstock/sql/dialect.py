@@ -67,8 +67,9 @@ class Penstock(Spark):
             return self._parse_query_modifiers(query) or self.miss("a SELECT")
 
         def _parse_projections(self) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+            leading = self.sees(",")
             projections, others = super()._parse_projections()
-            if not projections or self._prev.token_type is TokenType.COMMA:
+            if leading or not projections or self._prev.token_type is TokenType.COMMA:
                 self.raise_error("Expected a column")
             return projections, others
 

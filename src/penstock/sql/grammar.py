@@ -6,6 +6,7 @@ from penstock.errors import Place
 from penstock.sql.create import KINDS, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.refusals import near_miss, place_at
+from penstock.sql.settle import select_of
 from penstock.sql.statements import (
     CreateQuery,
     Describe,
@@ -36,7 +37,7 @@ def read_statement(reader: Parser) -> Statement:
 def read_select(reader: Parser) -> SelectOnce:
     """Read a one-time SELECT."""
     text, place = _source(reader)
-    return SelectOnce(text, place, reader.select())
+    return SelectOnce(text, place, select_of(reader))
 
 
 def _source(reader: Parser) -> tuple[str, Place]:

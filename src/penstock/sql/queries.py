@@ -12,6 +12,7 @@ from penstock.sql.dialect import Penstock
 from penstock.sql.intervals import duration, duration_sql
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
+from penstock.sql.settle import select_of
 
 GOALS = ("max_latency", "max_error", "weight")
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
@@ -25,7 +26,7 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
     if not reader.token:
         reader.miss("a SELECT")
     select, tail = _split(reader.rest())
-    tree = reader.read_apart(select, lambda apart: apart.select())
+    tree = reader.read_apart(select, select_of)
     stop_after, sink = reader.read_apart(tail, _tail)
     written = reader.sql[select[0].start : select[-1].end + 1]
     return QueryDefinition(name, written, goals, sink, stop_after, text), tree

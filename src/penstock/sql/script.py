@@ -32,6 +32,11 @@ def split(text: str) -> list[list[Token]]:
 def _tokens(text: str) -> list[Token]:
     """Return the script's tokens, without comments."""
     try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        place = place_at(text, error.start)
+        raise SqlError("half a character stands here", place=place) from None
+    try:
         tokens = Penstock.Tokenizer(dialect=Penstock).tokenize(text)
     except TokenError as error:
         raise _unclosed(text, error) from None

@@ -7,7 +7,7 @@ copies and equality carry it and no walk or rewrite of the tree goes into it.
 from typing import TypeVar, cast
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
+from sqlglot.errors import ErrorLevel
 
 from penstock.errors import BadQueryError, SqlError
 from penstock.model.windows import Window
@@ -27,7 +27,7 @@ def without_windows(tree: Tree) -> Tree:
     """Return a copy in which no table has a window."""
     copy = tree.copy()
     for table in copy.find_all(exp.Table):
-        table.args.pop(WINDOW, None)
+        table.set(WINDOW, None)
     return copy
 
 
@@ -42,8 +42,8 @@ def to_sql(tree: exp.Expr) -> str:
         )
     except RecursionError:
         raise SqlError("nested too deeply to print", hint="nest it less") from None
-    except SqlglotError as error:
-        raise SqlError(f"cannot be printed: {error}") from None
+    except Exception as error:  # sqlglot meets some trees with errors of any kind
+        raise SqlError("this cannot be printed as Spark SQL") from error
 
 
 def spark_sql(tree: exp.Expr) -> str:

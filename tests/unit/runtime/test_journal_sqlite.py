@@ -224,7 +224,7 @@ def test_a_checkpoint_is_on_disk_once_its_step_ends(
     real = os.fsync
 
     def fsync(handle: int) -> None:
-        synced.append(Path(os.readlink(f"/proc/self/fd/{handle}")).name)
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
         real(handle)
 
     monkeypatch.setattr(os, "fsync", fsync)

@@ -40,6 +40,13 @@ def test_deliveries_come_back_as_they_were(tmp_path: Path) -> None:
     assert log.table() == pa.concat_tables(delivery(number).rows for number in (1, 2, 3))
 
 
+def test_the_table_has_the_columns_of_the_newest_delivery(tmp_path: Path) -> None:
+    log = filled(tmp_path, 2)
+    for number in (3, 4):
+        log.append(Delivery("query", number, pa.table({"n": [str(number)]})))
+    assert log.table() == pa.table({"n": ["3", "4"]})
+
+
 def test_a_delivery_without_rows_is_one(tmp_path: Path) -> None:
     log = ResultLog(tmp_path, "query")
     log.append(delivery(1, rows=0))

@@ -68,7 +68,7 @@ class Log:
         ]
         if any(len(body) >= END for body in bodies):
             raise BadRowError("the rows take more than 4 GB", hint="push them in parts")
-        if self._size >= SEGMENT_BYTES:
+        if self._size >= SEGMENT_BYTES and self._rows_here:
             self._rotate()
         spans, place = [], self._size
         for batch, body in zip(batches, bodies, strict=True):
@@ -144,6 +144,7 @@ class Log:
             handle = os.open(path, flags, 0o644)
             try:
                 self._put(handle, self._header)
+                os.fsync(handle)
                 sync_directory(self._home)
             except OSError:
                 os.close(handle)
@@ -163,7 +164,7 @@ class Log:
         path = self._path(last)
         data = path.read_bytes()
         if not data.startswith(self._header):
-            if len(data) >= len(self._header):
+            if not self._header.startswith(data):
                 raise SourceError(
                     f"{path} was written for other columns",
                     hint="drop the stream and make it again, or restore its columns",

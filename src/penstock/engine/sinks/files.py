@@ -103,9 +103,8 @@ class FilesSink:
 
 
 def _parquet(rows: pa.Table) -> pa.Buffer:
-    # In one chunk: how rows were cut into batches on the way must not show in the bytes.
     out = pa.BufferOutputStream()
-    pq.write_table(rows.combine_chunks(), out)
+    pq.write_table(rows, out)
     return out.getvalue()
 
 

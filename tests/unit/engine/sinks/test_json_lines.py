@@ -108,9 +108,7 @@ def test_every_line_reads_back_as_its_row(data: st.DataObject) -> None:
     schema = pa.schema([pa.field(name, kind) for name, (kind, _, _) in columns.items()])
     table = pa.Table.from_pylist(rows, schema)
     wanted = [{name: how[2](row[name]) for name, how in columns.items()} for row in rows]
-    assert [json.dumps(x, default=str) for x in lines(table)] == [
-        json.dumps(x, default=str) for x in wanted
-    ]
+    assert lines(table) == wanted
     assert lines(table.slice(start)) == lines(table)[start:]
 
 

@@ -94,6 +94,8 @@ class Record:
 
     def look(self, path: str, now: float) -> None:
         """Add the files that were not there before, oldest first."""
+        if Path(path).absolute() in self._known:
+            return  # one file, and it counts once; it may be gone by now
         fresh = [file for file in find(path) if file not in self._known]
         if not fresh:
             return

@@ -1,0 +1,57 @@
+"""What a catalog must do: remember what streams, tables and queries there are, as SQL text."""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from penstock.model.definitions import QueryState
+
+Kind = Literal["STREAM", "TABLE", "QUERY"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One stream, table or query: the statement that made it, and how a query fares.
+
+    `incarnation` says which of all that ever bore the name this is.
+    """
+
+    kind: Kind
+    name: str
+    text: str
+    incarnation: int
+    state: QueryState | None = None
+    cause: str = ""
+
+
+class Catalog(Protocol):
+    """Entries under names that are unique across kinds, whatever their case.
+
+    Law: incarnations grow with every put, and none is ever given twice, also after a restart.
+    """
+
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+        """Add an entry, or put a new one in the old one's place.
+
+        Raise NameTakenError where the name is taken, except by the same kind with `replace`.
+        """
+        ...
+
+    def get(self, name: str) -> Entry | None:
+        """Return the entry of that name."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Forget an entry; raise UnknownNameError where there is none."""
+        ...
+
+    def all(self) -> list[Entry]:
+        """Return every entry, by incarnation: what a query reads comes before it."""
+        ...
+
+    def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
+        """Remember how a query fares; raise UnknownNameError where there is none."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything."""
+        ...

@@ -1,0 +1,48 @@
+"""A catalog in memory: the twin that tests and embedded runs use."""
+
+import threading
+from dataclasses import replace as changed
+
+from penstock.catalog.catalog import Entry, Kind
+from penstock.catalog.names import check_free, folded, unknown
+from penstock.model.definitions import QueryState
+
+
+class MemoryCatalog:
+    """Entries that last as long as this object."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+        with self._lock:
+            check_free(kind, name, self._entries.get(folded(name)), replace=replace)
+            self._last += 1
+            entry = Entry(kind, name, text, self._last)
+            self._entries[folded(name)] = entry
+            return entry
+
+    def get(self, name: str) -> Entry | None:
+        with self._lock:
+            return self._entries.get(folded(name))
+
+    def remove(self, name: str) -> None:
+        with self._lock:
+            if self._entries.pop(folded(name), None) is None:
+                raise unknown(name)
+
+    def all(self) -> list[Entry]:
+        with self._lock:
+            return sorted(self._entries.values(), key=lambda entry: entry.incarnation)
+
+    def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
+        with self._lock:
+            entry = self._entries.get(folded(name))
+            if entry is None:
+                raise unknown(name)
+            self._entries[folded(name)] = changed(entry, state=state, cause=cause)
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,149 @@
+"""A catalog in one SQLite file: the default, which survives restarts."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from penstock.catalog.catalog import Entry, Kind
+from penstock.catalog.names import check_free, folded, unknown
+from penstock.errors import DiskFullError, HomeBusyError, HomeError
+from penstock.model.definitions import QueryState
+
+APPLICATION = 0x50454E53  # "PENS", where SQLite keeps whose file it is
+FORMAT = 1
+# AUTOINCREMENT never gives a number twice, also after its row is gone.
+TABLE = """
+CREATE TABLE entries (
+  incarnation INTEGER PRIMARY KEY AUTOINCREMENT,
+  folded TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  text TEXT NOT NULL,
+  state TEXT,
+  cause TEXT NOT NULL
+)
+"""
+COLUMNS = "kind, name, text, incarnation, state, cause"
+PATIENCE = 5.0  # seconds that another process may hold the file
+
+
+class SqliteCatalog:
+    """Entries in a file, made where there is none; several threads may share this object."""
+
+    def __init__(self, path: Path | str) -> None:
+        self._path = Path(path)
+        self._lock = threading.Lock()
+        with self._told():
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = sqlite3.connect(
+                self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+            )
+        try:
+            with self._told():
+                self._prepare()
+        except Exception:
+            self._file.close()
+            raise
+
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+        with self._writing():
+            check_free(kind, name, self._find(name), replace=replace)
+            self._file.execute("DELETE FROM entries WHERE folded = ?", (folded(name),))
+            row = self._file.execute(
+                "INSERT INTO entries (folded, kind, name, text, cause) VALUES (?, ?, ?, ?, '')",
+                (folded(name), kind, name, text),
+            )
+            return Entry(kind, name, text, row.lastrowid or 0)
+
+    def get(self, name: str) -> Entry | None:
+        with self._lock, self._told():
+            return self._find(name)
+
+    def remove(self, name: str) -> None:
+        with self._writing():
+            done = self._file.execute("DELETE FROM entries WHERE folded = ?", (folded(name),))
+            if not done.rowcount:
+                raise unknown(name)
+
+    def all(self) -> list[Entry]:
+        with self._lock, self._told():
+            rows = self._file.execute(f"SELECT {COLUMNS} FROM entries ORDER BY incarnation")
+            return [_entry(row) for row in rows]
+
+    def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
+        with self._writing():
+            done = self._file.execute(
+                "UPDATE entries SET state = ?, cause = ? WHERE folded = ?",
+                (state.value, cause, folded(name)),
+            )
+            if not done.rowcount:
+                raise unknown(name)
+
+    def close(self) -> None:
+        with self._lock:
+            self._file.close()
+
+    def _find(self, name: str) -> Entry | None:
+        row = self._file.execute(
+            f"SELECT {COLUMNS} FROM entries WHERE folded = ?", (folded(name),)
+        ).fetchone()
+        return _entry(row) if row else None
+
+    def _prepare(self) -> None:
+        """Make the table in a new file; refuse one that is not ours, damaged, or too new."""
+        owner, version = self._pragma("application_id"), self._pragma("user_version")
+        (tables,) = self._file.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if owner != APPLICATION and (owner or tables):
+            raise self._unusable("belongs to another program")
+        if isinstance(version, int) and version > FORMAT:
+            raise self._unusable("was written by a newer Penstock", hint="upgrade Penstock")
+        if self._pragma("quick_check") != "ok":
+            raise self._unusable("is damaged")
+        self._file.execute("PRAGMA journal_mode = WAL")
+        if not tables:
+            self._file.execute(f"PRAGMA application_id = {APPLICATION}")
+            self._file.execute(f"PRAGMA user_version = {FORMAT}")
+            self._file.execute(TABLE)
+
+    def _pragma(self, name: str) -> object:
+        (value,) = self._file.execute(f"PRAGMA {name}").fetchone()
+        return value
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Do all of the block, or none of it."""
+        with self._lock, self._told():
+            self._file.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._file.execute("ROLLBACK")
+                raise
+            self._file.execute("COMMIT")
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Tell what goes wrong with the file as one of our errors."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            match getattr(error, "sqlite_errorcode", None):
+                case sqlite3.SQLITE_BUSY:
+                    raise HomeBusyError(f"another process holds {self._path}") from error
+                case sqlite3.SQLITE_FULL:
+                    raise DiskFullError(f"no room for {self._path}") from error
+                case _:
+                    raise self._unusable(f"cannot be used: {error}") from error
+        except OSError as error:
+            raise self._unusable(f"cannot be used: {error}") from error
+
+    def _unusable(self, why: str, *, hint: str = "") -> HomeError:
+        hint = hint or "name another home, or move this file away and start afresh"
+        return HomeError(f"catalog {self._path} {why}", hint=hint)
+
+
+def _entry(row: tuple[Kind, str, str, int, str | None, str]) -> Entry:
+    kind, name, text, incarnation, state, cause = row
+    return Entry(kind, name, text, incarnation, QueryState(state) if state else None, cause)

@@ -1,0 +1,51 @@
+"""What a command is, and the options that several share."""
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.cli.formats import FORMATS
+
+DEFAULT_HOME = ".penstock"
+DEFAULT_MASTER = "local[*]"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """`penstock NAME`: one line for the list, a few for its help, its arguments, its work."""
+
+    name: str
+    summary: str
+    about: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def add_home(parser: argparse.ArgumentParser) -> None:
+    """Add --home, where definitions, state and results are kept."""
+    parser.add_argument(
+        "--home",
+        default=DEFAULT_HOME,
+        metavar="DIR",
+        help="where definitions, progress and results are kept (default: %(default)s)",
+    )
+
+
+def add_master(parser: argparse.ArgumentParser) -> None:
+    """Add --master, the Spark to run on."""
+    parser.add_argument(
+        "--master",
+        default=DEFAULT_MASTER,
+        metavar="URL",
+        help="the Spark master to run on (default: %(default)s, this machine)",
+    )
+
+
+def add_format(parser: argparse.ArgumentParser) -> None:
+    """Add --format, how results look."""
+    parser.add_argument(
+        "--format",
+        default="table",
+        choices=sorted(FORMATS),
+        help="how results are printed (default: %(default)s)",
+    )

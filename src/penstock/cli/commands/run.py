@@ -1,0 +1,67 @@
+"""`penstock run SCRIPT`: run a script and print the rows of its queries."""
+
+import argparse
+import signal
+
+from penstock.cli.commands.command import Command, add_format, add_home, add_master
+from penstock.cli.durations import seconds
+from penstock.cli.following import Until, follow
+from penstock.cli.formats import FORMATS
+from penstock.cli.guard import FAILED
+from penstock.cli.leftovers import leftovers
+from penstock.cli.news import News
+from penstock.cli.opening import opened
+from penstock.cli.printing import Printer
+from penstock.cli.screen import Screen
+from penstock.cli.scripts import read_script
+from penstock.cli.standing import stand
+from penstock.cli.stop_signals import StopSignals
+from penstock.client import Connection
+from penstock.sql import CreateQuery, CreateStream, CreateTable, Statement, parse
+
+ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard
+error. Without --until-idle or --for it runs until Ctrl-C, which writes a checkpoint: the same
+command goes on from there."""
+
+STOPPING = {
+    signal.SIGINT: "stopping: what runs is finished and kept (Ctrl-C again leaves at once)",
+    signal.SIGTERM: "stopping: what runs is finished and kept",
+}
+GO_ON = "stopped; run the same command again to go on"
+GO_ON_IF = f"{GO_ON} (CREATE … IF NOT EXISTS lets it: here something exists by then)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("script", metavar="SCRIPT", help="a .sql file, or - for standard input")
+    ends = parser.add_mutually_exclusive_group()
+    ends.add_argument(
+        "--until-idle",
+        action="store_true",
+        help="end when every source has ended and everything is delivered",
+    )
+    ends.add_argument(
+        "--for", dest="seconds", type=seconds, metavar="TIME", help="end after 30s, 5m, 1h30m"
+    )
+    add_format(parser)
+    add_home(parser)
+    add_master(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the script to its end, or to a signal."""
+    text = read_script(args.script)
+    statements = parse(text)  # before Spark starts: most mistakes are told at once
+    screen, signals = Screen.standard(), StopSignals()
+    with opened(args.home, args.master, screen, signals.listen) as connection:
+        printer = Printer(connection.system, FORMATS[args.format](), screen)
+        connection.tap(printer.deliver)
+        results = stand(connection, text, must_end=args.until_idle)
+        for statement, result in zip(statements, results, strict=True):
+            printer.result(statement, result)
+        news = News(connection.system)
+        follow(connection, news, screen, signals, Until(args.until_idle, args.seconds))
+        if signals.received is not None:
+            screen.say(STOPPING[signals.received])
+        rest = leftovers(connection)
+    return _ended(screen, news, signals, rest, resumes=_resumes(statements))

@@ -1,0 +1,51 @@
+"""What a running system does at the moment, in a few numbers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.runtime.feed import Feed
+from penstock.runtime.system import System
+
+SECOND = 1_000_000  # event times are in microseconds
+# Beyond this the data is history that is being read, and its age says nothing of the system.
+MOST_LAG_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Rates a second, rows that wait, and the latency and lag of the slowest."""
+
+    rows_in: float
+    rows_out: float
+    queued: int
+    p50: float | None = None
+    p99: float | None = None
+    lag: float | None = None
+
+
+def observe(system: System) -> Figures:
+    """Return the figures of now; latencies and lag in seconds."""
+    now, plant = system.clock.now(), system.plant
+    queries = list(plant.queries.values())
+    feeds = list(plant.feeds.values())
+    return Figures(
+        rows_in=sum(feed.meter.rate(now) for feed in feeds),
+        rows_out=sum(query.meter.rate(now) for query in queries),
+        queued=sum(buffer.figures().rows for buffer in plant.buffers),
+        p50=_largest(query.meter.latency(0.5) for query in queries),
+        p99=_largest(query.meter.latency(0.99) for query in queries),
+        lag=_largest(_lag(feed, now) for feed in feeds),
+    )
+
+
+def _lag(feed: Feed, now: float) -> float | None:
+    """Return how far the stream's watermark is behind now, where that says something."""
+    if feed.ended or feed.watermark in (BEGIN_OF_TIME, END_OF_TIME):
+        return None
+    lag = now - feed.watermark / SECOND
+    return max(0.0, lag) if lag < MOST_LAG_SECONDS else None
+
+
+def _largest(values: Iterator[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

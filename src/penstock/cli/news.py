@@ -1,0 +1,60 @@
+"""What went wrong since it was last asked: told once, at once, on standard error."""
+
+from collections.abc import Iterator
+
+from penstock.model.definitions import QueryState
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.system import System
+
+Trouble = tuple[str, str]  # what is wrong, and its cause
+
+
+class News:
+    """Watches a system's queries and streams."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self._told: set[Trouble] = set()
+        # What could not be brought back is in the catalog alone; it does not change any more.
+        self._missing = {
+            entry.name: entry.cause
+            for entry in system.catalog.all()
+            if entry.state is QueryState.FAILED and system.directory.get(entry.name) is None
+        }
+
+    def fresh(self) -> list[str]:
+        """Return what is new, each as a few lines."""
+        found = [*self._lost(), *self._held(), *self._unread()]
+        new = [trouble for trouble in found if trouble not in self._told]
+        self._told |= set(new)
+        return [f"{what}\n{_indented(cause)}" for what, cause in new]
+
+    def failed(self) -> list[str]:
+        """Return the names of what has failed for good: queries, and what did not come back."""
+        held = [query.name for query in self._queries() if query.state is QueryState.FAILED]
+        return sorted({*self._missing, *held})
+
+    def runs(self) -> bool:
+        """Say whether any query goes on."""
+        return any(query.state is QueryState.RUNNING for query in self._queries())
+
+    def _queries(self) -> list[LiveQuery]:
+        return list(self._system.plant.queries.values())  # a copy: another thread changes it
+
+    def _lost(self) -> Iterator[Trouble]:
+        for name, cause in self._missing.items():
+            yield f"{name} could not be brought back:", cause
+
+    def _held(self) -> Iterator[Trouble]:
+        for query in self._queries():
+            if query.state is QueryState.FAILED:
+                yield f"query {query.name} failed and is held:", query.cause
+
+    def _unread(self) -> Iterator[Trouble]:
+        for feed in list(self._system.plant.feeds.values()):
+            if feed.cause:
+                yield f"stream {feed.definition.name} cannot be read now:", feed.cause
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,32 @@
+"""Opening a home for a command, and leaving it in good order."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import penstock
+from penstock.cli.screen import Screen
+from penstock.cli.stop_signals import sigterm_kept
+
+if TYPE_CHECKING:
+    from penstock.client import Connection
+
+STARTING = "starting Spark, which takes a few seconds …"
+
+
+@contextmanager
+def opened(
+    home: str, master: str, screen: Screen, listen: Callable[[], None]
+) -> Iterator["Connection"]:
+    """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile."""
+    screen.live(STARTING)
+    try:
+        with sigterm_kept(listen):
+            connection = penstock.connect(home, master=master)
+    finally:
+        screen.clear()
+    try:
+        yield connection
+    finally:
+        screen.clear()
+        connection.close()

@@ -1,0 +1,94 @@
+"""The crew: threads that do the work, and the bell that calls the supervisor back.
+
+What a worker has done is settled by the supervisor's own thread, one thing after the other, so
+that nothing else needs a lock.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+DELIVERY_THREADS = 4
+
+Finish = Callable[[Future[object]], None]
+
+
+class Crew:
+    """Three pools: reading sources, running units (as many as slots), delivering."""
+
+    def __init__(self, slots: int) -> None:
+        """Hire."""
+        self.bell = threading.Condition()
+        self._slots = slots
+        self._pools = {
+            "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
+            "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
+            "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
+        }
+        self._busy: set[str] = set()
+        self._done: list[Callable[[], None]] = []
+        self._woken = False
+
+    def is_busy(self, name: str) -> bool:
+        """Say whether that one is at work."""
+        return name in self._busy
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nobody is at work and nothing waits to be settled."""
+        return not self._busy and not self._done
+
+    @property
+    def free_slots(self) -> int:
+        """Return how many more units may run at once."""
+        return self._slots - sum(1 for name in self._busy if name.startswith("unit:"))
+
+    def submit(self, name: str, work: Callable[[], object], finish: Finish) -> None:
+        """Let a worker do `work`; `finish` runs when the supervisor settles.
+
+        The name's first part, up to the colon, is its pool.
+        """
+        self._busy.add(name)
+
+        def settle(future: Future[object]) -> None:
+            def done() -> None:
+                self._busy.discard(name)
+                finish(future)
+
+            with self.bell:
+                self._done.append(done)
+                self.bell.notify_all()
+
+        self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
+
+    def settle(self) -> None:
+        """Finish what workers have done; only the supervisor, or a thread at rest."""
+        with self.bell:
+            done, self._done = self._done, []
+        for finish in done:
+            finish()
+
+    def settle_all(self, poll_seconds: float) -> None:
+        """Wait until nobody is at work."""
+        self.settle()
+        while self._busy:
+            self.wait(poll_seconds)
+            self.settle()
+
+    def wake(self) -> None:
+        """Call the supervisor: something has arrived."""
+        with self.bell:
+            self._woken = True
+            self.bell.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Return when something is done, somebody calls, or the time is up."""
+        with self.bell:
+            if not self._done and not self._woken:
+                self.bell.wait(seconds)
+            self._woken = False
+
+    def dismiss(self) -> None:
+        """Let everyone go, after what they are at."""
+        for pool in self._pools.values():
+            pool.shutdown()

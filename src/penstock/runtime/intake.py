@@ -1,0 +1,74 @@
+"""Intake: asks the sources for trains and puts them into their buffers."""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from penstock.clock import Clock
+from penstock.engine.buffers import Buffer, Train
+from penstock.engine.rows import SMALL_ROWS
+from penstock.errors import PenstockError
+from penstock.runtime.crew import Crew
+from penstock.runtime.feed import Cut, Feed
+from penstock.runtime.journal import Journal
+from penstock.runtime.plant import Plant
+
+AHEAD_TRAINS = 4  # trains that a source may be ahead of its slowest reader
+TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
+AHEAD_ROWS = 2_000_000
+RETRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A stream is read by one worker at a time, and only while somebody reads its buffer."""
+
+    plant: Plant
+    crew: Crew
+    journal: Journal
+    clock: Clock
+
+    def start(self, now: float) -> None:
+        """Start to read whatever waits at the sources and fits."""
+        for feed in list(self.plant.feeds.values()):
+            buffer = self.plant.buffers.get(feed.key)
+            if buffer is not None and now >= feed.retry_at and not self._is_busy(feed):
+                self._start_feed(feed, buffer, now)
+
+    def _is_busy(self, feed: Feed) -> bool:
+        return self.crew.is_busy(f"feed:{feed.key}")
+
+    def _start_feed(self, feed: Feed, buffer: Buffer, now: float) -> None:
+        if not buffer.readers() or _is_ahead(buffer):
+            return
+        try:
+            cut = feed.cut(self.journal)
+        except PenstockError as error:
+            feed.failed(str(error), now + RETRY_SECONDS)
+            return
+        if cut is not None:
+            self.crew.submit(
+                f"feed:{feed.key}",
+                lambda: feed.read(cut, self.clock.now()),
+                lambda future: self._read(feed, cut, future),
+            )
+
+    def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
+        error = future.exception()
+        if isinstance(error, PenstockError | OSError):
+            feed.failed(str(error), self.clock.now() + RETRY_SECONDS)
+            feed.put_back(cut)
+            return
+        train = future.result()
+        assert isinstance(train, Train)  # noqa: S101  (what `read` returns)
+        if (buffer := self.plant.buffers.get(feed.key)) is not None:
+            buffer.append(train)
+        feed.recovered()
+        feed.meter.passed(train.rows.count, self.clock.now())
+
+
+def _is_ahead(buffer: Buffer) -> bool:
+    """Say whether the readers have enough to do."""
+    unread = buffer.unread()
+    rows = sum(train.rows.count for train in unread)
+    trains = AHEAD_TRAINS if rows > SMALL_ROWS else TINY_AHEAD
+    return rows >= AHEAD_ROWS or len(unread) >= trains
