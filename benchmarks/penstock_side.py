@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import penstock
 import pyarrow as pa
-from penstock.engine.sinks.sink import Delivery
-from penstock.runtime import supervisor
-from penstock.runtime.live_query import LiveQuery
-from penstock.runtime.live_unit import LiveUnit
 from pyspark.sql import SparkSession
 
+import penstock
 from benchmarks.pace import Mark
 from benchmarks.readings import DDL, SLACK_SECONDS, WINDOW_SECONDS, Readings
+from penstock.engine.sinks.sink import Delivery
+from penstock.runtime import turns
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
 
 PATIENCE_SECONDS = 600
 
@@ -85,13 +85,13 @@ def run_penstock(
     coalesce: bool,
 ) -> list[Mark]:
     """Run the tumbling aggregate; without `coalesce` a run takes one file, as its peer does."""
-    limit = supervisor.AGGREGATE_ROWS if coalesce else readings.rows
+    limit = turns.AGGREGATE_ROWS if coalesce else readings.rows
 
     def tap(delivery: Delivery) -> None:
         take(delivery.rows)
 
     with (
-        mock.patch.object(supervisor, "AGGREGATE_ROWS", limit),
+        mock.patch.object(turns, "AGGREGATE_ROWS", limit),
         watching(readings.rows * readings.batches) as watch,
         penstock.connect(home, spark=spark) as connection,
     ):

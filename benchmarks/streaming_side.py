@@ -40,7 +40,9 @@ def run_streaming(
         .withWatermark("ts", f"{SLACK_SECONDS} seconds")
     )
     writer = totals(stream).writeStream.outputMode("append").trigger(availableNow=True)
-    writer = writer.queryName(table or f"totals_{uuid4().hex}").format("memory" if table else "noop")
+    writer = writer.queryName(table or f"totals_{uuid4().hex}").format(
+        "memory" if table else "noop"
+    )
     query = writer.option("checkpointLocation", str(checkpoint)).start()
     query.awaitTermination()
     marks, rows = [], 0

@@ -199,14 +199,18 @@ def _is_beaten(side: str, found: dict[str, list[float]]) -> bool:
 def _bag(table: pa.Table) -> pa.Table:
     """Return the rows in an order of their own, in the types that both sides share."""
     table = table.select(["window_start", "k", "total", "n", "mean"])
-    return table.cast(
-        pa.schema(
-            [
-                ("window_start", pa.timestamp("us", "UTC")),
-                ("k", pa.string()),
-                ("total", pa.float64()),
-                ("n", pa.int64()),
-                ("mean", pa.float64()),
-            ]
+    return (
+        table.cast(
+            pa.schema(
+                [
+                    ("window_start", pa.timestamp("us", "UTC")),
+                    ("k", pa.string()),
+                    ("total", pa.float64()),
+                    ("n", pa.int64()),
+                    ("mean", pa.float64()),
+                ]
+            )
         )
-    ).sort_by([("window_start", "ascending"), ("k", "ascending")]).combine_chunks()
+        .sort_by([("window_start", "ascending"), ("k", "ascending")])
+        .combine_chunks()
+    )

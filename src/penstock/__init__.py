@@ -1,5 +1,6 @@
 """Penstock: many standing questions over streams, one Spark."""
 
+import importlib
 from typing import Any
 
 __version__ = "0.1.0"
@@ -9,7 +10,5 @@ __all__ = ["connect"]
 def __getattr__(name: str) -> Any:
     """Load the client only when it is asked for, so that the pure rooms import no Spark."""
     if name == "connect":
-        from penstock.client import connect  # noqa: PLC0415  (lazy on purpose, see above)
-
-        return connect
+        return importlib.import_module("penstock.client").connect
     raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -100,8 +100,9 @@ class Connection:
     ) -> Subscription:
         """Iterate a query's result rows: all that its log keeps and all that come.
 
-        `after` resumes behind a row's position; None gives only what comes from now on. A reader
-        that falls more than `max_rows` behind loses the oldest, and `left_out` counts them.
+        `after` resumes behind a row's position; a slow reader then reads from the log what did
+        not fit into memory. None gives only what comes from now on, and a reader that falls more
+        than `max_rows` behind loses the oldest. `left_out` counts what was lost.
         """
         return self._system.subscribe(query, after, max_rows)
 

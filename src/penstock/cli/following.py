@@ -16,7 +16,7 @@ DRAW_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """When a run is over, besides by a signal: when all is delivered, or after some seconds."""
+    """When a run is over before its queries are: when all is delivered, or after some seconds."""
 
     idle: bool = False
     seconds: float | None = None
@@ -25,26 +25,22 @@ class Until:
 def follow(
     connection: Connection, news: News, screen: Screen, signals: StopSignals, until: Until
 ) -> None:
-    """Return when the run is over; tell what fails as it fails, and draw the live line."""
+    """Return when the run is over; tell what fails as it fails, and draw the live line.
+
+    A run is also over when a signal came, or when no query runs any more.
+    """
     began = drawn = time.monotonic()
-    rested = False
     while signals.received is None:
         is_idle = connection.wait(LOOK_SECONDS)
         for trouble in news.fresh():
             screen.say(trouble)
         now = time.monotonic()
+        if not news.runs() or (until.idle and is_idle):
+            return
         if until.seconds is not None and now - began >= until.seconds:
             return
-        if is_idle or not news.runs():
-            if until.idle:
-                return
-            if not rested and until.seconds is None:
-                screen.say(RESTS)
-                rested = True
-            time.sleep(LOOK_SECONDS)
         if screen.is_live and now - drawn >= DRAW_SECONDS:
             drawn = now
             screen.live(live_line(observe(connection.system), now - began))
-
-
-RESTS = "all sources have ended and everything is delivered; Ctrl-C leaves"
+        if is_idle:
+            time.sleep(LOOK_SECONDS)  # `wait` has returned at once

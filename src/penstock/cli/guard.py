@@ -57,7 +57,7 @@ def guarded(work: Callable[[], int], *, home: str | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return UNREAD
-    except Exception as error:  # noqa: BLE001  (a defect of ours must not look like the user's)
+    except Exception as error:
         print(defect_told(error, home), file=sys.stderr)
         return FAILED
 

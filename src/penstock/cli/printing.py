@@ -1,36 +1,55 @@
 """Result rows on their way to standard output."""
 
+import pyarrow as pa
+
 from penstock.cli.formats import Format
 from penstock.cli.screen import Screen
 from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.execute import Result
+from penstock.runtime.live_query import Tap
 from penstock.runtime.system import System
 from penstock.sql import Explain, Statement
 
 
 class Printer:
-    """Prints what queries without INTO deliver, and what statements give."""
+    """Prints what queries deliver and what statements give, in one format on one screen."""
 
-    def __init__(self, system: System, form: Format, screen: Screen) -> None:
-        self._system, self._form, self._screen = system, form, screen
-        self.printed = 0
+    def __init__(self, form: Format, screen: Screen, *, most_rows: int | None = None) -> None:
+        """Print at most that many rows of a statement's result, or all."""
+        self._form, self.screen, self._most_rows = form, screen, most_rows
 
-    def deliver(self, delivery: Delivery) -> None:
-        """Print a delivery; a tap: what returns counts as delivered, so nothing is lost."""
-        known = self._system.directory.query(delivery.query)
-        if known.definition.sink is None:
-            self._screen.rows(self._form.rows(delivery.query, delivery.rows))
-            self.printed += delivery.rows.num_rows
+    def rows(self, query: str, rows: pa.Table) -> None:
+        """Print rows of a query."""
+        self.screen.rows(self._form.rows(query, rows))
 
     def result(self, statement: Statement, result: Result) -> None:
         """Print what a statement gave: rows and plans as results, sentences beside them."""
         text = one_line(statement.text)
         if result.table is not None:
-            self._screen.rows(self._form.table(text, result.table))
+            self._table(text, result.table)
         elif isinstance(statement, Explain):
-            self._screen.rows(self._form.text(text, result.message))
+            self.screen.rows(self._form.text(text, result.message))
         elif result.message:
-            self._screen.say(result.message)
+            self.screen.say(result.message)
+
+    def _table(self, text: str, table: pa.Table) -> None:
+        shown = table if self._most_rows is None else table.slice(0, self._most_rows)
+        self.screen.rows(self._form.table(text, shown))
+        if rest := table.num_rows - shown.num_rows:
+            self.screen.say(f"… and {rest:,} more rows; with the output in a file, all are written")
+
+
+def tap_of(system: System, printer: Printer) -> Tap:
+    """Return a tap that prints what queries without INTO deliver.
+
+    What it returns from counts as delivered, so a slow reader loses nothing.
+    """
+
+    def tap(delivery: Delivery) -> None:
+        if system.directory.query(delivery.query).definition.sink is None:
+            printer.rows(delivery.query, delivery.rows)
+
+    return tap
 
 
 def one_line(text: str) -> str:

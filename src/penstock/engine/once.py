@@ -14,7 +14,8 @@ def select_once(spark: SparkSession, sql: str, tables: Mapping[str, pa.Table]) -
     """Return the rows of a SELECT; `tables` are the views that exist only for it."""
     try:
         for view, table in tables.items():
-            spark.createDataFrame(table).createOrReplaceTempView(view)
+            # Spark stops reading at an empty chunk and loses what lies behind it.
+            spark.createDataFrame(table.combine_chunks()).createOrReplaceTempView(view)
         return spark.sql(sql).toArrow()
     except AnalysisException as error:
         raise analysis_error(error) from error

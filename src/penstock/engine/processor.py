@@ -121,9 +121,11 @@ class Processor:
     ) -> DataFrame:
         """Return one leaf; files that live only for this run are added to `drafts`."""
         if isinstance(source, pa.Table):
+            # Spark stops reading at an empty chunk and loses what lies behind it.
+            whole = source.combine_chunks()
             if schema is None:
-                return session.createDataFrame(source)
-            return session.createDataFrame(source, spark_schema(schema))
+                return session.createDataFrame(whole)
+            return session.createDataFrame(whole, spark_schema(schema))
         for rows in source:
             if rows.table is not None and (len(source) == 1 or not rows.is_small):
                 rows.to_disk(self.spill)  # the next run that reads these rows finds them there

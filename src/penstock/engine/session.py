@@ -30,6 +30,12 @@ STARTING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.locality.wait": "0s",  # a train is smaller than any wait
+    # Thousands of small jobs an hour: what Spark remembers of each is memory and time.
+    "spark.ui.retainedJobs": "50",
+    "spark.ui.retainedStages": "50",
+    "spark.ui.retainedTasks": "500",
+    "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
 DRIVER_MEMORY = "2g"

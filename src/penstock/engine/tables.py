@@ -44,7 +44,7 @@ class Tables:
 
     def load(self, definition: TableDefinition, incarnation: int) -> Schema:
         """Read the table and return its columns."""
-        rows = self._read(definition)
+        rows = self._read(definition).combine_chunks()  # Spark stops reading at an empty chunk
         view = table_view(definition.name, incarnation)
         held = None if is_small(rows) else write_parquet(rows, self._directory)
         for session in self._views:

@@ -66,10 +66,12 @@ class Binder:
         return Union(inputs, schema, _common_times(inputs, schema))
 
     def _bind_select(self, select: exp.Select) -> Operator:
+        where, having = select.args.get("where"), select.args.get("having")
+        for node in (*select.expressions, where, having, select.args.get("group")):
+            _refuse_deep(node)
         operator, scope, window = self._bind_from(select)
-        if where := select.args.get("where"):
+        if where:
             operator = self._filter(operator, scope.resolve(where.this))
-        having = select.args.get("having")
         shown = list(_expand_stars(select.expressions, scope))
         asked = [node for _, node in shown] + ([having.this] if having else [])
         if select.args.get("group") or any(map(_has_aggregate, asked)):
@@ -93,8 +95,7 @@ class Binder:
             raise BadQueryError(
                 f"WHERE cannot use the aggregate {spark_sql(found)}", hint="use HAVING"
             )
-        conjuncts = condition.flatten() if isinstance(condition, exp.And) else [condition]
-        texts = sorted({spark_sql(each.unnest()) for each in conjuncts})
+        texts = sorted({spark_sql(each) for each in _conjuncts(condition)})
         kept = Filter(operator, tuple(texts))
         self.analyst.schema(kept.sql([LEAF]), {LEAF: operator.schema})
         return kept
@@ -201,6 +202,8 @@ def _branches(tree: exp.Expr) -> Iterator[exp.Expr]:
 
 def _refuse_clauses(tree: exp.Expr) -> None:
     for name, shown in NOT_YET.items():
+        if name == "distinct" and isinstance(tree, exp.SetOperation):
+            continue  # every UNION has one of the two; which one is looked at later
         if tree.args.get(name):
             raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
 
@@ -212,28 +215,42 @@ def _has_aggregate(node: exp.Expr) -> bool:
 def _expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
     for node in nodes:
         if isinstance(node, exp.Star):
-            yield from ((name, sql.copy()) for name, sql in scope.star())
+            yield from _star(node, scope, "")
         elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
             if not scope.has(node.table):
                 raise UnknownColumnError(f"no input {node.table}", place=place_of(node))
-            yield from ((name, sql.copy()) for name, sql in scope.star(node.table))
+            yield from _star(node.this, scope, node.table)
         elif isinstance(node, exp.Alias):
             yield node.alias, node.this
         else:
             yield node.output_name or spark_sql(node), node
 
 
+def _star(star: exp.Star, scope: Scope, qualifier: str) -> Iterator[tuple[str, exp.Expr]]:
+    if any(value for name, value in star.args.items() if name != "except_"):
+        raise NotYetError(f"{spark_sql(star)} over streams does not run yet")
+    columns = list(scope.star(qualifier))
+    left_out = [column.name.lower() for column in star.args.get("except_") or ()]
+    for column, name in zip(star.args.get("except_") or (), left_out, strict=True):
+        if len(column.parts) > 1:
+            raise NotYetError("EXCEPT of a field of a struct does not run yet")
+        if name not in {each.lower() for each, _ in columns}:
+            raise UnknownColumnError(f"no column {column.name}", place=place_of(column))
+    yield from ((name, node) for name, node in columns if name.lower() not in left_out)
+
+
 def _resolve_shown(shown: list[tuple[str, exp.Expr]], scope: Scope) -> list[tuple[str, exp.Expr]]:
     columns: list[tuple[str, exp.Expr]] = []
     known = {name.lower() for each in scope.relations for name, _ in each.columns}
     for name, node in shown:
-        _refuse_deep(node)
         earlier = [alias for alias, _ in columns if alias.lower() not in known]
         columns.append((name, scope.resolve(node, known=earlier)))
     return columns
 
 
-def _refuse_deep(node: exp.Expr) -> None:
+def _refuse_deep(node: exp.Expr | None) -> None:
+    if node is None:
+        return
     if node.find(exp.Window):
         raise NotYetError(f"{spark_sql(node)}: OVER does not run over streams")
     if node.find(exp.Subquery, exp.Select):
@@ -293,6 +310,17 @@ def _join_kind(join: exp.Join | None, *, swapped: bool) -> str:
     return wanted
 
 
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield what AND joins, however it is bracketed."""
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop().unnest()
+        if isinstance(node, exp.And):
+            waiting += [node.left, node.right]
+        else:
+            yield node
+
+
 def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Relation) -> str:
     if join is None:
         return ""
@@ -306,8 +334,7 @@ def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Rela
     if on := join.args.get("on"):
         _refuse_deep(on)
         resolved = both.resolve(on)
-        parts = resolved.flatten() if isinstance(resolved, exp.And) else [resolved]
-        return " AND ".join(sorted(f"({spark_sql(each.unnest())})" for each in parts))
+        return " AND ".join(sorted(f"({spark_sql(each)})" for each in _conjuncts(resolved)))
     return ""
 
 

@@ -11,7 +11,7 @@ from penstock.model.windows import RangeWindow, Window
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.operators import EventTime, Operator, WindowAggregate
 from penstock.plan.operators.window_aggregate import END, START
-from penstock.plan.scope import WINDOW, Scope, place_of, plain
+from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
 from penstock.sql import spark_sql
 
@@ -81,9 +81,11 @@ class _Keys:
     def of(self, group: exp.Group | None) -> list[str]:
         if group is None:
             return []
-        for name in ("rollup", "cube", "grouping_sets", "totals"):
-            if group.args.get(name):
-                raise NotYetError(f"GROUP BY {name.upper()} does not run yet")
+        # GROUP BY ROLLUP (a) is an expression, GROUP BY a WITH ROLLUP an argument.
+        if group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
+            raise NotYetError(
+                "GROUP BY with ROLLUP, CUBE, GROUPING SETS or TOTALS does not run yet"
+            )
         if group.args.get("all"):
             nodes = [n for _, n in self.shown if not any(is_aggregate(e) for e in n.walk())]
         else:
@@ -213,7 +215,7 @@ class _Rewrite:
                 return plain(self.keys[text])
             if is_aggregate(node):
                 return plain(self.aggregates[text])
-            if isinstance(node, exp.Column) and not _is_ours(node):
+            if isinstance(node, exp.Column) and not is_bound(node):
                 raise BadQueryError(
                     f"column {node.name} is neither grouped nor aggregated",
                     hint="add it to GROUP BY, or wrap it, such as first(…)",
@@ -222,12 +224,3 @@ class _Rewrite:
             return node
 
         return tree.copy().transform(replace)
-
-
-def _is_ours(node: exp.Column) -> bool:
-    above: exp.Expr | None = node
-    while above is not None:
-        if isinstance(above, exp.Lambda):
-            return True
-        above = above.parent
-    return False

@@ -41,21 +41,27 @@ class Scope:
         def replace(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
                 return node
-            if node.table == WINDOW or node.name.lower() in spared or _is_bound(node):
+            if node.table == WINDOW or is_bound(node) or self._is_spared(node, spared):
                 return node
             return self._lookup(node)
 
         return tree.copy().transform(replace, copy=False)
 
     def star(self, qualifier: str = "") -> Iterator[tuple[str, exp.Expr]]:
-        """Yield the columns that `*` or `a.*` stands for."""
+        """Yield the columns that `*` or `a.*` stands for, each with its input's name."""
         for relation in self.relations:
             if not qualifier or relation.alias.lower() == qualifier.lower():
-                yield from relation.columns
+                for name, _ in relation.columns:
+                    written = (exp.to_identifier(n, quoted=True) for n in (name, relation.alias))
+                    yield name, exp.column(*written)
 
     def has(self, alias: str) -> bool:
         """Say whether a relation of that alias is in sight."""
         return any(each.alias.lower() == alias.lower() for each in self.relations)
+
+    def _is_spared(self, column: exp.Column, spared: set[str]) -> bool:
+        first, *others = (part.name for part in column.parts)
+        return first.lower() in spared and not (others and self.has(first))
 
     def _lookup(self, column: exp.Column) -> exp.Expr:
         path = [part.name for part in column.parts]
@@ -106,7 +112,7 @@ def place_of(node: exp.Expr) -> Place | None:
     return None
 
 
-def _is_bound(column: exp.Column) -> bool:
+def is_bound(column: exp.Column) -> bool:
     """Say whether the column is a lambda's own variable."""
     node: exp.Expr | None = column
     while node is not None:

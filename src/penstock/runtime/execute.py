@@ -1,6 +1,6 @@
 """Statements, carried out one by one."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -46,7 +46,15 @@ class Result:
 
 def execute(system: System, text: str) -> list[Result]:
     """Carry out a script. Sources start only when all of it stands."""
-    statements = parse(text)
+    try:
+        return _execute(system, parse(text))
+    except PenstockError as error:
+        if error.place is not None and not error.place.source:
+            error.place = replace(error.place, source=text)
+        raise
+
+
+def _execute(system: System, statements: list[Statement]) -> list[Result]:
     if not any(isinstance(each, CHANGES) for each in statements):
         return [carry_out(system, each) for each in statements]
     results: list[Result] = []

@@ -89,7 +89,8 @@ class LiveQuery:
             for tap in taps:
                 tap(delivery)
             journal.record_delivery(self.reader, delivery.number, delivery.rows.num_rows)
-        for subscription in list(self.subscriptions):
+        self.subscriptions = [each for each in self.subscriptions if not each.closed]
+        for subscription in self.subscriptions:
             subscription.deliver(delivery)
 
     def _write(self, sink: Sink, delivery: Delivery, clock: Clock) -> None:

@@ -366,9 +366,7 @@ def test_parquet_that_does_not_fit_is_a_reject_and_the_rest_is_read(
         parquet(tmp_path / "in" / name, **columns)
     put(tmp_path / "in" / "text.parquet", "no parquet")
     parquet(tmp_path / "in" / "good.parquet")
-    files = make(
-        tmp_path / "in", format="parquet", **({"rows_per_train": rows} if rows else {})
-    )
+    files = make(tmp_path / "in", format="parquet", **({"rows_per_train": rows} if rows else {}))
     ingests = [files.read(train) for train in trains(files)]
     rejects = [one for ingest in ingests if ingest.rejects for one in ingest.rejects.to_pylist()]
     assert {Path(one["raw"]).name for one in rejects} == {*bad, "text.parquet"}

@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.interfaces.arrivals import (
@@ -25,10 +25,12 @@ RATES = st.sampled_from([0.03, 1.0, 7.3, 1000.0, 123_456.789, 1e7])
 SEEDS = st.integers(0, 2**40)
 NUMBERS = st.integers(0, 10**7)
 
+unhurried = settings(deadline=None)  # the machine may be busy
 every_profile = pytest.mark.parametrize("profile", PROFILES)
 
 
 @every_profile
+@unhurried
 @given(rate=RATES, seed=SEEDS, first=NUMBERS, cuts=st.lists(st.integers(0, 300), max_size=4))
 def test_any_cut_gives_the_same_times(
     profile: str, rate: float, seed: int, first: int, cuts: list[int]
@@ -43,6 +45,7 @@ def test_any_cut_gives_the_same_times(
 
 
 @every_profile
+@unhurried
 @given(rate=RATES, seed=SEEDS, first=NUMBERS)
 def test_times_never_go_back(profile: str, rate: float, seed: int, first: int) -> None:
     times = PROFILES[profile](rate, seed).times(first, 500)
@@ -52,6 +55,7 @@ def test_times_never_go_back(profile: str, rate: float, seed: int, first: int) -
 
 
 @every_profile
+@unhurried
 @given(rate=RATES, seed=SEEDS, number=NUMBERS, later=st.integers(0, 10_000))
 def test_due_counts_the_tuples_up_to_a_time(
     profile: str, rate: float, seed: int, number: int, later: int
@@ -114,6 +118,7 @@ def test_other_seeds_give_other_times() -> None:
         assert one.tolist() != other.tolist()
 
 
+@unhurried
 @given(seed=SEEDS, first=NUMBERS, cut=st.integers(0, 50))
 def test_a_tuple_keeps_its_random_number(seed: int, first: int, cut: int) -> None:
     whole = uniforms(seed, first, 50)

@@ -11,12 +11,11 @@ from penstock.cli.guard import FAILED
 from penstock.cli.leftovers import leftovers
 from penstock.cli.news import News
 from penstock.cli.opening import opened
-from penstock.cli.printing import Printer
+from penstock.cli.printing import Printer, tap_of
 from penstock.cli.screen import Screen
 from penstock.cli.scripts import read_script
 from penstock.cli.standing import stand
 from penstock.cli.stop_signals import StopSignals
-from penstock.client import Connection
 from penstock.sql import CreateQuery, CreateStream, CreateTable, Statement, parse
 
 ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard
@@ -28,7 +27,8 @@ STOPPING = {
     signal.SIGTERM: "stopping: what runs is finished and kept",
 }
 GO_ON = "stopped; run the same command again to go on"
-GO_ON_IF = f"{GO_ON} (CREATE … IF NOT EXISTS lets it: here something exists by then)"
+GO_ON_IF = "stopped; CREATE … IF NOT EXISTS in the script would let the same command go on"
+NOTHING_RUNS = "no query runs: all have ended or are stopped; another --home starts afresh"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,14 +54,41 @@ def run(args: argparse.Namespace) -> int:
     statements = parse(text)  # before Spark starts: most mistakes are told at once
     screen, signals = Screen.standard(), StopSignals()
     with opened(args.home, args.master, screen, signals.listen) as connection:
-        printer = Printer(connection.system, FORMATS[args.format](), screen)
-        connection.tap(printer.deliver)
+        printer = Printer(FORMATS[args.format](), screen)
+        connection.tap(tap_of(connection.system, printer))
         results = stand(connection, text, must_end=args.until_idle)
         for statement, result in zip(statements, results, strict=True):
             printer.result(statement, result)
         news = News(connection.system)
+        if not news.runs():
+            screen.say(NOTHING_RUNS)
         follow(connection, news, screen, signals, Until(args.until_idle, args.seconds))
         if signals.received is not None:
             screen.say(STOPPING[signals.received])
-        rest = leftovers(connection)
-    return _ended(screen, news, signals, rest, resumes=_resumes(statements))
+        aside = leftovers(connection.system)
+    for sentence in aside:
+        screen.say(sentence)
+    if signals.received is not None:
+        screen.say(GO_ON if all(map(_can_stand_again, statements)) else GO_ON_IF)
+        return signals.exit_code
+    return _failures_told(screen, news)
+
+
+def _can_stand_again(statement: Statement) -> bool:
+    """Say whether the statement can be carried out where it has been already."""
+    if isinstance(statement, CreateStream | CreateTable | CreateQuery):
+        return statement.if_not_exists or statement.or_replace
+    return True
+
+
+def _failures_told(screen: Screen, news: News) -> int:
+    for trouble in news.fresh():
+        screen.say(trouble)
+    if not (failed := news.failed()):
+        return 0
+    names = ", ".join(failed)
+    screen.say(f"failed: {names}; once the cause is gone, RESUME QUERY goes on where it stood")
+    return FAILED
+
+
+RUN = Command("run", "run a script and print what its queries find", ABOUT, add_arguments, run)

@@ -9,6 +9,7 @@ Performance Evaluation: Fast Algorithms for Modeling Bursty Traffic, ICDE 2002; 
 experiment E4.7.
 """
 
+import threading
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +24,8 @@ Reals = NDArray[np.float64]
 
 SECOND = 1_000_000  # microseconds
 BLOCK_ROWS = 1024  # tuples expected in a block: some 10 µs to make, 8 kB to keep
-GROUP_BLOCKS = 1024  # Poisson counts drawn at once: a year at 1,000 a second is found in some 2 s
+GROUP_BLOCKS = 1024  # blocks whose tuples are counted as one: a million tuples
+DRAWN_GROUPS = 1024  # groups counted at once: a year at 1,000 a second takes 31 draws
 KEPT_BLOCKS = 64
 ROUNDING = 64  # tuples by which a float may miss: 10 million a second after 30 years
 SPLITS = 10  # levels of the b-model: bursts on scales from UNIT_SECONDS to 1,024 times that
@@ -130,6 +132,7 @@ class Poisson:
 
     def __post_init__(self) -> None:
         """Fix the blocks' length."""
+        self._lock = threading.Lock()  # offering and reading may be two threads
         self._span = max(1, round(BLOCK_ROWS / self.rate * SECOND))
         self._counts = lru_cache(KEPT_BLOCKS)(self._draw_counts)
         self._block = lru_cache(KEPT_BLOCKS)(self._draw_block)
@@ -153,8 +156,9 @@ class Poisson:
 
     def _locate(self, number: int) -> tuple[int, int]:
         """Return the block of a tuple, and how many of the block are before it."""
-        while not self._ends or self._ends[-1] <= number:
-            self._add_group()
+        with self._lock:
+            while not self._ends or self._ends[-1] <= number:
+                self._add_groups()
         group = bisect_right(self._ends, number)
         rest = number - (self._ends[group - 1] if group else 0)
         ends = np.cumsum(self._counts(group))
@@ -163,17 +167,23 @@ class Poisson:
 
     def _before(self, block: int) -> int:
         group, at = divmod(block, GROUP_BLOCKS)
-        while len(self._ends) < group:
-            self._add_group()
-        return (self._ends[group - 1] if group else 0) + int(self._counts(group)[:at].sum())
+        inside = int(self._counts(group)[:at].sum())
+        return (self._ends[group - 1] if group else 0) + inside
 
-    def _add_group(self) -> None:
-        here = int(self._counts(len(self._ends)).sum())
-        self._ends.append((self._ends[-1] if self._ends else 0) + here)
+    def _add_groups(self) -> None:
+        mean = self.rate * self._span / SECOND * GROUP_BLOCKS
+        totals = _random(self.seed, len(self._ends), 1).poisson(mean, DRAWN_GROUPS)
+        before = self._ends[-1] if self._ends else 0
+        self._ends.extend((before + np.cumsum(totals)).tolist())
 
     def _draw_counts(self, group: int) -> Times:
-        mean = self.rate * self._span / SECOND
-        return _random(self.seed, group, 1).poisson(mean, GROUP_BLOCKS).astype(np.int64)
+        """Return how many tuples each block of a group has, given how many the group has."""
+        with self._lock:
+            while len(self._ends) <= group:
+                self._add_groups()
+        total = self._ends[group] - (self._ends[group - 1] if group else 0)
+        shares = np.full(GROUP_BLOCKS, 1 / GROUP_BLOCKS)
+        return _random(self.seed, group, 4).multinomial(total, shares).astype(np.int64)
 
     def _draw_block(self, block: int) -> Times:
         group, at = divmod(block, GROUP_BLOCKS)

@@ -15,6 +15,7 @@ from penstock.engine.interfaces.formats.text import TextReader
 from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.options import Declared, flag, read_options, whole
+from penstock.engine.interfaces.rejects import event_time
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
 
@@ -148,6 +149,7 @@ def options_of(definition: StreamDefinition) -> dict[str, Any]:
             hint="a train is a run of rows of one file, or whole files",
         )
     require_local(options["path"])
+    event_time(definition)
     return options
 
 

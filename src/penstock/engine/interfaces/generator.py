@@ -136,9 +136,9 @@ class Generator:
     def open(self, after: Boundary | None) -> None:
         make_home(self._around.home)
         sweep(self._around)
+        self._check_expressions()
         self._line = self._time_line()
         self._position = 0 if after is None else int(after["to"])
-        self._check_expressions()
 
     def next(self) -> Offer | None:
         first = self._position

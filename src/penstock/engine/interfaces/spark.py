@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.engine.interfaces.durable import make_home, read_json, write_json
+from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.options import Declared, flag, interval, read_options, shown, text
 from penstock.engine.interfaces.rejects import REJECTS, event_time, joined, no_time
@@ -137,7 +137,7 @@ class Spark:
             writer = writer.trigger(processingTime=f"{every} milliseconds")
         try:
             self._query = writer.start()
-        except PySparkException as error:
+        except SPARK_FAILURES as error:
             raise self._failed(sentence(error)) from error
 
     def _load(self, session: SparkSession) -> DataFrame:
@@ -147,7 +147,7 @@ class Spark:
             reader = reader.schema(spark_schema(self._stream.schema))
         try:
             return reader.load()
-        except PySparkException as error:
+        except SPARK_FAILURES as error:
             raise BadOptionError(
                 f"spark cannot read the format {name}: {sentence(error)}",
                 hint="check the source's options; for Kafka set spark.jars.packages",
@@ -156,7 +156,7 @@ class Spark:
     def _check(self, source: DataFrame, selection: Selection) -> None:
         try:
             source.select(*selection.columns, selection.reason)
-        except AnalysisException as error:
+        except SPARK_FAILURES as error:
             raise TypeMismatchError(
                 f"{self._options['format']} does not fit {self._stream.name}: {sentence(error)}",
                 hint=f"the source has {source.schema.simpleString()}",

@@ -31,10 +31,12 @@ class Filter:
 
     def text(self) -> str:
         """Show the conditions."""
-        return "filter " + " AND ".join(self.conditions)
+        return "filter " + self._held()
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Keep what satisfies them all."""
-        held = " AND ".join(f"({each})" for each in self.conditions)
         # The alias is needed: Spark would take WHERE (`x`) for an alias with a column list.
-        return f"SELECT * FROM {inputs[0]} AS i WHERE {held}"
+        return f"SELECT * FROM {inputs[0]} AS i WHERE {self._held()}"
+
+    def _held(self) -> str:
+        return " AND ".join(f"({each})" for each in self.conditions)

@@ -23,7 +23,9 @@ class Project:
 
     def text(self) -> str:
         """Show the expressions with their names."""
-        shown = (sql if sql == quoted(name) else f"{sql} AS {name}" for name, sql in self.columns)
+        shown = (
+            sql if sql == quoted(name) else f"{sql} AS {quoted(name)}" for name, sql in self.columns
+        )
         return "project " + ", ".join(shown)
 
     def sql(self, inputs: Sequence[str]) -> str:

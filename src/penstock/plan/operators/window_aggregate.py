@@ -50,7 +50,7 @@ class WindowAggregate:
 
     def text(self) -> str:
         """Show window, keys and aggregates."""
-        seconds = f"{self.size / 1e6:g} s every {self.slide / 1e6:g} s by {self.time.column}"
+        seconds = f"{_seconds(self.size)} every {_seconds(self.slide)} by {self.time.column}"
         keys = ", ".join(sql for _, sql in self.keys) or "nothing"
         aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
         return f"windows of {seconds} group by {keys}: {aggregates}"
@@ -123,3 +123,9 @@ class WindowAggregate:
 
     def _ordinals(self) -> str:
         return ", ".join(str(place) for place in range(1, len(self.keys) + 2))
+
+
+def _seconds(micros: int) -> str:
+    """Return a length of time to the microsecond: two lengths never look the same."""
+    whole, rest = divmod(micros, 1_000_000)
+    return f"{whole}.{rest:06d}".rstrip("0").rstrip(".") + " s"

@@ -82,16 +82,16 @@ def test_a_pattern_finds_its_matches(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     for name in ("d/a.json", "d/b.csv", "c.json", "_d.json"):
         put(tmp_path / name, mtime=1)
-    assert find(str(tmp_path / "*.json")) == [tmp_path / "c.json"]
+    assert find(str(tmp_path / "*.json")) == [str(tmp_path / "c.json")]
     assert set(find(str(tmp_path / "**" / "*.json"))) == {
-        tmp_path / "c.json",
-        tmp_path / "d" / "a.json",
+        str(tmp_path / "c.json"),
+        str(tmp_path / "d" / "a.json"),
     }
 
 
 def test_a_file_with_brackets_in_its_name_is_no_pattern(tmp_path: Path) -> None:
     file = put(tmp_path / "a[1].json", mtime=1)
-    assert find(str(file)) == [file]
+    assert find(str(file)) == [str(file)]
 
 
 @pytest.mark.parametrize("path", ["gone", "gone/*.json", "gone/deep/file.json"])

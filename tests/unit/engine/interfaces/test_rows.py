@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
@@ -20,6 +20,7 @@ def column(values: list[Any], kind: pa.DataType) -> list[Any]:
     return list(table["c"].to_pylist())
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.none() | st.text(), st.none() | st.integers(-(2**31), 2**31 - 1))))
 def test_rows_that_fit_come_back_as_they_were(pairs: list[tuple[str | None, int | None]]) -> None:
     rows = [{"ts": NOON, "id": name, "mph": mph} for name, mph in pairs]
@@ -111,6 +112,7 @@ def test_a_row_that_is_no_mapping_is_refused() -> None:
         table_of_rows(rows, SCHEMA)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_the_first_row_of_a_table_that_does_not_fit_is_named(at: int, more: int) -> None:
     numbers = [1] * at + [2**40] + [1] * more

@@ -8,7 +8,7 @@ offered again, in the same order.
 import glob
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,26 +59,33 @@ def require(path: str) -> None:
         )
 
 
-def find(path: str) -> list[Path]:
-    """Return the finished files at a path: the file, those in the directory, or the matches."""
+def find(path: str, known: Container[str] = ()) -> list[str]:
+    """Return the finished files at a path that are not known, as absolute paths.
+
+    The path is a file, a directory (those in it), or a pattern (its matches).
+    """
     if is_pattern(path):
-        found = (Path(match) for match in _matches(path))
-        return [file.absolute() for file in found if is_wanted(file.name) and file.is_file()]
+        matches = glob.iglob(path, recursive=True)  # noqa: PTH207 - Path.glob wants a relative one
+        found = (Path(match).absolute() for match in matches)
+        return [
+            str(file)
+            for file in found
+            if str(file) not in known and is_wanted(file.name) and file.is_file()
+        ]
     place = Path(path).absolute()
-    if place.is_file():
-        return [place]
+    if str(place) in known or place.is_file():
+        return [] if str(place) in known else [str(place)]
     try:
-        with os.scandir(place) as entries:
-            names = [entry.name for entry in entries if is_wanted(entry.name) and entry.is_file()]
+        with os.scandir(place) as entries:  # without Path: a source asks this all the time
+            return [
+                entry.path
+                for entry in entries
+                if entry.path not in known and is_wanted(entry.name) and entry.is_file()
+            ]
     except OSError as error:
         raise SourceError(
             f"{path} cannot be listed: {error.strerror}", hint="was it moved or unmounted?"
         ) from error
-    return [place / name for name in names]
-
-
-def _matches(pattern: str) -> Iterator[str]:
-    return glob.iglob(pattern, recursive=True)  # noqa: PTH207 - Path.glob takes no absolute one
 
 
 class Record:
@@ -89,17 +96,15 @@ class Record:
         self.entries: list[Entry] = []
         self.sealed = False
         self._path = path
-        self._known: set[Path] = set()
+        self._known: set[str] = set()
         self._load()
 
     def look(self, path: str, now: float) -> None:
         """Add the files that were not there before, oldest first."""
-        if Path(path).absolute() in self._known:
-            return  # one file, and it counts once; it may be gone by now
-        fresh = [file for file in find(path) if file not in self._known]
+        fresh = find(path, self._known)
         if not fresh:
             return
-        entries = [entry for file in fresh if (entry := _entry(file, now)) is not None]
+        entries = [entry for file in fresh if (entry := _entry(Path(file), now)) is not None]
         entries.sort(key=lambda entry: (entry.mtime_ns, entry.path.name))
         self._append([json.dumps(_line(entry)) for entry in entries])
         self._add(entries)
@@ -134,7 +139,7 @@ class Record:
 
     def _add(self, entries: list[Entry]) -> None:
         self.entries.extend(entries)
-        self._known.update(entry.path for entry in entries)
+        self._known.update(str(entry.path) for entry in entries)
 
 
 def _entry(file: Path, now: float) -> Entry | None:

@@ -1,5 +1,6 @@
 """Parquet files: read in place where Spark reads them as they are, else cast by Arrow."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ class RowGroups:
         self.ends = np.cumsum(np.array(sizes, dtype=np.int64))
         self.rows = int(self.file.metadata.num_rows)
         self._held: tuple[int, tuple[str, ...], pa.Table] | None = None
+        self._lock = threading.Lock()  # offering and reading may be two threads
 
     def group_of(self, row: int) -> tuple[int, int, int]:
         """Return the group that holds a row, with the numbers of its first and past its last."""
@@ -58,10 +60,11 @@ class RowGroups:
         return pa.concat_tables(parts) if parts else self._empty(columns)
 
     def _group(self, at: int, columns: tuple[str, ...]) -> pa.Table:
-        held = self._held
-        if held is None or held[:2] != (at, columns):
-            held = (at, columns, self.file.read_row_group(at, columns=_chosen(columns)))
-            self._held = held
+        with self._lock:
+            held = self._held
+            if held is None or held[:2] != (at, columns):
+                held = (at, columns, self.file.read_row_group(at, columns=_chosen(columns)))
+                self._held = held
         return held[2].select(list(columns))
 
     def _empty(self, columns: Sequence[str]) -> pa.Table:

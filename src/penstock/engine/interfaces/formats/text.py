@@ -19,6 +19,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
+from penstock.engine.arrow_bridge import collect_small
 from penstock.engine.interfaces.formats.lines import (
     BYTE_ORDER_MARK,
     after_bytes,
@@ -69,11 +70,12 @@ class TextReader:
         self._named = file_format.format == "csv" and file_format.header
 
     def open(self) -> None:
-        lines = pa.table({"line": pa.array(["-"], pa.string())})
-        try:
-            frame = self._parsed(self._around.spark.createDataFrame(lines), None)
-            if self._format.timestamp_format:
-                frame.toArrow()  # only running it shows a pattern that Spark does not know
+        line = self._around.spark.createDataFrame(pa.table({"line": pa.array(["-"])}))
+        pattern = self._format.timestamp_format
+        try:  # only running it shows a type or a pattern that Spark cannot read
+            collect_small(self._parsed(line, None))
+            if pattern:
+                collect_small(line.select(F.try_to_timestamp("line", F.lit(pattern))))
         except SPARK_FAILURES as error:
             raise BadOptionError(
                 f"{self._format.format} cannot be read as {self._stream.schema.ddl()}: "

@@ -1,0 +1,96 @@
+"""`penstock explain SCRIPT [QUERY]`: how a script's queries would run."""
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from penstock.catalog import SqliteCatalog
+from penstock.cli.commands.command import Command, add_master
+from penstock.cli.formats.table_format import TableFormat
+from penstock.cli.opening import opened
+from penstock.cli.screen import Screen
+from penstock.cli.scripts import read_script
+from penstock.cli.stop_signals import StopSignals
+from penstock.client import Connection
+from penstock.errors import BadOptionError
+from penstock.model.schema import quoted
+from penstock.runtime.execute import carry_out
+from penstock.sql import (
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    Drop,
+    Statement,
+    parse,
+)
+
+ABOUT = """Show how the queries of a script would run: operators, what they share, and the Spark SQL
+of each unit. Sources are opened and not read; nothing runs and nothing is kept."""
+
+Create = CreateStream | CreateTable | CreateQuery
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("script", metavar="SCRIPT", help="a .sql file, or - for standard input")
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="only this query")
+    parser.add_argument(
+        "--home", metavar="DIR", help="let the script read what this home defines, too"
+    )
+    add_master(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plans."""
+    statements = parse(read_script(args.script))
+    if args.home:
+        statements = [*_others(_definitions(Path(args.home)), statements), *statements]
+    screen, signals, form = Screen.standard(), StopSignals(), TableFormat()
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-explain-") as home,
+        opened(home, args.master, screen, signals.listen) as connection,
+    ):
+        plans = explained(connection, statements, args.query)
+    for plan in plans:
+        screen.rows(form.text("", plan))
+    return signals.exit_code
+
+
+def explained(connection: Connection, statements: list[Statement], query: str | None) -> list[str]:
+    """Return the plans of the queries that the statements make, or of one; nothing flows."""
+    system = connection.system
+    with system.supervisor.at_rest():
+        try:
+            for statement in statements:
+                if isinstance(statement, Create | Drop):
+                    carry_out(system, statement)
+            names = [query] if query else [q.definition.name for q in system.directory.queries()]
+            return [connection.sql(f"EXPLAIN {quoted(name)}").message for name in names]
+        finally:
+            for name in list(system.plant.queries):
+                system.withdraw(name)
+
+
+def _definitions(home: Path) -> list[Statement]:
+    """Return the statements that a home remembers; it may be in use meanwhile."""
+    path = home.expanduser() / "catalog.db"
+    if not path.is_file():
+        raise BadOptionError(f"{home} is no home of Penstock", hint="leave --home out")
+    catalog = SqliteCatalog(path)
+    try:
+        return [statement for entry in catalog.all() for statement in parse(entry.text)]
+    finally:
+        catalog.close()
+
+
+def _others(known: list[Statement], statements: list[Statement]) -> list[Statement]:
+    """Return what is known besides what the statements make anew."""
+    made = {each.definition.name.lower() for each in statements if isinstance(each, Create)}
+    return [
+        each
+        for each in known
+        if isinstance(each, Create) and each.definition.name.lower() not in made
+    ]
+
+
+EXPLAIN = Command("explain", "show how a script would run", ABOUT, add_arguments, run)

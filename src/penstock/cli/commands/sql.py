@@ -1,0 +1,73 @@
+"""`penstock sql`: a shell."""
+
+import argparse
+import signal
+import sys
+from types import FrameType
+
+from penstock import __version__
+from penstock.cli.commands.command import Command, add_format, add_home, add_master
+from penstock.cli.formats import FORMATS
+from penstock.cli.news import News
+from penstock.cli.opening import opened
+from penstock.cli.printing import Printer
+from penstock.cli.screen import Screen
+from penstock.cli.shell.dot_commands import Around
+from penstock.cli.shell.interpreter import Interpreter
+from penstock.cli.shell.piped import read_piped
+from penstock.cli.shell.terminal import read_terminal
+from penstock.runtime.system import System
+
+ABOUT = """A shell for statements. On a terminal it edits, remembers and completes; statements may
+also be piped in. Leaving writes a checkpoint; queries go on when the home is opened again."""
+TERMINAL_ROWS = 1000  # of one result: more would push everything else off the screen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_format(parser)
+    add_home(parser)
+    add_master(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read statements until the end of the input."""
+    typed = sys.stdin.isatty()
+    screen = Screen.standard()
+    most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
+    with opened(args.home, args.master, screen, listen) as connection:
+        printer = Printer(FORMATS[args.format](), screen, most_rows=most)
+        around = Around(connection, printer, News(connection.system))
+        interpreter = Interpreter(around)
+        around.tell_news()
+        if not typed:
+            return read_piped(sys.stdin.buffer, interpreter)
+        screen.say(greeting(connection.system))
+        read_terminal(connection.system, interpreter)
+        if connection.system.plant.queries:
+            screen.say("queries are kept, and go on when this home is opened again")
+    return 0
+
+
+def greeting(system: System) -> str:
+    """Return the first lines of a session."""
+    directory = system.directory
+    streams, queries = len(list(directory.streams())), len(list(directory.queries()))
+    return (
+        f"Penstock {__version__}, home {system.home.path}: {streams} streams, {queries} queries\n"
+        "Statements end with ;   .help helps   Ctrl-D leaves"
+    )
+
+
+def listen() -> None:
+    """Let Ctrl-C interrupt, and SIGTERM leave in good order."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _leave)
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough: the checkpoint is coming
+    raise SystemExit(128 + number)
+
+
+SQL = Command("sql", "open a shell", ABOUT, add_arguments, run)

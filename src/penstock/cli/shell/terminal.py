@@ -1,0 +1,95 @@
+"""The shell on a terminal: editing, history, completion, and a line of figures below."""
+
+import time
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.history import FileHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.styles import Style
+
+from penstock.cli.figures import observe
+from penstock.cli.live_line import live_line
+from penstock.cli.shell.completion import SqlCompleter, known_names
+from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
+from penstock.cli.shell.interpreter import Interpreter
+from penstock.cli.shell.statement_end import is_complete
+from penstock.runtime.system import System
+
+PROMPT = "penstock> "
+MORE = "      ..> "
+REFRESH_SECONDS = 0.5
+PLAIN = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"})
+
+
+def read_terminal(system: System, interpreter: Interpreter) -> None:
+    """Read and carry out until the user leaves."""
+    session = make_session(system, system.home.path / "history")
+    while True:
+        try:
+            text = session.prompt(PROMPT)
+        except KeyboardInterrupt:
+            continue  # the line is cleared
+        except EOFError:
+            return
+        try:
+            interpreter.carry_out(text)
+        except KeyboardInterrupt:
+            interpreter.interrupted()
+        except Leave:
+            return
+
+
+def make_session(system: System, history: Path) -> PromptSession[str]:
+    """Return the prompt: Enter goes on to a new line until the statement is whole."""
+    return PromptSession(
+        multiline=True,
+        prompt_continuation=MORE,
+        history=FileHistory(history),
+        auto_suggest=AutoSuggestFromHistory(),
+        completer=SqlCompleter(lambda: known_names(system.directory), tuple(DOT_COMMANDS)),
+        complete_while_typing=False,
+        key_bindings=_keys(),
+        bottom_toolbar=Toolbar(system),
+        refresh_interval=REFRESH_SECONDS,
+        style=PLAIN,
+    )
+
+
+class Toolbar:
+    """The figures of now, not looked up more often than they change."""
+
+    def __init__(self, system: System) -> None:
+        self._system, self._began = system, time.monotonic()
+        self._drawn, self._text = 0.0, ""
+
+    def __call__(self) -> str:
+        now = time.monotonic()
+        if now - self._drawn >= REFRESH_SECONDS:
+            queries = len(self._system.plant.queries)
+            line = live_line(observe(self._system), now - self._began)
+            self._drawn, self._text = now, f"{queries} queries  {line}"
+        return self._text
+
+
+def _keys() -> KeyBindings:
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.complete_state and buffer.complete_state.current_completion:
+            buffer.complete_state = None  # take the completion, and no more
+        elif is_whole(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.newline()
+
+    return keys
+
+
+def is_whole(text: str) -> bool:
+    """Say whether Enter carries the text out."""
+    bare = text.strip()
+    return not bare or bare.startswith(".") or is_complete(text)

@@ -1,0 +1,82 @@
+"""What the end-to-end tests share: small data, waiting, and rows as bags."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.client import Connection
+
+PATIENCE = 120.0  # seconds for any one wait: the machine may be busy
+TINY = 1e-9  # below it a double is noise of the moments
+
+
+def finish(ps: Connection, seconds: float = PATIENCE) -> None:
+    """Wait until every source has ended and everything is delivered."""
+    assert ps.wait(seconds), shown(ps)
+
+
+def shown(ps: Connection) -> str:
+    """Return how the system stands, for a test that waited in vain."""
+    return "\n".join(
+        str(row)
+        for what in ("SHOW STREAMS", "SHOW QUERIES")
+        for row in rows_of(ps.sql(what).table)
+    )
+
+
+def rows_of(table: pa.Table | None) -> list[dict[str, Any]]:
+    """Return a statement's rows."""
+    assert table is not None
+    return list(table.to_pylist())
+
+
+def results(ps: Connection, query: str) -> pa.Table:
+    """Return all that a query has delivered up to now."""
+    with ps.subscribe(query) as subscription:
+        tables = list(subscription.tables(0))
+    if tables:
+        return pa.concat_tables(tables)
+    return pa.table({})
+
+
+def bag(table: pa.Table) -> Counter[tuple[Any, ...]]:
+    """Return the rows as a bag; doubles to nine digits, since moments may differ in the last."""
+    return Counter(tuple(map(plain, row.values())) for row in table.to_pylist())
+
+
+def plain(value: Any) -> Any:
+    """Return a value that can be counted and compared."""
+    match value:
+        case float() if math.isnan(value):
+            return "NaN"
+        case float():
+            return float(f"{value:.9g}") if abs(value) > TINY else 0.0
+        case dict():
+            return tuple((name, plain(each)) for name, each in value.items())
+        case list():
+            return tuple(map(plain, value))
+        case _:
+            return value
+
+
+def write_json(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write rows as one JSON object a line; what JSON has no word for becomes text."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(json.dumps(dict(row), default=str) + "\n" for row in rows)
+    path.write_text(text)
+    return path
+
+
+def figures(ps: Connection, query: str) -> dict[str, Any]:
+    """Return a query's row of SHOW QUERIES."""
+    return next(row for row in rows_of(ps.sql("SHOW QUERIES").table) if row["query"] == query)
+
+
+def stream_figures(ps: Connection, stream: str) -> dict[str, Any]:
+    """Return a stream's row of SHOW STREAMS."""
+    return next(row for row in rows_of(ps.sql("SHOW STREAMS").table) if row["stream"] == stream)

@@ -1,0 +1,8 @@
+DROP STREAM traffic; DROP TABLE IF EXISTS roads; drop query if exists left_turns;
+STOP QUERY left_turns; RESUME QUERY `left turns`;
+SHOW STREAMS; SHOW TABLES; show queries;
+DESCRIBE traffic;
+EXPLAIN left_turns;
+EXPLAIN SELECT a FROM s [ROWS 3];
+EXPLAIN WITH c AS (SELECT 1 AS a) SELECT a FROM c;
+EXPLAIN CREATE QUERY q AS SELECT a FROM s STOP AFTER 3 TUPLES;

@@ -1,0 +1,27 @@
+CREATE STREAM plain (a INT) FROM push();
+
+-- The clauses stand in any order.
+CREATE STREAM IF NOT EXISTS traffic (ts TIMESTAMP, car_id STRING)
+  FROM files(path => 'in', format => 'csv')
+  SLACK ADAPTIVE
+  TIMESTAMP BY TS;
+
+create or replace stream `left turns` (`the time` timestamp, `from` string)
+  timestamp by `the time`
+  valid for interval '1' hour
+  slack interval '1.5 seconds'
+  from replay(path => 'x');
+
+CREATE STREAM types (
+  a BOOLEAN, b BYTE, c TINYINT, d SHORT, e SMALLINT, f INT, g INTEGER, h LONG, i BIGINT,
+  j REAL, k FLOAT, l DOUBLE, m DECIMAL, n DEC(5), o NUMERIC(10, 2), p STRING, q CHAR(3),
+  r CHARACTER(4), s VARCHAR(20), t BINARY, u DATE, v TIMESTAMP, w TIMESTAMP_LTZ,
+  x TIMESTAMP_NTZ, y VARIANT, z VOID, aa INTERVAL, ab INTERVAL DAY TO SECOND, ac INTERVAL YEAR,
+  ad ARRAY<STRING>, ae MAP<STRING, ARRAY<INT>>, af STRUCT<x: INT, Y STRING>, ag STRUCT<>,
+  ah ARRAY<STRUCT<`a b`: MAP<STRING, DECIMAL(3, 1)>>>, ai TIME, aj TIME(3)
+) FROM push();
+
+-- Words of the language that are also names.
+CREATE STREAM stream (timestamp TIMESTAMP, date DATE, type STRING, range INT, rows INT, end INT,
+  order STRING, session STRING, slack INT, double DOUBLE)
+  TIMESTAMP BY timestamp FROM push();

@@ -1,0 +1,108 @@
+"""Every form that binds to nothing, and the code that says so."""
+
+import pytest
+
+from penstock.errors import PenstockError
+from tests.unit.plan.twin import bind
+
+NOT_YET = [
+    "SELECT DISTINCT mph FROM traffic",
+    "SELECT mph FROM traffic ORDER BY mph",
+    "SELECT mph FROM traffic SORT BY mph",
+    "SELECT mph FROM traffic CLUSTER BY mph",
+    "SELECT mph FROM traffic DISTRIBUTE BY mph",
+    "SELECT mph FROM traffic LIMIT 3",
+    "SELECT mph FROM traffic LIMIT 3 OFFSET 2",
+    "SELECT mph FROM traffic QUALIFY mph > 3",
+    "SELECT mph FROM traffic LATERAL VIEW explode(xs) AS x",
+    "SELECT mph FROM traffic, LATERAL explode(xs)",
+    "SELECT mph FROM traffic TABLESAMPLE (10 PERCENT)",
+    "WITH x AS (SELECT 1) SELECT mph FROM traffic",
+    "SELECT ts FROM traffic UNION SELECT at FROM south",
+    "SELECT ts FROM traffic UNION ALL SELECT at FROM south UNION SELECT at FROM south",
+    "SELECT ts FROM traffic UNION ALL (SELECT at FROM south LIMIT 1)",
+    "SELECT ts FROM traffic UNION ALL SELECT at FROM south ORDER BY ts",
+    "SELECT ts FROM traffic INTERSECT SELECT at FROM south",
+    "SELECT ts FROM traffic EXCEPT SELECT at FROM south",
+    "SELECT a.mph FROM traffic a JOIN traffic b ON a.mph = b.mph",
+    "SELECT a.mph FROM traffic a, south b",
+    "SELECT mph FROM range(10)",
+    "SELECT * FROM traffic NATURAL JOIN roads",
+    "SELECT (SELECT max(id) FROM roads) AS m FROM traffic",
+    "SELECT mph FROM traffic WHERE mph IN (SELECT id FROM roads)",
+    "SELECT mph FROM traffic WHERE EXISTS (SELECT 1 FROM roads)",
+    "SELECT mph FROM traffic t JOIN roads r ON t.mph = (SELECT max(id) FROM roads)",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] HAVING n > (SELECT max(id) FROM roads)",
+    "SELECT (SELECT 1) AS x, count(*) AS n FROM traffic [RANGE 1 MINUTE]",
+    "SELECT row_number() OVER (ORDER BY mph) AS r FROM traffic",
+    "SELECT sum(mph) OVER (PARTITION BY kind) AS s FROM traffic",
+    "SELECT sum(mph) OVER () AS s FROM traffic [RANGE 1 MINUTE]",
+    "SELECT mph FROM traffic WHERE row_number() OVER (ORDER BY mph) < 3",
+    "SELECT count(*) AS n FROM traffic [ROWS 10]",
+    "SELECT count(*) AS n FROM traffic [PARTITION BY kind ROWS 10]",
+    "SELECT count(*) AS n FROM traffic [SESSION GAP 10 SECONDS]",
+    "SELECT count(*) AS n FROM traffic [LANDMARK FROM 0 EVERY 10]",
+    "SELECT count(*) AS n FROM traffic [BEGIN 0 END 10 HOP (10, 10)]",
+    "SELECT count(*) AS n FROM traffic [WHEN mph > 10]",
+    "SELECT count(DISTINCT mph) AS n FROM traffic [RANGE 1 MINUTE]",
+    "SELECT sum(DISTINCT mph) AS n FROM traffic [RANGE 1 MINUTE]",
+    "SELECT median(mph) AS m FROM traffic [RANGE 1 MINUTE]",
+    "SELECT sum(max(mph)) AS m FROM traffic [RANGE 1 MINUTE]",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY ROLLUP (kind)",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind WITH ROLLUP",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY CUBE (kind)",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY GROUPING SETS ((kind), ())",
+    "SELECT * EXCEPT (st.a) FROM traffic",
+]
+BAD_QUERY = [
+    "SELECT 1 AS one",
+    "SELECT id FROM roads",
+    "SELECT mph FROM (SELECT mph FROM traffic)",
+    "SELECT mph FROM traffic t, roads r",
+    "SELECT mph, mph FROM traffic",
+    "SELECT mph FROM traffic WHERE sum(mph) > 1",
+    "SELECT mph FROM traffic HAVING mph > 1",
+    "SELECT mph FROM traffic [RANGE 1 MINUTE]",
+    "SELECT count(*) AS n FROM traffic",
+    "SELECT count(*) AS n FROM sensors [RANGE 1 MINUTE]",
+    "SELECT mph, count(*) AS n FROM traffic [RANGE 1 MINUTE]",
+    "SELECT kind, mph, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] HAVING mph > 1",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY 3",
+    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY 0",
+    "SELECT max_by(mph) AS m FROM traffic [RANGE 1 MINUTE]",
+]
+UNKNOWN_COLUMN = [
+    "SELECT nada FROM traffic",
+    "SELECT mph FROM traffic WHERE nada > 1",
+    "SELECT t.nada FROM traffic t",
+    "SELECT u.mph FROM traffic t",
+    "SELECT u.* FROM traffic t",
+    "SELECT mph FROM traffic t JOIN roads r ON t.mph = r.nada",
+    "SELECT count(nada) AS n FROM traffic [RANGE 1 MINUTE]",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY nada",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] HAVING nada > 1",
+    "SELECT window_start FROM traffic",
+    "SELECT max(window_start) AS m FROM traffic [RANGE 1 MINUTE]",
+]
+UNKNOWN_NAME = [
+    "SELECT mph FROM nada",
+    "SELECT count(*) AS n FROM nada [RANGE 1 MINUTE]",
+    "SELECT mph FROM traffic JOIN nada ON true",
+    "SELECT mph FROM traffic.nada",
+]
+CASES = {
+    "NOT_YET": NOT_YET,
+    "BAD_QUERY": BAD_QUERY,
+    "UNKNOWN_COLUMN": UNKNOWN_COLUMN,
+    "UNKNOWN_NAME": UNKNOWN_NAME,
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "select"), [(code, each) for code, selects in CASES.items() for each in selects]
+)
+def test_a_form_that_does_not_bind_is_refused_with_its_code(code: str, select: str) -> None:
+    with pytest.raises(PenstockError) as refused:
+        bind(select)
+    assert refused.value.code == code
