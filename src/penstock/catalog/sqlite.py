@@ -136,7 +136,7 @@ class SqliteCatalog:
                     raise DiskFullError(f"no room for {self._path}") from error
                 case _:
                     raise self._unusable(f"cannot be used: {error}") from error
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a state that there is not
             raise self._unusable(f"cannot be used: {error}") from error
 
     def _unusable(self, why: str, *, hint: str = "") -> HomeError:

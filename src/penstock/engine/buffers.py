@@ -7,7 +7,7 @@ they fit into `keep_bytes`, so that a one-time SELECT has something recent to lo
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,10 +146,11 @@ class Buffer:
             self._read[reader] = number
             self._purge()
 
-    def unread(self) -> list[Train]:
-        """Return the trains that some reader still needs."""
+    def unread(self, by: Container[str] | None = None) -> list[Train]:
+        """Return the trains that some reader, or one of those named, still needs."""
         with self._pool.lock:
-            slowest = min(self._read.values(), default=self.written)
+            places = [at for reader, at in self._read.items() if by is None or reader in by]
+            slowest = min(places, default=self.written)
             return [train for train in self._trains if train.info.number > slowest]
 
     def to_table(self) -> pa.Table:
@@ -193,7 +194,9 @@ class Buffer:
         slowest = min(self._read.values(), default=self.written)
         spare = self._pool.bounds.keep_bytes - room_for
         while self._trains and self._trains[0].info.number <= slowest:
-            if self.memory_bytes <= spare and len(self._trains) <= KEEP_TRAINS:
+            rows = self._trains[0].rows
+            costs_no_disk = rows.table is not None or not rows.owned
+            if costs_no_disk and self.memory_bytes <= spare and len(self._trains) <= KEEP_TRAINS:
                 break
             gone = self._trains.popleft()
             self.memory_bytes -= gone.rows.memory_bytes

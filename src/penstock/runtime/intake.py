@@ -38,7 +38,7 @@ class Intake:
         return self.crew.is_busy(f"feed:{feed.key}")
 
     def _start_feed(self, feed: Feed, buffer: Buffer, now: float) -> None:
-        if not buffer.readers() or _is_ahead(buffer):
+        if not buffer.readers() or _is_ahead(buffer, self.plant.active_readers()):
             return
         try:
             cut = feed.cut(self.journal)
@@ -66,9 +66,9 @@ class Intake:
         feed.meter.passed(train.rows.count, self.clock.now())
 
 
-def _is_ahead(buffer: Buffer) -> bool:
-    """Say whether the readers have enough to do."""
-    unread = buffer.unread()
+def _is_ahead(buffer: Buffer, active: set[str]) -> bool:
+    """Say whether the readers have enough to do; one that is held does not hold the others."""
+    unread = buffer.unread(active)
     rows = sum(train.rows.count for train in unread)
     trains = AHEAD_TRAINS if rows > SMALL_ROWS else TINY_AHEAD
     return rows >= AHEAD_ROWS or len(unread) >= trains

@@ -16,7 +16,7 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.once import over_views
 from penstock.plan.operators import WindowAggregate, key, table_view, walk
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
-from penstock.runtime.system import System
+from penstock.runtime.system import System, file_of
 
 REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
 _numbers = itertools.count()
@@ -50,7 +50,7 @@ def _rows(system: System, name: str) -> pa.Table:
     known = system.directory.get(owner)
     readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
         (KnownQuery, "late"): lambda: late_rows(system, known),
-        (KnownStream, "rejects"): lambda: rejects(system, owner),
+        (KnownStream, "rejects"): lambda: rejects(system, known),
     }
     reader = readers.get((type(known), part.lower()))
     if reader is None:
@@ -81,9 +81,9 @@ def late_rows(system: System, known: Any) -> pa.Table:
     return empty_table(known.root.schema)
 
 
-def rejects(system: System, name: str) -> pa.Table:
+def rejects(system: System, known: Any) -> pa.Table:
     """Return what did not fit a stream's schema."""
-    return _read([system.home.rejects(name)], arrow_schema(REJECTS))
+    return _read([system.home.rejects(file_of(known.scan))], arrow_schema(REJECTS))
 
 
 def _read(directories: list[Path], schema: pa.Schema) -> pa.Table:

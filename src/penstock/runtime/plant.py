@@ -159,9 +159,14 @@ class Plant:
                 return False
         return not any(self._waits(buffer) for buffer in self.buffers)
 
-    def _waits(self, buffer: Buffer) -> bool:
+    def active_readers(self) -> set[str]:
+        """Return the units and queries that are not held."""
         active = {live.reader for live in list(self.units.values()) if not live.cause}
-        active |= {q.reader for q in list(self.queries.values()) if q.state is QueryState.RUNNING}
+        running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
+        return active | {query.reader for query in running}
+
+    def _waits(self, buffer: Buffer) -> bool:
+        active = self.active_readers()
         return any(
             reader in active and number < buffer.written
             for reader, number in buffer.readers().items()

@@ -97,10 +97,12 @@ def query_row(system: System, known: KnownQuery) -> dict[str, Any]:
     name = known.definition.name.lower()
     live = system.plant.queries.get(name) or system.plant.finished.get(name)
     entry = system.catalog.get(name)
+    state = entry.state if entry is not None else None
+    cause = entry.cause if entry is not None else ""
     row: dict[str, Any] = {
         "query": known.definition.name,
-        "state": str(entry.state) if entry and entry.state else str(QueryState.RUNNING),
-        "cause": (entry.cause if entry else "").splitlines()[0] if entry and entry.cause else "",
+        "state": str(state or QueryState.RUNNING),
+        "cause": cause.partition("\n")[0],
     }
     if live is None:
         rows_out = system.journal.delivered_rows(f"query:{name}")

@@ -1,5 +1,6 @@
 """One running Penstock: a home, a Spark, the definitions, and the supervisor over them."""
 
+import shutil
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,13 +103,11 @@ class System:
             definition.schema,
             (EventTime(column.name),) if column else (),
         )
-        around = Surroundings(
-            self.sessions.large, self.clock, self.home.stream(f"{definition.name}.{incarnation}")
-        )
+        around = Surroundings(self.sessions.large, self.clock, self.home.stream(file_of(scan)))
         interface = interfaces.build(definition, around)
         if isinstance(interface, Push):
             interface.on_arrival = self.supervisor.wake
-        feed = Feed(scan, definition, interface, self.home.rejects(definition.name))
+        feed = Feed(scan, definition, interface, self.home.rejects(file_of(scan)))
         self.directory.add(KnownStream(definition, scan))
         self.plant.feeds[feed.key] = feed
         self.plant.buffers.open(feed.key, definition.schema)
@@ -166,6 +165,8 @@ class System:
         feed.interface.close()
         self.plant.buffers.drop(feed.key)
         self.plant.gone_streams.add(feed.key)
+        for directory in (self.home.stream(file_of(scan)), self.home.rejects(file_of(scan))):
+            shutil.rmtree(directory, ignore_errors=True)
 
     def bind_text(self, name: str, select: Any, text: str) -> KnownQuery:
         """Return a SELECT's operators as those of a query that is not there."""
@@ -249,3 +250,8 @@ class System:
                     self.run_query(known, entry.state).cause = entry.cause
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
+
+
+def file_of(scan: Scan) -> str:
+    """Return the name of a stream's files; a stream made anew under its name gets others."""
+    return f"{scan.stream.lower()}.{scan.incarnation}"

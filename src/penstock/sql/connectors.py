@@ -11,7 +11,13 @@ from penstock.sql.reader import Reader
 from penstock.sql.settle import settled
 from penstock.sql.trees import spark_sql
 
-LITERALS = (TokenType.NUMBER, TokenType.STRING, TokenType.DASH, TokenType.PLUS)
+LITERALS = (
+    TokenType.NUMBER,
+    TokenType.STRING,
+    TokenType.DASH,
+    TokenType.PLUS,
+    TokenType.DOT,
+)
 
 
 def read_connector(reader: Reader) -> Connector:

@@ -116,13 +116,16 @@ class Reader(SparkParser):
 
     def number(self) -> str | None:
         """Step over a number with its sign and return it as text, or None where none stands."""
-        signed = self.sees("-") or self.sees("+")
-        token = self._next if signed else self.token
-        if token.token_type is not TokenType.NUMBER:
+        start = self.mark()
+        sign = "-" if self.accept("-") else ""
+        if not sign:
+            self.accept("+")
+        point = "0." if self.accept(".") else ""
+        if self.token.token_type is not TokenType.NUMBER:
+            self.back_to(start)
             return None
-        minus = self.sees("-")
-        self._advance(2 if signed else 1)
-        return f"-{token.text}" if minus else token.text
+        self._advance()
+        return f"{sign}{point}{self._prev.text}"
 
     def string(self) -> str | None:
         """Step over a string literal and return it, or None where none stands."""

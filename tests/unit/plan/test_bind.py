@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
@@ -31,6 +31,7 @@ def code(select: str) -> str:
 
 
 @given(st.sampled_from(NAMES), st.data())
+@settings(deadline=None)
 def test_a_column_is_found_whatever_its_case_and_named_as_it_was_written(
     name: str, data: st.DataObject
 ) -> None:
@@ -150,6 +151,7 @@ def test_a_column_of_two_inputs_needs_its_inputs_name() -> None:
 
 
 @given(st.permutations(["mph > 1", "kind = 'car'", "car_id LIKE 'a%'", "xs[0] = 1 OR mph = 0"]))
+@settings(deadline=None)
 def test_the_order_and_the_brackets_of_conjuncts_make_no_difference(order: list[str]) -> None:
     one, two, three, four = (f"({each})" for each in order)
     told = conditions(f"SELECT * FROM traffic WHERE {one} AND {two} AND {three} AND {four}")
@@ -265,6 +267,7 @@ def test_using_compares_the_columns_of_both_sides() -> None:
 
 
 @given(st.permutations(["t.mph = r.id", "r.name LIKE 'a%'", "t.kind = 'car' OR r.id = 1"]))
+@settings(deadline=None)
 def test_the_order_of_a_joins_conditions_makes_no_difference(order: list[str]) -> None:
     on = " AND ".join(f"({each})" for each in order)
     assert join_of(f"SELECT car_id FROM traffic t JOIN roads r ON {on}").on == (

@@ -139,7 +139,7 @@ HINTS = [
     ("CREATE QUERY q WITH (max_latancy => INTERVAL 1 DAY) AS SELECT 1", "max_latency"),
     ("DROP QUREY q", "QUERY"),
     ("STOP QUREY q", "QUERY"),
-    ("SHOW QUERY", "QUERIES"),
+    ("SHOW QUERYS", "QUERIES"),
     ("SELECT a FORM t", "FROM"),
     ("SELECT a FROM t GRUOP BY a", "GROUP"),
     ("SELECT a FROM t [RAGNE 2 MINUTES]", "RANGE"),
