@@ -1,6 +1,7 @@
 """Following a run until it is over."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.cli.figures import observe
@@ -23,17 +24,24 @@ class Until:
 
 
 def follow(
-    connection: Connection, news: News, screen: Screen, signals: StopSignals, until: Until
+    connection: Connection,
+    news: News,
+    screen: Screen,
+    signals: StopSignals,
+    until: Until,
+    look: Callable[[], None] = lambda: None,
 ) -> None:
     """Return when the run is over; tell what fails as it fails, and draw the live line.
 
-    A run is also over when a signal came, or when no query runs any more.
+    A run is also over when a signal came, or when no query runs any more. `look` is called
+    several times a second.
     """
     began = drawn = time.monotonic()
     while signals.received is None:
         is_idle = connection.wait(LOOK_SECONDS)
         for trouble in news.fresh():
             screen.say(trouble)
+        look()
         now = time.monotonic()
         if not news.runs() or (until.idle and is_idle):
             return

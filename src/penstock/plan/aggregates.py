@@ -53,12 +53,10 @@ def decompose(
 ) -> Aggregate:
     """Return the call as partials; `time` is SQL for the event time, `show` prints a node."""
     where = ""
-    inner = call
-    if isinstance(call, exp.Filter):
-        inner = call.this
-        where = f" FILTER (WHERE {show(call.expression.this)})"
-    ignore_nulls = isinstance(inner, exp.IgnoreNulls)
-    if isinstance(inner, exp.IgnoreNulls | exp.RespectNulls):
+    inner = call.this if isinstance(call, exp.IgnoreNulls | exp.RespectNulls) else call
+    ignore_nulls = isinstance(call, exp.IgnoreNulls)
+    if isinstance(inner, exp.Filter):  # Spark has it before IGNORE NULLS
+        where = f" FILTER (WHERE {show(inner.expression.this)})"
         inner = inner.this
     if inner.find(exp.Distinct):
         raise NotYetError(
@@ -189,7 +187,8 @@ _SAMPLE = "CASE WHEN {0}.n > 1 THEN {0}.m2 / ({0}.n - 1) END"
 def _also(where: str, condition: str) -> str:
     if not where:
         return f" FILTER (WHERE {condition})"
-    return f"{where[:-1]} AND {condition})"
+    given = where.removeprefix(" FILTER (WHERE ").removesuffix(")")
+    return f" FILTER (WHERE ({given}) AND {condition})"
 
 
 Maker = Callable[[_Call], Aggregate]

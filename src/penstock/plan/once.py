@@ -23,8 +23,11 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
         name = ".".join(part.name for part in table.parts)
         if name.lower() in named:
             continue
-        alias = table.alias_or_name
-        table.replace(exp.alias_(exp.to_table(view_of(name)), alias, table=True))
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=table.this.copy()))
+        table.set("this", exp.to_identifier(view_of(name)))  # samples, pivots and aliases stay
+        table.set("db", None)
+        table.set("catalog", None)
     return spark_sql(tree)
 
 

@@ -49,10 +49,10 @@ class Penstock(Spark):
         COLUMN_OPERATORS: ClassVar[dict[TokenType, Any]] = {
             kind: SparkParser.COLUMN_OPERATORS[kind] for kind in (TokenType.DOT, TokenType.DCOLON)
         }
-        ARRAY_CONSTRUCTORS: ClassVar[
-            dict[str, Any]
-        ] = {}  # xs[0] is an element, whatever xs is called
         BRACKETS = frozenset({TokenType.L_BRACKET})
+        # xs[0] is an element, whatever xs is called.
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
+        # Nothing is filled in later, so ?, :name and {name} stand for nothing.
         PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {}
 
         def select(self) -> exp.Query:

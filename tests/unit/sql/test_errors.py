@@ -106,6 +106,8 @@ CASES = [
     ("SELECT * FROM (DESCRIBE t)", "SQL_SYNTAX", 25),
     ("SELECT a FROM t, (SELECT b FRM u)", "SQL_SYNTAX", 28),
     ("SELECT a FROM s LATERAL explode(xs) AS t(x)", "SQL_SYNTAX", 1),
+    ("SELECT CAST(a AS FLOAT(x)) FROM t", "SQL_SYNTAX", 1),
+    ("SELECT /*+ BROADCAST(') */ a FROM t", "SQL_SYNTAX", 1),
     # text
     ("SELECT (a FROM t", "SQL_SYNTAX", 8),
     ("SELECT a) FROM t", "SQL_SYNTAX", 9),
@@ -196,7 +198,9 @@ def test_long_statements_are_no_trouble() -> None:
     assert len(parse(f"SELECT {columns} FROM t WHERE {conditions}")) == 1
 
 
-@pytest.mark.parametrize("text", ["", "-- nothing", "SELECT 1; SELECT 2", "DROP STREAM s"])
+@pytest.mark.parametrize(
+    "text", ["", "-- nothing", "SELECT 1; SELECT 2", "DROP STREAM s", "VALUES (1)"]
+)
 def test_one_select_is_one_select(text: str) -> None:
     with pytest.raises(PenstockError) as caught:
         parse_select(text)

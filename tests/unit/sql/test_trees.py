@@ -60,6 +60,18 @@ def test_late_rows_and_rejects_have_names_of_two_parts() -> None:
     ]
 
 
+def test_a_tree_that_had_to_be_read_from_its_text_knows_no_places() -> None:
+    tree = parse_select("SELECT [1, 2] AS xs FROM s")  # sqlglot's reading; it prints as array(1, 2)
+    assert parse_select(to_sql(tree)) == tree
+    assert not any("line" in node.meta for node in tree.walk())
+
+
+def test_a_tree_that_sqlglot_cannot_print_is_refused() -> None:
+    size = exp.DataTypeParam(this=exp.var("x"))
+    with pytest.raises(SqlError):
+        to_sql(exp.DataType(this=exp.DType.FLOAT, expressions=[size]))
+
+
 def test_nodes_know_where_in_the_script_they_stand() -> None:
     column = parse_select("SELECT 1,\n  speed FROM s").find(exp.Column)
     assert column is not None

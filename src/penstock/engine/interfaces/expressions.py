@@ -1,6 +1,7 @@
 """The generator's columns as Spark expressions over a tuple's number, time and random numbers."""
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -14,6 +15,7 @@ from penstock.model.definitions import Expression, Option
 from penstock.model.schema import Column
 
 RANDOMS = 8  # u1 … u8
+U = re.compile(rf"\bu([1-{RANDOMS}])\b", re.IGNORECASE)
 # 53 bits of a hash as a fraction, as Java and Python make theirs.
 RANDOM = "shiftrightunsigned(xxhash64(n, {place}L, {seed}L), 11) * 1.1102230246251565E-16D"
 # Spark calls them deterministic: they are the same throughout one job, but not in the next.
@@ -21,12 +23,15 @@ NOW = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp
 IN_REACH = f"n, ts and u1 to u{RANDOMS}"
 
 
-def with_randoms(numbers: DataFrame, seed: int) -> DataFrame:
-    """Add u1 … u8: numbers in [0, 1) that depend on the seed and n alone."""
-    randoms = [
-        F.expr(RANDOM.format(place=place, seed=seed)).alias(f"u{place}")
-        for place in range(1, RANDOMS + 1)
-    ]
+def randoms_in(options: Iterable[Option]) -> tuple[int, ...]:
+    """Return which of u1 … u8 the expressions may name; each one costs planning time."""
+    texts = [option.sql for option in options if isinstance(option, Expression)]
+    return tuple(sorted({int(found[1]) for text in texts for found in U.finditer(text)}))
+
+
+def with_randoms(numbers: DataFrame, places: Iterable[int], seed: int) -> DataFrame:
+    """Add random numbers in [0, 1) that depend on the seed, their place and n alone."""
+    randoms = [F.expr(RANDOM.format(place=place, seed=seed)).alias(f"u{place}") for place in places]
     return numbers.select("n", "ts", *randoms)
 
 

@@ -25,6 +25,7 @@ from penstock.engine.interfaces.expressions import (
     IN_REACH,
     as_column,
     check_expression,
+    randoms_in,
     with_randoms,
 )
 from penstock.engine.interfaces.frames import SPARK_FAILURES, sweep, through_spark
@@ -205,14 +206,18 @@ class Generator:
 
     def _rows(self, numbers: DataFrame) -> DataFrame:
         columns = zip(self._stream.schema, self._settings.values, strict=True)
-        return with_randoms(numbers, self._settings.seed).select(
+        return self._with_randoms(numbers).select(
             *(as_column(column, option) for column, option in columns)
         )
+
+    def _with_randoms(self, numbers: DataFrame) -> DataFrame:
+        places = randoms_in(self._settings.values)
+        return with_randoms(numbers, places, self._settings.seed)
 
     def _check_expressions(self) -> None:
         """Raise what is wrong with an expression, one column at a time, without running it."""
         numbers = self._around.spark.createDataFrame(self._numbers(0, 1))
-        numbers = with_randoms(numbers, self._settings.seed)
+        numbers = self._with_randoms(numbers)
         for column, option in zip(self._stream.schema, self._settings.values, strict=True):
             check_expression(numbers, column, option)
 

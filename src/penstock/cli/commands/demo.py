@@ -1,0 +1,144 @@
+"""`penstock demo`: a house and a street, for half a minute."""
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+
+from penstock.cli.commands.command import Command, add_master
+from penstock.cli.demo.sampler import Sampler
+from penstock.cli.demo.scene import Scene
+from penstock.cli.demo.story import Moment, summary
+from penstock.cli.durations import seconds
+from penstock.cli.figures import observe
+from penstock.cli.following import Until, follow
+from penstock.cli.guard import FAILED
+from penstock.cli.news import News
+from penstock.cli.opening import opened
+from penstock.cli.screen import Screen
+from penstock.cli.stop_signals import StopSignals
+from penstock.client import Connection
+from penstock.errors import BadOptionError
+from penstock.runtime.show import show
+from penstock.runtime.system import System
+
+ABOUT = """Play a scene: sensors in a house, cars on a street, six queries over them and one rush of
+cars; then tell what happened. Needs no network and no data."""
+LEAST_SECONDS = 10.0  # below it, windows hardly close and the rush is over before it is seen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--seconds",
+        type=demo_seconds,
+        default=30.0,
+        metavar="N",
+        help="how long it plays (default: 30)",
+    )
+    parser.add_argument(
+        "--home", metavar="DIR", help="keep definitions and results here (default: nowhere)"
+    )
+    add_master(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play the scene and tell its story."""
+    scene, screen, signals = Scene(args.seconds), Screen.standard(), StopSignals()
+    tell(screen, opening_words(scene))
+    with (
+        home_of(args.home) as home,
+        opened(home, args.master, screen, signals.listen) as connection,
+    ):
+        play = Play(connection, scene, screen)
+        play.begin()
+        news = News(connection.system)
+        follow(connection, news, screen, signals, Until(seconds=scene.seconds), play.look)
+        screen.clear()
+        queries = show(connection.system, "QUERIES")
+    tell(screen, "\n" + summary(queries, play.moments, scene, args.home))
+    return signals.exit_code or (FAILED if news.failed() else 0)
+
+
+class Play:
+    """The scene as it goes on, and its figures at each moment."""
+
+    def __init__(self, connection: Connection, scene: Scene, screen: Screen) -> None:
+        self._connection, self._scene, self._screen = connection, scene, screen
+        self._began = time.monotonic()
+        self.moments: list[Moment] = []
+
+    def begin(self) -> None:
+        """Make the streams and the queries, and show some of what they find."""
+        refuse_used(self._connection.system)
+        streams, queries = self._scene.scripts()
+        self._connection.script(streams)
+        self._began = time.monotonic()
+        colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        sampler = Sampler(lambda line: tell(self._screen, line), colored=colored)
+        self._connection.tap(sampler.deliver)
+        self._connection.script(queries)
+
+    def look(self) -> None:
+        """Remember the figures of now."""
+        system = self._connection.system
+        rows = sum(feed.rows for feed in system.plant.feeds.values())
+        figures = observe(system)
+        at = time.monotonic() - self._began
+        self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0))
+
+
+@contextlib.contextmanager
+def home_of(given: str | None) -> Iterator[str]:
+    """Give the home that is wanted, or one that is gone afterwards."""
+    if given is not None:
+        yield given
+        return
+    with tempfile.TemporaryDirectory(prefix="penstock-demo-", ignore_cleanup_errors=True) as home:
+        yield home
+
+
+def refuse_used(system: System) -> None:
+    """Refuse a home that has definitions of its own."""
+    if system.directory.known:
+        raise BadOptionError(
+            f"the home {system.home.path} is not empty", hint="the demo wants a home of its own"
+        )
+
+
+def demo_seconds(text: str) -> float:
+    """Return a length of time that is long enough for the scene."""
+    wanted = seconds(text)
+    if wanted < LEAST_SECONDS:
+        raise argparse.ArgumentTypeError(f"the scene takes at least {LEAST_SECONDS:g} seconds")
+    return wanted
+
+
+def tell(screen: Screen, text: str) -> None:
+    """Put a line of the story out."""
+    screen.rows(f"{text}\n".encode())
+
+
+def opening_words(scene: Scene) -> str:
+    """Return what is going to happen."""
+    rush = f"{scene.rush_rate:,} in a rush after {scene.rush[0]:g} s"
+    return f"""Penstock demo: a house and a street, for {scene.seconds:g} seconds.
+Spark starts first, which takes some seconds.
+
+  streams   house      {scene.house_rate} readings a second from six rooms
+            cars       {scene.cars_rate} cars a second, and {rush}
+  queries   hot_rooms  a filter behind a join with a table
+            power      an aggregate over windows of 5 s
+            speeding   a filter
+            flow       an aggregate over windows of 6 s, every 2 s
+            jams       a query over the query flow
+            alarms     UNION ALL of three queries
+
+Some of the rows that they find; (+9) is how many more came since the query's last line:
+"""
+
+
+DEMO = Command("demo", "watch a scene of half a minute", ABOUT, add_arguments, run)

@@ -1,0 +1,1 @@
+"""The scene that `penstock demo` plays: a house and a street."""

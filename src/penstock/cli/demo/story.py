@@ -1,0 +1,110 @@
+"""What happened, told at the end of the demo."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from penstock.cli.demo.scene import SCRIPTS, Scene
+from penstock.cli.live_line import count, span
+from penstock.engine.sinks.table_text import table_text
+
+FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "p99_ms", "late_rows"]
+CALM = 1.5  # times the most lag and queue before the rush: up to that, nothing is left of it
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The figures of one moment, `at` seconds after the streams began; `rows` have come in all."""
+
+    at: float
+    rows: int
+    queued: int
+    lag: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some of the moments in three numbers."""
+
+    rows_per_second: float
+    most_queued: int
+    most_lag: float
+
+
+def summary(queries: pa.Table, moments: Sequence[Moment], scene: Scene, home: str | None) -> str:
+    """Return the whole story: the queries' figures, the rush, and where to go from here."""
+    parts = [
+        "What the queries did (latencies in milliseconds, from arrival to delivery):",
+        table_text(queries.select(FIGURES)),
+        *rush_told(moments, scene),
+        onward(home),
+    ]
+    return "\n".join(parts)
+
+
+def rush_told(moments: Sequence[Moment], scene: Scene) -> list[str]:
+    """Return what the rush did, or nothing where the demo ended before it was over."""
+    begin, end = scene.rush
+    before = [each for each in moments if each.at < begin]
+    during = [each for each in moments if begin <= each.at <= end + 1]  # 1 s of slack
+    after = [each for each in moments if each.at > end + 1]
+    if not (before and during and after):
+        return []
+    calm = stretch(before)
+    times = {"before": calm, "in the rush": stretch(during), "after": stretch(after)}
+    table = pa.table(
+        {
+            "time": list(times),
+            "rows in a second": [count(each.rows_per_second) for each in times.values()],
+            "most rows queued": [count(each.most_queued) for each in times.values()],
+            "most lag": [span(each.most_lag) for each in times.values()],
+        }
+    )
+    return [
+        f"The rush: {scene.rush_rate:,} cars a second instead of {scene.cars_rate} "
+        f"for {scene.rush_length:g} s. Rows waited, none was dropped.",
+        table_text(table),
+        caught_up([*during, *after], calm, end),
+    ]
+
+
+def stretch(moments: Sequence[Moment]) -> Stretch:
+    """Return the mean rate and the worst of the rest."""
+    first, last = moments[0], moments[-1]
+    seconds = max(last.at - first.at, 0.1)
+    return Stretch(
+        (last.rows - first.rows) / seconds,
+        max(each.queued for each in moments),
+        max(each.lag for each in moments),
+    )
+
+
+def caught_up(since: Sequence[Moment], calm: Stretch, end: float) -> str:
+    """Say how long after the rush everything was as calm as before it, for good."""
+    restless = [
+        each.at
+        for each in since
+        if each.lag > calm.most_lag * CALM or each.queued > calm.most_queued * CALM
+    ]
+    if restless and restless[-1] == since[-1].at:
+        return "It was still being worked off at the end.\n"
+    if not restless or restless[-1] <= end:
+        return "It was worked off as it came.\n"
+    return f"All of it was worked off {span(restless[-1] - end)} after the rush had passed.\n"
+
+
+def onward(home: str | None) -> str:
+    """Say what to read and to try next."""
+    lines = [f"  {path}" for path in SCRIPTS]
+    kept = f"  penstock sql --home {home}       ask this home more\n" if home else ""
+    return "\n".join(
+        [
+            "The SQL of this scene:",
+            *lines,
+            "Try:",
+            f"{kept}  penstock sql                  a shell; .help helps",
+            "  penstock run SCRIPT.sql       your own streams and queries",
+            "  penstock explain SCRIPT.sql   how they would share their work",
+        ]
+    )
