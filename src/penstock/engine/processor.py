@@ -139,6 +139,8 @@ class Processor:
 
 def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
     """Return one table where everything together is small, else the pieces."""
+    if not rows and schema is not None:
+        return empty_table(schema)
     tables = [each.table for each in rows]
     if all(table is not None for table in tables):
         whole = pa.concat_tables(tables)

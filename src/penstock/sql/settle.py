@@ -42,7 +42,9 @@ def settled(tree: Tree, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
 
 
 def _read(text: str, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
-    tokens = [token for statement in split(text) for token in statement]
+    tokens, *others = split(text)
+    if others:
+        raise SqlError("it would read as several statements")
     return Penstock.Parser(dialect=Penstock).read(tokens, text, rule)
 
 

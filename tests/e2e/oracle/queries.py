@@ -151,7 +151,10 @@ def aggregates(draw: st.DrawFn) -> Both:
             name, by = draw(st.sampled_from(BY_TIME))
             value = draw(st.sampled_from(VALUES))
             known = _and(where, f"{value} IS NOT NULL")
-            return Both(f"{name}({value}) IGNORE NULLS{kept}", f"{by}({value}, struct(ts, {value})){known}")
+            call = draw(
+                st.sampled_from((f"({value}, true){kept}", f"({value}){kept} IGNORE NULLS"))
+            )
+            return Both(f"{name}{call}", f"{by}({value}, struct(ts, {value})){known}")
         case "other":
             value, by = draw(st.sampled_from(BY_OTHER))
             name = draw(st.sampled_from(("min_by", "max_by")))
