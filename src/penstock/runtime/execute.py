@@ -163,6 +163,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     known = system.bind(statement)
     _forget(system, definition.name)
     system.catalog.put("QUERY", definition.name, definition.text, replace=True)
+    system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.directory.add(known)
     system.run_query(known)
     system.supervisor.reconnect()

@@ -246,8 +246,8 @@ class System:
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
-                if entry.state in (QueryState.RUNNING, QueryState.FAILED):
-                    self.run_query(known, entry.state).cause = entry.cause
+                if entry.state not in (QueryState.STOPPED, QueryState.FINISHED):
+                    self.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
 

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.spark_errors import CONDITIONS, condition_of, sentence
-from penstock.errors import BadOptionError, PenstockError, UnknownColumnError
+from penstock.errors import BadOptionError, PenstockError, UnknownColumnError, UnknownFunctionError
 from penstock.model.definitions import Expression, Option
 from penstock.model.schema import Column
 
@@ -21,6 +21,12 @@ RANDOM = "shiftrightunsigned(xxhash64(n, {place}L, {seed}L), 11) * 1.11022302462
 # Spark calls them deterministic: they are the same throughout one job, but not in the next.
 NOW = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp|now|curdate)\(")
 IN_REACH = f"n, ts and u1 to u{RANDOMS}"
+
+HINTS: dict[type[PenstockError], str] = {
+    UnknownColumnError: f"there is {IN_REACH}",
+    UnknownFunctionError: "the functions are those of Spark SQL",
+    BadOptionError: "an option's value is a literal or one Spark SQL expression",
+}
 
 
 def randoms_in(options: Iterable[Option]) -> tuple[int, ...]:
@@ -66,5 +72,5 @@ def check_expression(numbers: DataFrame, column: Column, option: Option) -> None
 def _told(column: Column, error: Exception) -> PenstockError:
     condition = condition_of(error)
     kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadOptionError)
-    hint = f"there is {IN_REACH}" if kind is UnknownColumnError else ""
+    hint = HINTS.get(kind, f"the column is {column.type.upper()}")
     return kind(f"option {column.name} of generator: {sentence(error)}", hint=hint)
