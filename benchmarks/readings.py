@@ -3,19 +3,23 @@
 A batch spans five seconds of event time, so a window of ten seconds gets rows from several and
 closes in every second one. Rows are up to 1.5 s older than their batch, within the slack: none
 is late. Values are quarters, whose sums are exact in any order.
+
+Every run gets files of another day: Spark keeps the code that it has compiled for a query with
+the same constants, and no stream sees the same times twice.
 """
 
-import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-START = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+FIRST_DAY = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+DAY = 86_400 * 1_000_000
 BATCH_SECONDS = 5
 WINDOW_SECONDS = 10
 SLACK_SECONDS = 2
@@ -33,11 +37,16 @@ class Readings:
     rows: int
     keys: int
     batches: int
+    start: int = FIRST_DAY
+
+    def on_day(self, number: int, path: Path) -> "Readings":
+        """Return readings of the same sizes, so many days later."""
+        return replace(self, path=path, start=FIRST_DAY + number * DAY)
 
     @property
     def closed_before(self) -> int:
         """Return the end of the last window that the last batch closes, in microseconds."""
-        latest = START + self.batches * BATCH_SECONDS * SECOND
+        latest = self.start + self.batches * BATCH_SECONDS * SECOND
         window = WINDOW_SECONDS * SECOND
         return (latest - 1 - SLACK_SECONDS * SECOND) // window * window
 
@@ -63,7 +72,7 @@ def write_readings(readings: Readings, seed: int = 7) -> None:
 def _table(
     readings: Readings, batch: int, names: pa.Array, random: np.random.Generator
 ) -> pa.Table:
-    first = START + batch * BATCH_SECONDS * SECOND
+    first = readings.start + batch * BATCH_SECONDS * SECOND
     times = random.integers(
         first - (DISORDER if batch else 0), first + BATCH_SECONDS * SECOND, readings.rows
     )
@@ -83,7 +92,8 @@ def _write(table: pa.Table, path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(table, path, row_group_size=128 * 1024)
         return
-    with path.open("w") as file:
-        for row in table.to_pylist():
-            row["ts"] = row["ts"].strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-            file.write(json.dumps(row) + "\n")
+    times = pc.strftime(table["ts"], "%Y-%m-%dT%H:%M:%SZ")  # seconds with their fraction
+    values = table["v"].cast(pa.string())
+    cells = ('{"ts": "', times, '", "k": "', table["k"], '", "v": ', values, "}\n")
+    lines = pc.binary_join_element_wise(*cells, "")
+    path.write_text("".join(lines.to_pylist()))

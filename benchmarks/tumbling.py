@@ -4,6 +4,8 @@ From the end of one batch to the end of the last one, so that start-up counts fo
 Both let go of the same number of windows in between.
 """
 
+import functools
+import itertools
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -15,8 +17,9 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from benchmarks.cpu import sampling
 from benchmarks.measurement import Effort, Outcome, median, spread
-from benchmarks.pace import Mark, rows_a_second
+from benchmarks.pace import Mark, Pace, pace
 from benchmarks.penstock_side import run_penstock
 from benchmarks.readings import Readings, write_readings
 from benchmarks.session import STORES, Store, collect_garbage, streaming_session
@@ -32,6 +35,8 @@ COLUMNS = (
     "peer's store",
     "ratio, one file a run",
     "ratio, coalescing",
+    "CPU ratio, one file a run",
+    "CPU ratio, coalescing",
 )
 NOT_WORTH_REPEATING = 0.8  # of the other store's rate: the better one is the peer anyway
 ONE_FILE, COALESCING = "Penstock, one file a run", "Penstock, coalescing"
@@ -82,20 +87,24 @@ def tumbling_json(spark: SparkSession, directory: Path, effort: Effort) -> Outco
 
 
 Surroundings = tuple[SparkSession, Path, Effort]
+Side = Callable[[Readings, Path, list[pa.Table] | None], list[Mark]]  # rows go into the list
 
 
 def _measure(name: str, title: str, cases: Sequence[Case], around: Surroundings) -> Outcome:
     rows, raw = [], []
     for case in cases:
-        rates = _Bench(case, around).rates()
+        rates = _Bench(case, around).paces()
         rows.append(_line(case, rates))
-        raw.append({"case": asdict(case), "rows_a_second": rates})
+        raw.append(
+            {"case": asdict(case), "paces": {s: list(map(asdict, p)) for s, p in rates.items()}}
+        )
         print("  " + " | ".join(rows[-1]), flush=True)
     return Outcome(name, title, COLUMNS, rows, _notes(raw), raw)
 
 
-def _line(case: Case, rates: dict[str, list[float]]) -> list[str]:
-    middle = {side: median(each) for side, each in rates.items()}
+def _line(case: Case, paces: dict[str, list[Pace]]) -> list[str]:
+    middle = {side: _rate(each) for side, each in paces.items()}
+    cpu = {side: median(each.cpu_a_million for each in all_) for side, all_ in paces.items()}
     store = max((each.name for each in STORES), key=lambda side: middle[side])
     peer = middle[store]
     return [
@@ -108,92 +117,104 @@ def _line(case: Case, rates: dict[str, list[float]]) -> list[str]:
         store,
         f"{middle[ONE_FILE] / peer:.2f}x",
         f"{middle[COALESCING] / peer:.2f}x",
+        f"{cpu[store] / cpu[ONE_FILE]:.2f}x",
+        f"{cpu[store] / cpu[COALESCING]:.2f}x",
     ]
 
 
+def _rate(paces: Sequence[Pace]) -> float:
+    return median(each.rows_a_second for each in paces)
+
+
 def _notes(raw: Sequence[dict[str, Any]]) -> list[str]:
-    notes = ["Medians; results were compared with the batch query before anything was timed."]
+    notes = [
+        "Medians; results were compared with the batch query before anything was timed.",
+        "CPU ratio: CPU time a row of the peer, over Penstock's; it depends less on who else works.",
+    ]
     for each in raw:
         case = each["case"]
         shown = "; ".join(
-            f"{side} {spread(rates)}" for side, rates in each["rows_a_second"].items()
+            f"{side} {spread([each['rows_a_second'] for each in paces])}"
+            for side, paces in each["paces"].items()
         )
         notes.append(f"{case['format']} {case['rows']:,} × {case['keys']:,} keys: {shown}")
     return notes
 
 
 class _Bench:
-    """One case: its files, and the sides that take turns on them."""
+    """One case, and the sides that take turns at it, each time on files of another day."""
 
     def __init__(self, case: Case, around: Surroundings) -> None:
         self._spark, directory, self._effort = around
         self._directory = directory / uuid4().hex
-        self._readings = Readings(
-            self._directory / "readings", case.format, case.rows, case.keys, case.batches
+        self._days = itertools.count()
+        self._case = Readings(
+            self._directory, case.format, rows=case.rows, keys=case.keys, batches=case.batches
         )
 
-    def rates(self) -> dict[str, list[float]]:
-        """Return each side's rates, one a repetition, the sides taking turns."""
-        write_readings(self._readings)
-        self._compare()
-        sides: dict[str, Callable[[], list[Mark]]] = {
-            ONE_FILE: lambda: self._penstock(coalesce=False),
-            **{store.name: lambda store=store: self._streaming(store) for store in STORES},
-            COALESCING: lambda: self._penstock(coalesce=True),
+    def paces(self) -> dict[str, list[Pace]]:
+        """Return each side's paces, one a repetition, the sides taking turns."""
+        sides: dict[str, Side] = {
+            ONE_FILE: functools.partial(self._penstock, coalesce=False),
+            **{store.name: functools.partial(self._streaming, store) for store in STORES},
+            COALESCING: functools.partial(self._penstock, coalesce=True),
         }
-        skipped = self._readings.skipped * self._readings.rows
-        found: dict[str, list[float]] = defaultdict(list)
+        for side, run in sides.items():  # warms up, too
+            self._on_new_files(functools.partial(self._check, side, run))
+        found: dict[str, list[Pace]] = defaultdict(list)
         for _ in range(self._effort.repetitions):
             for side, run in sides.items():
-                if _is_beaten(side, found):
-                    continue
-                collect_garbage(self._spark)
-                found[side].append(rows_a_second(run(), skipped))
-        shutil.rmtree(self._directory)
+                if not _is_beaten(side, found):
+                    found[side].append(self._on_new_files(run))
         return dict(found)
 
-    def _compare(self) -> None:
-        """Warm both sides up, and see that they say the same."""
-        expected = _bag(batch_totals(self._spark, self._readings))
-        for coalesce in (False, True):
-            said: list[pa.Table] = []
-            self._penstock(said, coalesce=coalesce)
-            assert _bag(pa.concat_tables(said)).equals(expected), "Penstock's rows differ"
-        for store in STORES:
-            session = streaming_session(self._spark, store)
-            name = f"totals_{uuid4().hex}"
-            run_streaming(session, self._readings, self._fresh(), name)
-            # The memory sink keeps its rows in the query's own session, which this one shares.
-            assert _bag(session.table(name).toArrow()).equals(expected), "the peer's rows differ"
-            session.catalog.dropTempView(name)
+    def _on_new_files(self, run: Side) -> Pace:
+        readings = self._case.on_day(next(self._days), self._directory / "readings")
+        write_readings(readings)
+        collect_garbage(self._spark)
+        try:
+            with sampling(self._spark) as usage:
+                marks = run(readings, self._directory / "home", None)
+            return pace(marks, readings.skipped * readings.rows, usage)
+        finally:
+            shutil.rmtree(self._directory)
 
-    def _penstock(self, said: list[pa.Table] | None = None, *, coalesce: bool) -> list[Mark]:
+    def _check(self, side: str, run: Side, readings: Readings, home: Path, _: object) -> list[Mark]:
+        """See that a side says what the batch query says."""
+        said: list[pa.Table] = []
+        marks = run(readings, home, said)
+        expected = _bag(batch_totals(self._spark, readings))
+        assert _bag(pa.concat_tables(said)).equals(expected), f"{side} gives other rows"
+        return marks
+
+    def _penstock(
+        self, readings: Readings, home: Path, said: list[pa.Table] | None, *, coalesce: bool
+    ) -> list[Mark]:
         def take(rows: pa.Table) -> None:
             if said is not None:
                 said.append(rows)
 
-        home = self._fresh()
-        marks = run_penstock(self._spark, home, self._readings, take, coalesce=coalesce)
-        shutil.rmtree(home)
-        return marks
+        return run_penstock(self._spark, home, readings, take, coalesce=coalesce)
 
-    def _streaming(self, store: Store) -> list[Mark]:
-        checkpoint = self._fresh()
+    def _streaming(
+        self, store: Store, readings: Readings, home: Path, said: list[pa.Table] | None
+    ) -> list[Mark]:
         session = streaming_session(self._spark, store)
-        marks = run_streaming(session, self._readings, checkpoint)
-        shutil.rmtree(checkpoint)
+        if said is None:
+            return run_streaming(session, readings, home)
+        name = f"totals_{uuid4().hex}"
+        marks = run_streaming(session, readings, home, name)
+        said.append(session.table(name).toArrow())
+        session.catalog.dropTempView(name)
         return marks
 
-    def _fresh(self) -> Path:
-        return self._directory / uuid4().hex
 
-
-def _is_beaten(side: str, found: dict[str, list[float]]) -> bool:
+def _is_beaten(side: str, found: dict[str, list[Pace]]) -> bool:
     """Say whether a store has lost clearly in the first round."""
     stores = {store.name for store in STORES}
     if side not in stores or not all(found.get(store) for store in stores):
         return False
-    return median(found[side]) < NOT_WORTH_REPEATING * max(median(found[s]) for s in stores)
+    return _rate(found[side]) < NOT_WORTH_REPEATING * max(_rate(found[s]) for s in stores)
 
 
 def _bag(table: pa.Table) -> pa.Table:

@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +24,7 @@ from tests.e2e.support import bag, figures, finish, results, rows_of, write_json
 pytestmark = pytest.mark.spark
 
 NARROW = Bounds(buffer_bytes=2_000, total_bytes=4_000, keep_bytes=0)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 numbers = itertools.count()
 
 
@@ -138,3 +140,200 @@ def test_any_query_over_any_cut_into_trains_equals_the_batch(
     case: Case, spark: SparkSession, batch: Batch, place: Path
 ) -> None:
     run_and_compare(case, spark, batch, place)
+
+
+LOOK_ALIKE = (
+    # Only brackets, or the last digits of a length, tell them apart: they must not share a node.
+    "SELECT n AS c0 FROM s WHERE flag OR n > 0 AND g = 1",
+    "SELECT n AS c0 FROM s WHERE (flag OR n > 0) AND g = 1",
+    "SELECT n + g AS c0, k AS c1 FROM s WHERE NOT flag AND g = 1",
+    "SELECT n + g AS c0, k AS c1 FROM s WHERE NOT (flag AND g = 1)",
+    "SELECT n - (g - 1) AS c0 FROM s",
+    "SELECT n - g - 1 AS c0 FROM s",
+    "SELECT 'n' AS c0 FROM s",
+    "SELECT 'N' AS c0 FROM s",
+)
+WINDOWS = (
+    ("RANGE 1000001 SECONDS", "1000001 seconds", "1000001 seconds"),
+    ("RANGE 1000002 SECONDS", "1000002 seconds", "1000002 seconds"),
+    ("RANGE 20000001 MICROSECONDS", "20000001 microseconds", "20000001 microseconds"),
+    ("RANGE 20000002 MICROSECONDS", "20000002 microseconds", "20000002 microseconds"),
+    ("RANGE 10 SECONDS SLIDE 4 SECONDS", "10 seconds", "4 seconds"),
+    ("RANGE 10 SECONDS SLIDE 6 SECONDS", "10 seconds", "6 seconds"),
+)
+
+
+def test_queries_that_look_alike_keep_their_own_answers(
+    spark: SparkSession, batch: Batch, place: Path
+) -> None:
+    queries = [Query(f"q{at}", text, text) for at, text in enumerate(LOOK_ALIKE)]
+    for at, (window, size, slide) in enumerate(WINDOWS):
+        queries.append(
+            Query(
+                f"w{at}",
+                f"SELECT window_start AS c0, count(*) AS c1 FROM s [{window}]",
+                f"SELECT window.start AS c0, count(*) AS c1 FROM s "
+                f"GROUP BY window(ts, '{size}', '{slide}')",
+            )
+        )
+    case = Case({"s": make_rows(7, 300)}, {"s": Cut(60)}, queries)
+    run_and_compare(case, spark, batch, place)
+
+
+def test_a_filter_with_or_holds_for_what_an_aggregate_adds_to_it(
+    spark: SparkSession, batch: Batch, place: Path
+) -> None:
+    where = "flag OR n > 0"
+    queries = [
+        Query(
+            "by_other",
+            f"SELECT window_start AS c0, max_by(k, n) FILTER (WHERE {where}) AS c1 "
+            "FROM s [RANGE 10 SECONDS]",
+            "SELECT window.start AS c0, max_by(k, struct(n, k)) "
+            f"FILTER (WHERE ({where}) AND n IS NOT NULL) AS c1 "
+            "FROM s GROUP BY window(ts, '10 seconds')",
+        ),
+        Query(
+            "by_time",
+            f"SELECT window_start AS c0, first(n, true) FILTER (WHERE {where}) AS c1, "
+            f"last(n) FILTER (WHERE {where}) IGNORE NULLS AS c2 FROM s [RANGE 10 SECONDS]",
+            "SELECT window.start AS c0, min_by(n, struct(ts, n)) "
+            f"FILTER (WHERE ({where}) AND n IS NOT NULL) AS c1, max_by(n, struct(ts, n)) "
+            f"FILTER (WHERE ({where}) AND n IS NOT NULL) AS c2 "
+            "FROM s GROUP BY window(ts, '10 seconds')",
+        ),
+    ]
+    run_and_compare(Case({"s": make_rows(8, 300)}, {"s": Cut(50)}, queries), spark, batch, place)
+
+
+# -- many rows ---------------------------------------------------------------------------
+
+# Trains above 10,000 rows go as Parquet through the large session, the others as local relations;
+# the small ones in the middle leave more than sixteen parts in the widest window.
+PUSHES = (12_000, 500, 11_000, *[300] * 35, 10_001, 5_999)
+MANY = (
+    Query("kept", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0"),
+    Query(
+        "minutes",
+        "SELECT window_start AS c0, k AS c1, count(*) AS c2, sum(d) AS c3, avg(x) AS c4, "
+        "stddev(x) AS c5, max_by(n, b) AS c6, first(n) AS c7 FROM s [RANGE 1 MINUTE] GROUP BY k",
+        "SELECT window.start AS c0, k AS c1, count(*) AS c2, sum(d) AS c3, avg(x) AS c4, "
+        "stddev(x) AS c5, max_by(n, struct(b, n)) FILTER (WHERE b IS NOT NULL) AS c6, "
+        "min_by(n, struct(ts, n)) AS c7 FROM s GROUP BY window(ts, '1 minute'), k",
+    ),
+    Query(
+        "hours",
+        "SELECT window_start AS c0, n AS c1, count(*) AS c2, sum(b) AS c3, var_pop(x) AS c4 "
+        "FROM s [RANGE 2 HOURS SLIDE 30 MINUTES] GROUP BY n",
+        "SELECT window.start AS c0, n AS c1, count(*) AS c2, sum(b) AS c3, var_pop(x) AS c4 "
+        "FROM s GROUP BY window(ts, '2 hours', '30 minutes'), n",
+    ),
+    Query(
+        "rolled",
+        "SELECT window_start AS c0, sum(c2) AS c1, count(*) AS c2 FROM minutes [RANGE 10 MINUTES]",
+        "SELECT window.start AS c0, sum(c2) AS c1, count(*) AS c2 FROM minutes "
+        "GROUP BY window(c0, '10 minutes')",
+    ),
+)
+
+
+@pytest.fixture
+def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every train by itself, as if it had come when nothing else waited."""
+    monkeypatch.setattr(turns, "FLOW_ROWS", 1)
+    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 1)
+
+
+@pytest.mark.usefixtures("_each_train_alone")
+@pytest.mark.parametrize("bounds", [Bounds(), NARROW], ids=["in memory", "spilled"])
+def test_many_rows_in_small_and_large_trains_equal_the_batch_whatever_fits_in_memory(
+    bounds: Bounds, spark: SparkSession, batch: Batch, tmp_path: Path
+) -> None:
+    whole = as_table(make_rows(50, sum(PUSHES), minutes=200))
+    assert whole.num_rows == 50_000
+    batch.see({"s": whole})
+    with penstock.connect(tmp_path, spark=spark, bounds=bounds) as ps:
+        ps.script(
+            f"CREATE STREAM s ({COLUMNS.ddl()}) TIMESTAMP BY ts SLACK INTERVAL 10 SECONDS "
+            "FROM push(rows_per_train => 1);"
+            + "".join(f"CREATE QUERY {query.name} AS {query.stream};" for query in MANY)
+        )
+        start = 0
+        for size in PUSHES:
+            ps.push("s", whole.slice(start, size))
+            start += size
+        ps.end("s")
+        finish(ps)
+        for query, expected in batch.answers(MANY):
+            compare(ps, query, expected)
+            assert figures(ps, query.name)["late_rows"] == 0
+
+
+# -- late rows ---------------------------------------------------------------------------
+
+SIZE, SLIDE = 20_000_000, 5_000_000  # microseconds
+LATE_SLACK = 3_000_000
+
+
+@pytest.mark.usefixtures("_each_train_alone")
+def test_every_row_is_in_each_of_its_windows_or_among_the_late_ones(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = make_rows(3, 600)
+    whole = as_table([row | {"g": place} for place, row in enumerate(rows)])
+    trains = [whole.slice(start, 37) for start in range(0, whole.num_rows, 37)]
+    with penstock.connect(tmp_path, spark=spark) as ps:
+        ps.script(
+            f"CREATE STREAM s ({COLUMNS.ddl()}) TIMESTAMP BY ts SLACK INTERVAL 3 SECONDS "
+            "FROM push(rows_per_train => 1);"
+            "CREATE QUERY tumbling AS SELECT window_start, count(*) AS c, sum(g) AS ids "
+            "  FROM s [RANGE 20 SECONDS];"
+            "CREATE QUERY sliding AS SELECT window_start, count(*) AS c, sum(g) AS ids "
+            "  FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] WHERE g % 2 = 0"
+        )
+        for train in trains:
+            ps.push("s", train)
+        ps.end("s")
+        finish(ps)
+        for query, slide, ids in (
+            ("tumbling", SIZE, range(600)),
+            ("sliding", SLIDE, range(0, 600, 2)),
+        ):
+            windows, late = simulate(trains, slide, set(ids))
+            found = {
+                micros(row["window_start"]): (row["c"], row["ids"])
+                for row in results(ps, query).to_pylist()
+            }
+            assert found == {at: (len(held), sum(held)) for at, held in windows.items()}
+            kept = rows_of(ps.sql(f"SELECT g FROM {query}.late").table)
+            assert sorted(row["g"] for row in kept) == sorted(late)
+            assert figures(ps, query)["late_rows"] == len(late) > 0
+            if slide == SIZE:  # each row has one window: it is there, or late
+                assert sorted([*late, *(i for held in windows.values() for i in held)]) == [*ids]
+
+
+def simulate(
+    trains: list[pa.Table], slide: int, ids: set[int]
+) -> tuple[dict[int, list[int]], list[int]]:
+    """Return each window's rows, and the late ones, one row at a time."""
+    windows: dict[int, list[int]] = {}
+    late: list[int] = []
+    high: int | None = None
+    for train in trains:
+        closed = -(2**62) if high is None else high - LATE_SLACK
+        rows = [(micros(row["ts"]), row["g"]) for row in train.to_pylist()]
+        for at, number in rows:
+            if number not in ids:
+                continue
+            starts = range(at // slide * slide, at - SIZE, -slide)
+            for start in starts:
+                if start + SIZE > closed:
+                    windows.setdefault(start, []).append(number)
+            if any(start + SIZE <= closed for start in starts):
+                late.append(number)
+        high = max(at for at, _ in rows) if high is None else max(high, *(at for at, _ in rows))
+    return windows, late
+
+
+def micros(at: datetime) -> int:
+    return (at - EPOCH) // timedelta(microseconds=1)

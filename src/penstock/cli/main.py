@@ -1,27 +1,30 @@
 """`penstock`: one parser over the registry of commands."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 
 from penstock import __version__
-from penstock.cli.commands import COMMANDS
+from penstock.cli.commands import COMMANDS, load
 from penstock.cli.guard import guarded
+from penstock.cli.stop_signals import sigterm_blocked
 
 MORE = "penstock COMMAND --help tells more; docs/reference/cli.md tells all."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line and return its exit code."""
-    parser = make_parser()
-    args = parser.parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser = make_parser(words)
+    args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()
         return 0
-    return guarded(lambda: args.command.run(args), home=getattr(args, "home", None))
+    return guarded(lambda: args.command.run(args), home=args.home)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of all commands, with the arguments of the one that is meant."""
     parser = argparse.ArgumentParser(
         prog="penstock",
         description="Standing questions over streams, on Spark.",
@@ -31,10 +34,12 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"penstock {__version__}")
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for command in COMMANDS:
-        one = commands.add_parser(
-            command.name, help=command.summary, description=command.about, allow_abbrev=False
-        )
-        command.add_arguments(one)
-        one.set_defaults(command=command)
+    for name, summary in COMMANDS.items():
+        one = commands.add_parser(name, help=summary, allow_abbrev=False)
+        if name in words:
+            with sigterm_blocked():  # in the threads that libraries start, too: see stop_signals
+                command = load(name)
+            one.description = command.about
+            command.add_arguments(one)
+            one.set_defaults(command=command)
     return parser

@@ -33,16 +33,26 @@ class StopSignals:
 
 
 @contextmanager
-def sigterm_kept(listen: Callable[[], None]) -> Iterator[None]:
-    """Keep SIGTERM while Spark's Java starts, which inherits that it is ignored; then `listen`.
-
-    Whoever ends a whole process group (`timeout`, a service manager) would otherwise take Spark
-    away from under the units that are to be finished. Java ends with our end of its pipe.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def sigterm_blocked() -> Iterator[None]:
+    """Keep SIGTERM from this thread, and for good from those that it starts meanwhile."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     try:
         yield
     finally:
-        listen()  # anew: Spark puts a handler of its own on SIGINT
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+@contextmanager
+def sigterm_kept(listen: Callable[[], None]) -> Iterator[None]:
+    """Keep SIGTERM while Spark's Java starts, which inherits that it is ignored; then `listen`.
+
+    Whoever ends a whole process group (`timeout`, a service manager) would otherwise take Spark
+    away from under the units that are to be finished. Java ends with our end of its pipe. A signal
+    that every thread blocks waits, even where it is ignored; where one does not, it is lost.
+    """
+    with sigterm_blocked():
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            yield
+        finally:
+            listen()  # anew: Spark puts a handler of its own on SIGINT

@@ -21,6 +21,7 @@ from penstock.model.schema import Schema
 from penstock.plan.units import Unit
 
 PARTIALS = "partials"
+SINGLE_ROWS = 100_000  # up to here one task is done before two have exchanged their halves
 
 
 class Processor:
@@ -92,9 +93,11 @@ class Processor:
         *,
         single: bool,
     ) -> pa.Table:
-        """Run a SELECT over leaves; `single` keeps a small input in one partition."""
+        """Run a SELECT over leaves; `single` spares an input that is not large the shuffle."""
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
+        rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
+        single = single and rows_in <= SINGLE_ROWS
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) for each in gathered.values())
         session = self._sessions.small if small else self._sessions.large
@@ -102,7 +105,7 @@ class Processor:
         try:
             for view, source in gathered.items():
                 frame = self._frame(session, source, leaves[view][1], drafts)
-                (frame.coalesce(1) if single and small else frame).createOrReplaceTempView(view)
+                (frame.coalesce(1) if single else frame).createOrReplaceTempView(view)
             result = session.sql(sql)
             table = collect_small(result) if small else result.toArrow()
         except (PySparkException, Py4JError) as error:

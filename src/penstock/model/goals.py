@@ -1,5 +1,6 @@
 """What a query asks of the system: how late, how wrong, how important."""
 
+import math
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -20,5 +21,5 @@ class Goals:
             raise BadOptionError(f"max_latency {self.max_latency} must be above zero")
         if self.max_error is not None and not 0 <= self.max_error < 1:
             raise BadOptionError(f"max_error {self.max_error} must be from 0 to below 1")
-        if self.weight <= 0:
-            raise BadOptionError(f"weight {self.weight} must be above zero")
+        if not 0 < self.weight < math.inf:
+            raise BadOptionError(f"weight {self.weight} must be above zero and finite")

@@ -20,7 +20,6 @@ from penstock.engine.rows import SMALL_ROWS, Rows, write_parquet
 from penstock.engine.window_state import Part, WindowState
 from penstock.model.trains import TrainInfo
 from penstock.plan.units import Unit
-from penstock.runtime.feed import END_BOUNDARY
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
@@ -54,7 +53,7 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
     plant.gone_streams.clear()
     for feed in plant.feeds.values():
         boundary = feeds[feed.key]["boundary"]
-        if boundary is not None and boundary != END_BOUNDARY:
+        if boundary is not None:
             feed.interface.commit(boundary)
     _remove_others(directory, set(_files(manifest)))
 

@@ -145,15 +145,17 @@ class Feed:
         }
 
     def _train(self, cut: Cut, rows: Rows, span: tuple[int, int] | None, now: float) -> Train:
-        self.number, self.boundary = cut.number, cut.boundary
+        self.number = cut.number
         self.rows += rows.count
         if span is not None:
             self.high = span[1] if self.high is None else max(self.high, span[1])
             slack = self.definition.slack
             assert isinstance(slack, timedelta)  # noqa: S101  (adaptive slack is refused before)
             self.watermark = max(self.watermark, self.high - slack // MICROSECOND)
-        if cut.boundary == END_BOUNDARY:
+        if cut.boundary == END_BOUNDARY:  # the source itself still stands behind its last train
             self.watermark, self._ended = END_OF_TIME, True
+        else:
+            self.boundary = cut.boundary
         self._history[cut.number] = self._now()
         first, last = span or (None, None)
         info = TrainInfo(

@@ -38,6 +38,7 @@ class LiveQuery:
     runs: int = 0
     delivered: int = 0
     rows_in: int = 0
+    late_rows: int = 0
     replay: deque[RecordedRun] = field(default_factory=deque)
     subscriptions: list[Subscription] = field(default_factory=list)
     meter: Meter = field(default_factory=Meter)

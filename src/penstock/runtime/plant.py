@@ -133,7 +133,7 @@ class Plant:
     def retire(self, query: LiveQuery) -> None:
         """Move an ended query aside; its figures stay."""
         query.close()
-        query.rows_in = self.rows_in(query)
+        query.rows_in, query.late_rows = self.rows_in(query), self.late_rows(query)
         name = query.name.lower()
         self.gone.add(query.reader)
         self.finished[name] = self.queries.pop(name)
@@ -150,6 +150,13 @@ class Plant:
             for live in units
             if any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
         )
+
+    def late_rows(self, query: LiveQuery) -> int:
+        """Return how many tuples came too late for a query's windows."""
+        if query.name.lower() not in self.queries:
+            return query.late_rows
+        units = [self.units[name] for node in walk(query.root) if (name := key(node)) in self.units]
+        return sum(live.late_rows for live in units)
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""

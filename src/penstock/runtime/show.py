@@ -134,7 +134,7 @@ def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
         "p99_ms": None if most is None else round(most * 1000, 1),
         "queued_rows": sum(train.rows.count for train in waiting),
         "queued_bytes": sum(train.info.size for train in waiting),
-        "late_rows": sum(unit.late_rows for unit in units),
+        "late_rows": plant.late_rows(live),
     }
 
 

@@ -146,7 +146,7 @@ def play(state: WindowState, oracle: BruteForce, runs: list[Run], spill: Path) -
 
 
 @given(WINDOWS, RUNS, st.integers(2, 4))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
     window: tuple[int, int], runs: list[Run], compact_at: int
 ) -> None:

@@ -238,6 +238,7 @@ def watermark(root: Operator, **marks: int) -> int:
 
 
 @given(st.integers(-100, 100), st.integers(-100, 100))
+@settings(deadline=None)
 def test_a_union_promises_what_its_slowest_input_does(one: int, two: int) -> None:
     union = made("union", 0, made("filter", 0, scan("s"), scan("s")), scan("t"))
     assert watermark(union, s=one, t=two) == min(one, two)
@@ -250,6 +251,7 @@ def ends_of_windows(size: int) -> Operator:
 
 
 @given(st.integers(-100, 100), st.integers(-100, 100), st.integers(1, 50))
+@settings(deadline=None)
 def test_the_end_of_windows_is_ahead_of_their_start_by_the_size(
     start: int, other: int, size: int
 ) -> None:

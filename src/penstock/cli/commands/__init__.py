@@ -1,9 +1,24 @@
-"""The commands there are, in the order in which `penstock --help` lists them."""
+"""The commands there are: `penstock NAME` is `COMMAND` in the file of that name.
 
-from penstock.cli.commands.command import Command
-from penstock.cli.commands.demo import DEMO
-from penstock.cli.commands.explain import EXPLAIN
-from penstock.cli.commands.run import RUN
-from penstock.cli.commands.sql import SQL
+They are loaded when they are used, so that `penstock --help` need not wait for Arrow and Spark.
+"""
 
-COMMANDS: tuple[Command, ...] = (RUN, SQL, EXPLAIN, DEMO)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from penstock.cli.commands.command import Command
+
+# In the order in which `penstock --help` lists them.
+COMMANDS = {
+    "run": "run a script and print what its queries find",
+    "sql": "open a shell",
+    "explain": "show how a script would run",
+    "demo": "watch a scene of half a minute",
+}
+
+
+def load(name: str) -> "Command":
+    """Return a command that is listed."""
+    command: Command = import_module(f"{__name__}.{name}").COMMAND
+    return command

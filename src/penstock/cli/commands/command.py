@@ -12,10 +12,8 @@ DEFAULT_MASTER = "local[*]"
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """`penstock NAME`: one line for the list, a few for its help, its arguments, its work."""
+    """What a command's help says, its arguments, and its work; `run` returns an exit code."""
 
-    name: str
-    summary: str
     about: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]

@@ -141,4 +141,4 @@ Some of the rows that they find; (+9) is how many more came since the query's la
 """
 
 
-DEMO = Command("demo", "watch a scene of half a minute", ABOUT, add_arguments, run)
+COMMAND = Command(ABOUT, add_arguments, run)

@@ -93,4 +93,4 @@ def _others(known: list[Statement], statements: list[Statement]) -> list[Stateme
     ]
 
 
-EXPLAIN = Command("explain", "show how a script would run", ABOUT, add_arguments, run)
+COMMAND = Command(ABOUT, add_arguments, run)

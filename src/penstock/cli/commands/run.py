@@ -91,4 +91,4 @@ def _failures_told(screen: Screen, news: News) -> int:
     return FAILED
 
 
-RUN = Command("run", "run a script and print what its queries find", ABOUT, add_arguments, run)
+COMMAND = Command(ABOUT, add_arguments, run)

@@ -70,4 +70,4 @@ def _leave(number: int, _: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
-SQL = Command("sql", "open a shell", ABOUT, add_arguments, run)
+COMMAND = Command(ABOUT, add_arguments, run)

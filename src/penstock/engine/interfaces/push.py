@@ -57,6 +57,7 @@ class Push:
             return self._log is not None and self._log.ended and not self._waiting
 
     def open(self, after: Boundary | None) -> None:
+        self.close()
         make_home(self._around.home)
         with self._lock:
             log = Log(self._around.home, arrow_schema(self._stream.schema), sync=self._sync)

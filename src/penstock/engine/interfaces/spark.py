@@ -78,6 +78,7 @@ class Spark:
         return self._done and not self._waiting()
 
     def open(self, after: Boundary | None) -> None:
+        self.close()
         make_home(self._batches)
         for draft in self._batches.glob(f"*{DRAFT}"):
             shutil.rmtree(draft)

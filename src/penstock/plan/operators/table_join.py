@@ -11,7 +11,8 @@ KINDS = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI")
 
 def table_view(table: str, incarnation: int) -> str:
     """Return the name under which a unit finds the table's rows."""
-    safe = "".join(letter if letter.isalnum() else "_" for letter in table.lower())
+    # Spark takes no other letters in a view's name; the incarnation alone tells tables apart.
+    safe = "".join(c if c.isascii() and c.isalnum() else "_" for c in table.lower())
     return f"penstock_table_{safe}_{incarnation}"
 
 

@@ -112,6 +112,7 @@ LENGTHS = st.integers(1, 2**53)
 
 
 @given(LENGTHS, st.integers(-5, 5), LENGTHS)
+@settings(deadline=None)
 def test_windows_of_different_lengths_have_different_keys(size: int, more: int, other: int) -> None:
     for longer in {size + more, other} - {size}:
         if longer > 0:

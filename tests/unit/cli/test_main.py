@@ -1,0 +1,215 @@
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import penstock
+from penstock.cli.commands import COMMANDS, load
+from penstock.cli.main import main
+from penstock.errors import HomeBusyError, PenstockError, RunError, UnknownColumnError
+from penstock.model.definitions import QueryState
+from tests.unit.cli.fakes import FakeConnection, feed, live_query
+
+SCRIPT = "CREATE QUERY q AS SELECT 1 FROM s; SHOW STREAMS;"
+ROWS = pa.table({"x": [1, 2]})
+
+
+@pytest.fixture
+def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeConnection:
+    """Let every command of the test open this."""
+    fake = FakeConnection(tmp_path)
+    monkeypatch.setattr(penstock, "connect", lambda *_, **__: fake, raising=False)
+    monkeypatch.setattr("penstock.cli.stop_signals.StopSignals.listen", lambda _: None)
+    return fake
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    path = tmp_path / "script.sql"
+    path.write_text(SCRIPT)
+    return str(path)
+
+
+def end(connection: FakeConnection, state: QueryState, cause: str = "") -> Callable[[], bool]:
+    """Return a wait in which the query comes to that end."""
+
+    def wait() -> bool:
+        connection.deliver("q", ROWS)
+        connection.system.plant.queries["q"] = live_query("q", state, cause)
+        return True
+
+    return wait
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_is_printed_and_all_is_well(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    if words:
+        with pytest.raises(SystemExit, match=r"^0$"):
+            main(words)
+    else:
+        assert main(words) == 0
+    assert "usage: penstock" in capsys.readouterr().out
+
+
+def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == f"penstock {penstock.__version__}\n"
+
+
+def test_every_command_that_is_listed_can_be_loaded() -> None:
+    assert all(load(name).about for name in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate"],
+        ["run"],
+        ["run", "x.sql", "--for", "soon"],
+        ["run", "x.sql", "--for", "3s", "--until-idle"],
+        ["run", "x.sql", "--format", "xml"],
+        ["run", "x.sql", "--until"],
+        ["demo", "--seconds", "1"],
+        ["explain"],
+    ],
+)
+def test_a_command_line_that_makes_no_sense_is_2(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_a_script_that_does_not_parse_is_2_before_spark_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "bad.sql"
+    path.write_text("CREATE QUERY q AS\n  SELEC 1;")
+    assert main(["run", str(path)]) == 2
+    assert "  SELEC 1;\n  ^" in capsys.readouterr().err
+
+
+def test_rows_are_printed_and_messages_are_not_among_them(
+    connection: FakeConnection, script: str, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    connection.waits = [end(connection, QueryState.FINISHED)]
+    assert main(["run", script, "--until-idle", "--format", "csv"]) == 0
+    printed = capfdbinary.readouterr()
+    assert printed.out == b"query,x\nq,1\nq,2\n"
+    assert printed.err == b"query q runs\ndone\n"
+    assert connection.closed
+
+
+def test_rows_of_a_query_with_into_are_not_printed(
+    connection: FakeConnection, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    path = tmp_path / "into.sql"
+    path.write_text("CREATE QUERY q_into AS SELECT 1 FROM s;")
+    connection.waits = [lambda: connection.deliver("q_into", ROWS) is None]
+    assert main(["run", str(path), "--until-idle"]) == 0
+    assert capfdbinary.readouterr().out == b""
+
+
+def test_a_query_that_failed_is_told_of_and_makes_1(
+    connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection.waits = [end(connection, QueryState.FAILED, "SINK_FAILED: no room")]
+    assert main(["run", script]) == 1
+    told = capsys.readouterr().err
+    assert told.count("SINK_FAILED: no room") == 1
+    assert "failed: q" in told
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(UnknownColumnError("no x"), 2), (RunError("x"), 1), (HomeBusyError("x"), 1)],
+)
+def test_an_error_of_a_statement_decides_the_exit_code(
+    connection: FakeConnection, script: str, error: PenstockError, code: int
+) -> None:
+    connection.refuse = error
+    assert main(["run", script]) == code
+    assert connection.closed
+
+
+def test_what_stops_everything_is_told_and_makes_1(
+    connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop() -> bool:
+        raise RunError("the journal is gone")
+
+    connection.waits = [stop]
+    assert main(["run", script]) == 1
+    assert "the journal is gone" in capsys.readouterr().err
+    assert connection.closed
+
+
+def test_a_defect_has_no_stack_trace_on_the_screen(
+    connection: FakeConnection, script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection.waits = [lambda: bool(1 // 0)]
+    assert main(["run", script, "--home", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    assert "this is a defect" in told
+    assert "Traceback" not in told
+    assert len(list(tmp_path.glob("defect-*.txt"))) == 1
+
+
+def test_until_idle_refuses_a_source_that_never_ends_before_anything_flows(
+    connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection.system.plant.feeds["s"] = feed("sensors", bounded=False)
+    assert main(["run", script, "--until-idle"]) == 2
+    told = capsys.readouterr().err
+    assert "BAD_OPTION" in told
+    assert "sensors" in told
+    assert "bounded => true" in told
+    assert connection.scripts[1:] == ["DROP QUERY `q`"]
+
+
+def test_a_run_ends_after_its_time(connection: FakeConnection, script: str) -> None:
+    connection.waits = [lambda: False] * 100_000
+    assert main(["run", script, "--for", "50ms"]) == 0
+    assert connection.waits
+
+
+def test_a_run_in_which_nothing_is_left_to_do_says_so(
+    connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection.system.plant.queries["q"] = live_query("q", QueryState.FINISHED)
+    path = Path(script)
+    path.write_text("SHOW STREAMS;")
+    assert main(["run", script]) == 0
+    assert "no query runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("CREATE QUERY q AS SELECT 1 FROM s;", "IF NOT EXISTS"),
+        ("CREATE QUERY IF NOT EXISTS q AS SELECT 1 FROM s;", "same command again"),
+        ("CREATE OR REPLACE QUERY q AS SELECT 1 FROM s;", "same command again"),
+    ],
+)
+def test_a_stopped_run_says_how_to_go_on(
+    connection: FakeConnection,
+    script: str,
+    text: str,
+    told: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    Path(script).write_text(text)
+    connection.waits = [lambda: False]
+    monkeypatch.setattr("penstock.cli.stop_signals.StopSignals.received", signal.SIGINT)
+    assert main(["run", script]) == 130
+    assert told in capsys.readouterr().err
+    assert connection.closed
