@@ -210,7 +210,7 @@ def test_a_filter_with_or_holds_for_what_an_aggregate_adds_to_it(
 
 # Trains above 10,000 rows go as Parquet through the large session, the others as local relations;
 # the small ones in the middle leave more than sixteen parts in the widest window.
-PUSHES = (12_000, 500, 11_000, *[300] * 35, 10_001, 5_999)
+PUSHES = (12_000, 500, 11_000, *[300] * 18, 10_001, 11_099)
 MANY = (
     Query("kept", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0"),
     Query(

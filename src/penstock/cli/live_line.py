@@ -35,6 +35,11 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """Return a number with its noun: 1 query, 2 queries."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def span(seconds: float) -> str:
     """Return a length of time: 8 ms, 1.3 s, 2 min, 3.4 h."""
     if seconds < 1:

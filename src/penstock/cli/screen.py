@@ -3,7 +3,7 @@
 import os
 import sys
 import threading
-from typing import BinaryIO, Self, TextIO
+from typing import IO, Any, BinaryIO, Self, TextIO
 
 from rich.cells import set_cell_size
 
@@ -24,7 +24,6 @@ class Screen:
         """Write rows to `out`, which takes `encoding`; the live line needs a terminal as `err`."""
         self._out, self._err, self._encoding = out, err, encoding
         self._lock = threading.Lock()
-        self._line = ""
         self.is_live = err.isatty()
         self._shared = self.is_live and out.isatty()
 
@@ -37,10 +36,11 @@ class Screen:
     @property
     def width(self) -> int:
         """Return how many columns the live line may take."""
-        try:
-            return os.get_terminal_size(self._err.fileno()).columns
-        except (OSError, ValueError):
-            return 80
+        return _columns(self._err) or 80
+
+    def columns(self) -> int | None:
+        """Return how wide the terminal is that results go to, or None where they go elsewhere."""
+        return _columns(self._out) if self._out.isatty() else None
 
     def rows(self, data: bytes) -> None:
         """Put results out; returns once whatever reads them has taken them."""
@@ -75,7 +75,6 @@ class Screen:
                 line = text.rstrip()
                 cut = set_cell_size(line, min(len(line), self.width - 1)) if line else ""
                 self._write(ERASE + cut)
-                self._line = cut
             finally:
                 self._lock.release()
 
@@ -84,9 +83,9 @@ class Screen:
         self.live("")
 
     def _erase(self) -> None:
-        if self._line:
+        """Clear the last line: of the live line, or of the ^C that a terminal shows."""
+        if self.is_live:
             self._write(ERASE)
-            self._line = ""
 
     def _write(self, text: str) -> None:
         try:
@@ -98,3 +97,10 @@ class Screen:
     def _leave(self, code: int) -> None:
         self._erase()
         os._exit(code)
+
+
+def _columns(stream: IO[Any]) -> int | None:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None

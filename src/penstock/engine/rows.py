@@ -118,7 +118,10 @@ def write_parquet_at(table: pa.Table, path: Path) -> Path:
 def read_parquet(paths: Sequence[Path], schema: Schema) -> pa.Table:
     """Read files as one table of the schema's types, in the order of the paths."""
     wanted = arrow_schema(schema)
-    tables = [pq.ParquetFile(path).read(columns=list(wanted.names)) for path in paths]
+    tables = [
+        pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read(columns=list(wanted.names))
+        for path in paths
+    ]
     return pa.concat_tables([fit(table, wanted) for table in tables] or [wanted.empty_table()])
 
 

@@ -66,7 +66,8 @@ def open_sessions(
     What a Spark of our own has to say goes to the file `log`.
     """
     # Spark's client logs every error that it raises, with its trace; we raise it in our words.
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     base = spark or _start(master, log)
     slots = max(1, base.sparkContext.defaultParallelism)
     small, large, analysis = base.newSession(), base.newSession(), base.newSession()

@@ -49,6 +49,12 @@ def test_a_message_takes_the_live_line_s_place() -> None:
     assert err.getvalue() == f"{ERASE}in 3/s{ERASE}message\n"
 
 
+def test_the_control_c_that_a_terminal_shows_is_erased_too() -> None:
+    err = Terminal(tty=True)
+    Screen(Output(tty=True), err).say("stopping")
+    assert err.getvalue() == f"{ERASE}stopping\n"
+
+
 def test_the_live_line_never_breaks_into_two() -> None:
     err = Terminal(tty=True)
     screen = Screen(Output(tty=True), err)

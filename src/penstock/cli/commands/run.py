@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     statements = parse(text)  # before Spark starts: most mistakes are told at once
     screen, signals = Screen.standard(), StopSignals()
     with opened(args.home, args.master, screen, signals.listen) as connection:
-        printer = Printer(FORMATS[args.format](), screen)
+        printer = Printer(FORMATS[args.format](screen.columns), screen)
         connection.tap(tap_of(connection.system, printer))
         results = stand(connection, text, must_end=args.until_idle)
         for statement, result in zip(statements, results, strict=True):

@@ -8,6 +8,9 @@ from types import FrameType
 from penstock import __version__
 from penstock.cli.commands.command import Command, add_format, add_home, add_master
 from penstock.cli.formats import FORMATS
+from penstock.cli.formats.rolling_table import RollingTable
+from penstock.cli.formats.table_format import TableFormat
+from penstock.cli.live_line import counted
 from penstock.cli.news import News
 from penstock.cli.opening import opened
 from penstock.cli.printing import Printer
@@ -36,8 +39,10 @@ def run(args: argparse.Namespace) -> int:
     screen = Screen.standard()
     most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
     with opened(args.home, args.master, screen, listen) as connection:
-        printer = Printer(FORMATS[args.format](), screen, most_rows=most)
-        around = Around(connection, printer, News(connection.system))
+        form = FORMATS[args.format]
+        rolling = RollingTable if form is TableFormat else form
+        printer = Printer(form(screen.columns), screen, most_rows=most)
+        around = Around(connection, printer, News(connection.system), rolling)
         interpreter = Interpreter(around)
         around.tell_news()
         if not typed:
@@ -52,9 +57,11 @@ def run(args: argparse.Namespace) -> int:
 def greeting(system: System) -> str:
     """Return the first lines of a session."""
     directory = system.directory
-    streams, queries = len(list(directory.streams())), len(list(directory.queries()))
+    streams, queries = list(directory.streams()), list(directory.queries())
     return (
-        f"Penstock {__version__}, home {system.home.path}: {streams} streams, {queries} queries\n"
+        f"Penstock {__version__}, home {system.home.path}: "
+        f"{counted(len(streams), 'stream', 'streams')}, "
+        f"{counted(len(queries), 'query', 'queries')}\n"
         "Statements end with ;   .help helps   Ctrl-D leaves"
     )
 

@@ -1,8 +1,11 @@
 """What a format of results must do."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 import pyarrow as pa
+
+Width = Callable[[], int | None]  # the columns of the terminal now; None where there is none
 
 
 class Format(Protocol):

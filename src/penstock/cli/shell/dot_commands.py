@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.cli.durations import seconds
+from penstock.cli.formats import Format, Width
 from penstock.cli.news import News
 from penstock.cli.printing import Printer
 from penstock.client import Connection
@@ -19,6 +20,7 @@ class Around:
     connection: Connection
     printer: Printer
     news: News
+    rolling: Callable[[Width], Format]  # makes the format of rows that keep coming
 
     def tell_news(self) -> None:
         """Tell what went wrong meanwhile."""
@@ -54,17 +56,19 @@ def leave(_: Around, __: list[str]) -> None:
 def watch(around: Around, arguments: list[str]) -> None:
     """Print a query's rows as they come, until Ctrl-C, its end or a number of rows."""
     name, left = _watched(arguments)
+    screen = around.printer.screen
+    form = around.rolling(screen.columns)
     with around.connection.subscribe(name, after=None) as subscription:
         while not subscription.ended and left != 0:
             for table in subscription.tables(LOOK_SECONDS):
                 rows = table if left is None else table.slice(0, left)
-                around.printer.rows(name, rows)
+                screen.rows(form.rows(name, rows))
                 left = None if left is None else left - rows.num_rows
                 if left == 0:
                     break
             around.tell_news()
         if subscription.ended:
-            around.printer.screen.say(f"{name} gives no more rows; SELECT * FROM {name} shows them")
+            screen.say(f"{name} gives no more rows; SELECT * FROM {name} shows them")
 
 
 def wait(around: Around, arguments: list[str]) -> None:

@@ -10,7 +10,7 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from penstock.cli.figures import observe
-from penstock.cli.live_line import live_line
+from penstock.cli.live_line import counted, live_line
 from penstock.cli.shell.completion import SqlCompleter, known_names
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
 from penstock.cli.shell.interpreter import Interpreter
@@ -67,9 +67,9 @@ class Toolbar:
     def __call__(self) -> str:
         now = time.monotonic()
         if now - self._drawn >= REFRESH_SECONDS:
-            queries = len(self._system.plant.queries)
+            queries = counted(len(self._system.plant.queries), "query", "queries")
             line = live_line(observe(self._system), now - self._began)
-            self._drawn, self._text = now, f"{queries} queries  {line}"
+            self._drawn, self._text = now, f"{queries}  {line}"
         return self._text
 
 

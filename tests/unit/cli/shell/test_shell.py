@@ -25,9 +25,9 @@ class Shell:
         self.connection = FakeConnection(home)
         self.out, self.err = Output(), Terminal(tty=False)
         screen = Screen(self.out, self.err)
-        printer = Printer(FORMATS["json"](), screen, most_rows=most_rows)
+        printer = Printer(FORMATS["json"](lambda: None), screen, most_rows=most_rows)
         news = News(self.connection.system)  # type: ignore[arg-type]
-        self.interpreter = Interpreter(Around(self.connection, printer, news))  # type: ignore[arg-type]
+        self.interpreter = Interpreter(Around(self.connection, printer, news, FORMATS["json"]))  # type: ignore[arg-type]
 
     def pipe(self, text: str) -> int:
         return read_piped(io.BytesIO(text.encode()), self.interpreter)
