@@ -1,4 +1,4 @@
-"""How much CPU this process and its JVM have used: steadier than time on a machine that is shared."""
+"""CPU that this process and its JVM have used: steadier than time where a machine is shared."""
 
 import os
 import threading

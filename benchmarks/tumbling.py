@@ -129,7 +129,7 @@ def _rate(paces: Sequence[Pace]) -> float:
 def _notes(raw: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
         "Medians; results were compared with the batch query before anything was timed.",
-        "CPU ratio: CPU time a row of the peer, over Penstock's; it depends less on who else works.",
+        "CPU ratio: the peer's CPU time a row over Penstock's; others on the machine disturb it less.",
     ]
     for each in raw:
         case = each["case"]

@@ -29,21 +29,20 @@ def follow(
     screen: Screen,
     signals: StopSignals,
     until: Until,
-    look: Callable[[], None] = lambda: None,
+    is_over: Callable[[float], bool] = lambda _: False,
 ) -> None:
     """Return when the run is over; tell what fails as it fails, and draw the live line.
 
-    A run is also over when a signal came, or when no query runs any more. `look` is called
-    several times a second.
+    A run is also over when a signal came, when no query runs any more, or when `is_over` says so
+    of the seconds that it has taken; it is asked several times a second.
     """
     began = drawn = time.monotonic()
     while signals.received is None:
         is_idle = connection.wait(LOOK_SECONDS)
         for trouble in news.fresh():
             screen.say(trouble)
-        look()
         now = time.monotonic()
-        if not news.runs() or (until.idle and is_idle):
+        if not news.runs() or is_over(now - began) or (until.idle and is_idle):
             return
         if until.seconds is not None and now - began >= until.seconds:
             return

@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from penstock.cli.formats import Format
+from penstock.cli.live_line import counted
 from penstock.cli.screen import Screen
 from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.execute import Result
@@ -36,7 +37,8 @@ class Printer:
         shown = table if self._most_rows is None else table.slice(0, self._most_rows)
         self.screen.rows(self._form.table(text, shown))
         if rest := table.num_rows - shown.num_rows:
-            self.screen.say(f"… and {rest:,} more rows; with the output in a file, all are written")
+            more = counted(rest, "row", "rows")
+            self.screen.say(f"… and {more} more; with the output in a file, all are written")
 
 
 def tap_of(system: System, printer: Printer) -> Tap:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
-from penstock.model.goals import Goals
+from penstock.model.goals import NO_GOALS, Goals
 from penstock.model.schema import Schema
 
 
@@ -72,7 +72,7 @@ class QueryDefinition:
 
     name: str
     select: str
-    goals: Goals = Goals()
+    goals: Goals = NO_GOALS
     sink: Connector | None = None
     stop_after: StopAfter | None = None
     text: str = ""

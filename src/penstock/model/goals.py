@@ -23,3 +23,6 @@ class Goals:
             raise BadOptionError(f"max_error {self.max_error} must be from 0 to below 1")
         if not 0 < self.weight < math.inf:
             raise BadOptionError(f"weight {self.weight} must be above zero and finite")
+
+
+NO_GOALS = Goals()

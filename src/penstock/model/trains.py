@@ -1,4 +1,4 @@
-"""Trains: the only unit of data that moves. This is their description; the engine holds the rows."""
+"""Trains, the only unit of data that moves: their description; the engine holds the rows."""
 
 from dataclasses import dataclass
 

@@ -48,6 +48,9 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
             journal.forget_unit(reader)
         for stream in plant.gone_streams:
             journal.forget_stream(stream)
+        for live in plant.units.values():
+            if not live.replay:  # a run that failed before its unit was cut anew is void
+                journal.take_back_runs(live.reader, live.runs)
         journal.write_checkpoint(manifest, trains=slowest, runs=runs)
     plant.gone.clear()
     plant.gone_streams.clear()
@@ -64,9 +67,9 @@ def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
         kept = manifest["buffers"].get(buffer.key)
         if kept is None:
             continue
-        for reader, number in kept["readers"].items():
-            if reader in buffer.readers():
-                buffer.advance(reader, number)
+        for reader in buffer.readers():
+            # A query that was defined and not yet in a checkpoint begins where that stood.
+            buffer.advance(reader, kept["readers"].get(reader, kept["written"]))
         buffer.written, buffer.watermark = kept["written"], kept["watermark"]
         buffer.high = kept["high"]
         for each in kept["trains"]:

@@ -59,6 +59,7 @@ def _execute(system: System, statements: list[Statement]) -> list[Result]:
         return [carry_out(system, each) for each in statements]
     results: list[Result] = []
     failure: PenstockError | None = None
+    system.supervisor.catch_up()
     with system.supervisor.at_rest():  # left in good order also after a failure, for the checkpoint
         for each in statements:
             try:

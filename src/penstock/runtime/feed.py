@@ -53,10 +53,11 @@ class Feed:
         self.rows = self.rejected = 0
         self.cause, self.retry_at, self.failures = "", 0.0, 0
         self.meter = Meter()
-        self._history: dict[int, dict[str, Any]] = {}
         self._replay: deque[RecordedTrain] = deque()
         self._again: Cut | None = None
         self._ended = False
+        # Also where it began: a checkpoint may come before anybody has read the first train.
+        self._history: dict[int, dict[str, Any]] = {0: self._now()}
 
     @property
     def ended(self) -> bool:
@@ -72,6 +73,7 @@ class Feed:
         self.watermark, self.high = kept["watermark"], kept["high"]
         self.rows, self.rejected = kept["rows"], kept["rejected"]
         self._ended = kept["ended"]
+        self._history = {self.number: self._now()}
 
     def open(self) -> None:
         """Open the source behind the last train that was ever cut."""

@@ -67,6 +67,10 @@ class Journal(Protocol):
         """Return the unit's runs above that number that no checkpoint has put an end to."""
         ...
 
+    def take_back_runs(self, unit: str, after: int) -> None:
+        """Forget the unit's runs above that number: they never happened, and will not."""
+        ...
+
     def record_delivery(self, query: str, number: int, rows: int) -> None:
         """Remember that the sink took a delivery, after it did."""
         ...

@@ -44,6 +44,14 @@ class MemoryJournal:
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("run", unit, number)]
 
+    def take_back_runs(self, unit: str, after: int) -> None:
+        with self._lock:
+            last = self._get(("run", unit, 0), 0)
+            for number in range(after + 1, last + 1):
+                self._set(("run", unit, number), None)
+            if last > after:
+                self._set(("run", unit, 0), after or None)
+
     def record_delivery(self, query: str, number: int, rows: int) -> None:
         with self._lock:
             self._record("delivery", query, number, None)

@@ -103,6 +103,9 @@ class SqliteJournal:
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("runs", unit, number)]
 
+    def take_back_runs(self, unit: str, after: int) -> None:
+        self._execute("DELETE FROM runs WHERE name = ? AND number > ?", unit, after)
+
     def record_delivery(self, query: str, number: int, rows: int) -> None:
         with self._lock:
             if not self._execute(RECORD_DELIVERY, query, number, rows).rowcount:

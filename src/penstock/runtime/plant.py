@@ -166,6 +166,12 @@ class Plant:
                 return False
         return not any(self._waits(buffer) for buffer in self.buffers)
 
+    def is_replaying(self) -> bool:
+        """Say whether recorded runs wait to be done again; those that are held do not count."""
+        units = (live.replay for live in list(self.units.values()) if not live.cause)
+        running = (q for q in list(self.queries.values()) if q.state is QueryState.RUNNING)
+        return any(units) or any(query.replay for query in running)
+
     def active_readers(self) -> set[str]:
         """Return the units and queries that are not held."""
         active = {live.reader for live in list(self.units.values()) if not live.cause}

@@ -66,7 +66,7 @@ class Supervisor:
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._resting = 0
         self._rest_lock = threading.RLock()
-        self._stopping = False
+        self._stopping = self._stalled = False
         self._next_checkpoint = 0.0
         self._thread = threading.Thread(target=self._loop, name="penstock", daemon=True)
 
@@ -91,6 +91,13 @@ class Supervisor:
     def wake(self) -> None:
         """Look again at once: something has arrived."""
         self._crew.wake()
+
+    def catch_up(self) -> None:
+        """Return once recorded runs are done again, or cannot be: no replay crosses a change."""
+        bell = self._crew.bell
+        with bell:
+            while self.plant.is_replaying() and not (self._stalled or self._stopping or self.fatal):
+                bell.wait(POLL_SECONDS)
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -163,6 +170,7 @@ class Supervisor:
             self._deliveries.start()
             self._turns.start(now)
             self._intake.start(now)
+            self._stalled = self._crew.is_idle
         self._crew.wait(POLL_SECONDS)
         return False
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from penstock.cli.commands.command import Command, add_master
 from penstock.cli.demo.sampler import Sampler
 from penstock.cli.demo.scene import Scene
-from penstock.cli.demo.story import Moment, summary
+from penstock.cli.demo.story import Moment, is_calm, summary
 from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
 from penstock.cli.following import Until, follow
@@ -56,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
         play = Play(connection, scene, screen)
         play.begin()
         news = News(connection.system)
-        follow(connection, news, screen, signals, Until(seconds=scene.seconds), play.look)
+        most = Until(seconds=scene.seconds * 2)
+        follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
         queries = show(connection.system, "QUERIES")
     tell(screen, "\n" + summary(queries, play.moments, scene, args.home))
@@ -82,8 +83,12 @@ class Play:
         self._connection.tap(sampler.deliver)
         self._connection.script(queries)
 
-    def look(self) -> None:
-        """Remember the figures of now."""
+    def is_over(self, elapsed: float) -> bool:
+        """Remember the figures of now; say whether the time is up and the rush worked off."""
+        self._look()
+        return elapsed >= self._scene.seconds and is_calm(self.moments, self._scene)
+
+    def _look(self) -> None:
         system = self._connection.system
         rows = sum(feed.rows for feed in system.plant.feeds.values())
         figures = observe(system)

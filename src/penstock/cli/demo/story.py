@@ -12,6 +12,8 @@ from penstock.engine.sinks.table_text import table_text
 FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "p99_ms", "late_rows"]
 CALM = 1.5  # times the most lag and queue before the rush: up to that, nothing is left of it
 
+SLACK_SECONDS = 1.0  # of the streams: the lag that the rush makes is seen that much later
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -45,27 +47,24 @@ def summary(queries: pa.Table, moments: Sequence[Moment], scene: Scene, home: st
 
 def rush_told(moments: Sequence[Moment], scene: Scene) -> list[str]:
     """Return what the rush did, or nothing where the demo ended before it was over."""
-    begin, end = scene.rush
-    before = [each for each in moments if each.at < begin]
-    during = [each for each in moments if begin <= each.at <= end + 1]  # 1 s of slack
-    after = [each for each in moments if each.at > end + 1]
+    before, during, after = _parts(moments, scene)
     if not (before and during and after):
         return []
-    calm = stretch(before)
-    times = {"before": calm, "in the rush": stretch(during), "after": stretch(after)}
+    times = {"before": before, "in the rush": during, "after": after}
+    stretches = [stretch(each) for each in times.values()]
     table = pa.table(
         {
             "time": list(times),
-            "rows in a second": [count(each.rows_per_second) for each in times.values()],
-            "most rows queued": [count(each.most_queued) for each in times.values()],
-            "most lag": [span(each.most_lag) for each in times.values()],
+            "rows in a second": [count(each.rows_per_second) for each in stretches],
+            "most rows queued": [count(each.most_queued) for each in stretches],
+            "most lag": [span(each.most_lag) for each in stretches],
         }
     )
     return [
         f"The rush: {scene.rush_rate:,} cars a second instead of {scene.cars_rate} "
         f"for {scene.rush_length:g} s. Rows waited, none was dropped.",
         table_text(table),
-        caught_up([*during, *after], calm, end),
+        caught_up([*during, *after], stretches[0], scene.rush[1]),
     ]
 
 
@@ -82,16 +81,33 @@ def stretch(moments: Sequence[Moment]) -> Stretch:
 
 def caught_up(since: Sequence[Moment], calm: Stretch, end: float) -> str:
     """Say how long after the rush everything was as calm as before it, for good."""
-    restless = [
-        each.at
-        for each in since
-        if each.lag > calm.most_lag * CALM or each.queued > calm.most_queued * CALM
-    ]
+    restless = [each.at for each in since if _is_restless(each, calm)]
     if restless and restless[-1] == since[-1].at:
         return "It was still being worked off at the end.\n"
     if not restless or restless[-1] <= end:
         return "It was worked off as it came.\n"
     return f"All of it was worked off {span(restless[-1] - end)} after the rush had passed.\n"
+
+
+def is_calm(moments: Sequence[Moment], scene: Scene) -> bool:
+    """Say whether nothing is left of the rush at the last of these moments."""
+    before, _, after = _parts(moments, scene)
+    return bool(before and after) and not _is_restless(after[-1], stretch(before))
+
+
+def _is_restless(moment: Moment, calm: Stretch) -> bool:
+    return moment.lag > calm.most_lag * CALM or moment.queued > calm.most_queued * CALM
+
+
+def _parts(moments: Sequence[Moment], scene: Scene) -> tuple[list[Moment], ...]:
+    """Return the moments before the rush, in it, and after it."""
+    begin, end = scene.rush
+    end += SLACK_SECONDS
+    return (
+        [each for each in moments if each.at < begin],
+        [each for each in moments if begin <= each.at <= end],
+        [each for each in moments if each.at > end],
+    )
 
 
 def onward(home: str | None) -> str:

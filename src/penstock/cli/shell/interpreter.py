@@ -37,6 +37,7 @@ class Interpreter:
 
     def interrupted(self) -> None:
         """Tell what Ctrl-C did: a dot command has ended, a statement goes on."""
+        self._around.printer.screen.clear()  # of the ^C
         if self._patience.is_busy:
             self._around.printer.screen.say(UNSEEN)
 

@@ -106,7 +106,7 @@ def test_on_a_terminal_a_long_result_is_cut_and_says_so(tmp_path: Path) -> None:
     shell.connection.tables["SHOW STREAMS"] = pa.table({"stream": ["a", "b", "c"]})
     shell.pipe("SHOW STREAMS;")
     assert len(shell.out.getvalue().splitlines()) == 2
-    assert "1 more rows" in shell.err.getvalue()
+    assert "1 row more" in shell.err.getvalue()
 
 
 def test_input_that_is_not_utf_8_is_refused(shell: Shell) -> None:

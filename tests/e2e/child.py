@@ -1,0 +1,40 @@
+"""A Penstock in a process of its own, for tests that kill it; told what to do by a JSON file."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import penstock
+from penstock.runtime import turns
+from penstock.runtime.supervisor import Settings
+
+
+def say(*words: object) -> None:
+    """Tell the parent, at once."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def main(told: dict[str, object]) -> None:
+    """Run the script until its sources have ended; push what is to be pushed."""
+    turns.FLOW_ROWS = turns.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
+    settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
+    say("starting")
+    with penstock.connect(told["home"], master=told["master"], settings=settings) as ps:
+        say("open")
+        ps.script(told["script"])
+        say("standing")
+        for first in range(told["push_from"], told["push_to"], 10):
+            ps.push("p", [{"id": number} for number in range(first, first + 10)])
+            say("acknowledged", first)
+            time.sleep(0.02)
+        if told["end"]:
+            ps.end("p")
+        while not ps.wait(1):
+            say("working")
+    say("done")
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()))

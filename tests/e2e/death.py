@@ -1,0 +1,154 @@
+"""Death inside one process: a system ends at a chosen point and does nothing to the disk after it.
+
+A *point* is the moment before or after something is done to the disk: a statement of the journal,
+a change of the catalog, a file opened to write, renamed, linked or removed. The kernel's view of a
+killed process is a prefix of these; whatever the dying system would still do is refused, in each of
+its threads. What was given to SQLite or to the kernel before the point stays, as after kill -9.
+"""
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.catalog import SqliteCatalog
+from penstock.client import Connection
+from penstock.runtime.journal_sqlite import SqliteJournal
+
+ANY = "any"
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+class Killed(BaseException):  # noqa: N818 - nobody may take it for an error and go on
+    """The process is gone."""
+
+
+class Reaper:
+    """Counts points by name, and all of them as `any`, and kills at the one it is told."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = f"{root}{os.sep}"
+        self.seen: Counter[str] = Counter()
+        self.dead = False
+        self.target: tuple[str, int] | None = None
+        self._lock = threading.Lock()
+
+    def at(self, point: str) -> None:
+        """Pass a point, or die there."""
+        with self._lock:
+            self.seen.update((point, ANY))
+            if self.target in ((point, self.seen[point]), (ANY, self.seen[ANY])):
+                self.dead = True
+            if self.dead:
+                raise Killed(point)
+
+    def live_until(self, point: str | None, count: int = 1) -> None:
+        """Begin a new life that ends at the point, when it is passed for the n-th time."""
+        self.seen.clear()
+        self.dead, self.target = False, (point, count) if point else None
+
+
+ACTIVE: list[Reaper] = []
+
+
+def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if ACTIVE and event in _FILE_EVENTS:
+        told = _FILE_EVENTS[event](arguments)
+        reaper = ACTIVE[-1]
+        if told is not None and (place := _below(reaper.root, told)):
+            reaper.at(f"{event.removeprefix('os.')} {place} before")
+
+
+def _opened(arguments: tuple[Any, ...]) -> Any:
+    path, _, flags = arguments
+    return path if isinstance(flags, int) and flags & WRITES else None
+
+
+_FILE_EVENTS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
+    "open": _opened,
+    "os.rename": lambda arguments: arguments[1],
+    "os.remove": lambda arguments: arguments[0],
+    "os.link": lambda arguments: arguments[1],
+    "os.truncate": lambda arguments: arguments[0],
+}
+
+
+def _below(root: str, path: Any) -> str:
+    """Return the room of a path below the root: out, state, results …; or nothing."""
+    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
+    if not text.startswith(root):
+        return ""
+    first, *rest = text.removeprefix(root).split(os.sep)
+    return rest[0] if first.startswith("home") and rest else first.partition("-")[0]
+
+
+def _watched(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
+    def watching(self: Any, *arguments: Any, **options: Any) -> Any:
+        if not ACTIVE:
+            return does(self, *arguments, **options)
+        label = _statement(name, arguments)
+        ACTIVE[-1].at(f"{label} before")
+        done = does(self, *arguments, **options)
+        ACTIVE[-1].at(f"{label} after")
+        return done
+
+    return watching
+
+
+def _statement(name: str, arguments: tuple[Any, ...]) -> str:
+    """Return a statement's first words; runs of units and of queries are told apart."""
+    if name != "journal":
+        return f"catalog {name}"
+    words = str(arguments[0]).split()
+    label = " ".join(words[:3] if words[0] in ("INSERT", "DELETE") else words[:1])
+    owner = str(arguments[1]).partition(":")[0] if "runs" in label and len(arguments) > 1 else ""
+    return f"journal {label} {owner}".rstrip()
+
+
+@contextmanager
+def reaping(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
+    """Watch every system at home below `root`."""
+    if not _hooked:
+        sys.addaudithook(_audit)
+        _hooked.append(True)
+    monkeypatch.setattr(SqliteJournal, "_execute", _watched("journal", SqliteJournal._execute))
+    for method in ("put", "remove", "set_state"):
+        changed = _watched(method, getattr(SqliteCatalog, method))
+        monkeypatch.setattr(SqliteCatalog, method, changed)
+    told = threading.excepthook
+    monkeypatch.setattr(threading, "excepthook", lambda args: _unless_killed(args, told))
+    reaper = Reaper(root)
+    ACTIVE.append(reaper)
+    try:
+        yield reaper
+    finally:
+        ACTIVE.remove(reaper)
+
+
+_hooked: list[bool] = []  # an audit hook cannot be taken back; without a reaper it does nothing
+
+
+def _unless_killed(args: Any, told: Callable[[Any], object]) -> None:
+    if not issubclass(args.exc_type, Killed):
+        told(args)
+
+
+def bury(ps: Connection, reaper: Reaper) -> None:
+    """Wait for the last thread of a killed system, and free what the kernel would have freed."""
+    reaper.dead = True
+    system, supervisor = ps.system, ps.system.supervisor
+    supervisor._stopping = True  # an idle one dies of the checkpoint that it now tries to write
+    supervisor.wake()
+    supervisor._thread.join()
+    supervisor._crew.dismiss()
+    for feed in system.plant.feeds.values():
+        feed.interface.close()
+    system.journal.close()
+    system.catalog.close()
+    system.home.close()

@@ -1,0 +1,203 @@
+"""The command line as its users run it: processes of its own, signals, pipes."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.cli.main import main
+from penstock.client import connect
+
+PENSTOCK = [sys.executable, "-m", "penstock"]
+PATIENCE = 120  # seconds for any one run: the machine may be busy
+
+# Paced, so that there is something to interrupt; both ways out: rows printed and rows in files.
+PACED = """
+CREATE STREAM IF NOT EXISTS s (ts TIMESTAMP, k INT, x INT) TIMESTAMP BY ts
+  FROM generator(rate => 100, rows => 800, rows_per_train => 20,
+                 start => TIMESTAMP '2026-01-01 00:00:00', k => n % 3, x => n);
+CREATE QUERY IF NOT EXISTS sums AS
+  SELECT window_start, k, sum(x) AS x FROM s [RANGE 2 SECONDS] GROUP BY k
+  INTO files(path => 'out', format => 'json');
+CREATE QUERY IF NOT EXISTS some AS SELECT ts, x FROM s WHERE x % 20 = 1;
+"""
+ENDLESS = """
+CREATE STREAM s (ts TIMESTAMP, x INT) TIMESTAMP BY ts FROM generator(rate => 2000, x => n);
+CREATE QUERY q AS SELECT x FROM s;
+"""
+
+
+@pytest.fixture
+def shared(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let commands in this process use the Spark of all tests."""
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def connected(home: str, *, master: str) -> Any:
+        assert master == "local[*]"
+        return connect(home, spark=spark)
+
+    monkeypatch.setattr(penstock, "connect", connected, raising=False)
+    yield
+    for each, handler in before.items():
+        signal.signal(each, handler)
+
+
+def run(*words: str, where: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*PENSTOCK, *words],
+        cwd=where,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def rows(printed: str) -> Counter[tuple[str, str]]:
+    """Return JSON lines as a bag."""
+    lines = [json.loads(line) for line in printed.splitlines()]
+    return Counter((line["query"], json.dumps(line["row"])) for line in lines)
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(directory.iterdir())}
+
+
+def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_path: Path) -> None:
+    places = [tmp_path / "whole", tmp_path / "broken"]
+    for place in places:
+        place.mkdir()
+        (place / "script.sql").write_text(PACED)
+    command = ("run", "script.sql", "--until-idle", "--format", "json", "--home", "home")
+    whole = run(*command, where=places[0])
+    assert (whole.returncode, sum(rows(whole.stdout).values())) == (0, 40)
+
+    broken = places[1]
+    with (broken / "first").open("wb") as out, (broken / "told").open("wb") as told:
+        first = subprocess.Popen([*PENSTOCK, *command], cwd=broken, stdout=out, stderr=told)
+        wait_for(lambda: (broken / "first").stat().st_size > 0)
+        busy = run(*command, where=broken)
+        first.send_signal(signal.SIGINT)
+        assert first.wait(PATIENCE) == 130
+    assert busy.returncode == 1
+    assert busy.stderr.startswith("HOME_BUSY")
+    assert "run the same command again to go on" in (broken / "told").read_text()
+
+    second = run(*command, where=broken)
+    assert second.returncode == 0
+    printed = (broken / "first").read_text()
+    assert 0 < len(printed.splitlines()) < 40  # else nothing was interrupted
+    assert rows(printed) + rows(second.stdout) == rows(whole.stdout)
+    assert files(broken / "out") == files(places[0] / "out")
+
+
+def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
+    (tmp_path / "script.sql").write_text(ENDLESS)
+    command = [*PENSTOCK, "run", "script.sql", "--format", "json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert json.loads(running.stdout.readline()) == {"query": "q", "row": {"x": 0}}
+        running.stdout.close()
+        assert running.wait(PATIENCE) == 141
+        assert running.stderr.read() == "stream s created\nquery q runs\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "told"),
+    [
+        ("SHOW STREAMS;\nSHOW NOTHING;", 2, "SHOW NOTHING;\n     ^"),
+        (None, 2, "BAD_OPTION: there is no script"),
+    ],
+)
+def test_what_is_wrong_is_told_at_its_place_without_a_trace(
+    script: str | None, code: int, told: str, tmp_path: Path
+) -> None:
+    if script is not None:
+        (tmp_path / "script.sql").write_text(script)
+    done = run("run", "script.sql", where=tmp_path)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / ".penstock").exists()
+
+
+@pytest.mark.usefixtures("shared")
+def test_a_script_that_fails_leaves_the_home_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, home = tmp_path / "script.sql", str(tmp_path / "home")
+    path.write_text(ENDLESS + "CREATE QUERY p AS\n  SELECT y FROM s;")
+    assert main(["run", str(path), "--home", home]) == 2
+    assert "UNKNOWN_COLUMN" in capsys.readouterr().err
+    path.write_text(ENDLESS)
+    assert main(["run", str(path), "--home", home, "--until-idle"]) == 2
+    told = capsys.readouterr()
+    assert "stream s never ends" in told.err  # and not NAME_TAKEN, twice
+    assert told.out == ""
+    path.write_text(ENDLESS.replace("rate => 2000", "rows => 3, paced => false"))
+    assert main(["run", str(path), "--home", home, "--until-idle", "--format", "csv"]) == 0
+    assert capsys.readouterr().out == "query,x\nq,0\nq,1\nq,2\n"
+
+
+@pytest.mark.usefixtures("shared")
+def test_explain_runs_nothing_and_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("script.sql").write_text(
+        PACED + "SHOW STREAMS;\nCREATE QUERY more AS SELECT x FROM some WHERE x > 3;"
+    )
+    assert main(["explain", "script.sql"]) == 0
+    plans = capsys.readouterr().out
+    assert [line for line in plans.splitlines() if line.startswith("query ")] == [
+        "query sums",
+        "query some",
+        "query more",
+    ]
+    assert "shared with" in plans
+    assert [path.name for path in tmp_path.iterdir()] == ["script.sql"]
+    assert main(["explain", "script.sql", "MORE"]) == 0
+    assert capsys.readouterr().out.startswith("query more\n")
+    assert main(["explain", "script.sql", "less"]) == 2
+
+
+@pytest.mark.usefixtures("spark")  # before the pipe: Spark's Java keeps what it starts with
+def test_the_shell_takes_statements_from_a_pipe(tmp_path: Path) -> None:
+    done = run(
+        "sql",
+        "--format",
+        "json",
+        where=tmp_path,
+        stdin=f"""{ENDLESS.replace("rate => 2000", "rows => 3, paced => false")}
+            .wait 60s
+            SELECT sum(x) AS total FROM q;
+            SELECT nothing
+              FROM q;
+            SHOW TABLES;
+            SELECT count(*) AS n FROM q""",
+    )
+    lines = [json.loads(line)["row"] for line in done.stdout.splitlines()]
+    assert lines == [{"total": 3}, {"n": 3}]
+    assert done.returncode == 2
+    assert "UNKNOWN_COLUMN" in done.stderr
+    assert (tmp_path / ".penstock").is_dir()
+
+
+def wait_for(happened: Any) -> None:
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until
+        time.sleep(0.05)

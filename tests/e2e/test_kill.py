@@ -1,0 +1,318 @@
+"""After kill -9 at any moment the files hold every row once, the same as without the kill."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.runtime import turns
+from penstock.runtime.result_row import START, Position
+from penstock.runtime.supervisor import Settings
+from tests.e2e import scenario
+from tests.e2e.death import ANY, Killed, Reaper, bury, reaping
+from tests.e2e.support import PATIENCE, finish, results, rows_of, shown
+
+pytestmark = pytest.mark.spark
+
+OFTEN = Settings(checkpoint_seconds=0.1)
+ROOT = Path(__file__).parents[2]
+
+# Where the system dies, in turn, and the how manieth time it gets there in that life.
+POINTS = (
+    ("journal INSERT INTO trains before", 2),
+    ("journal INSERT INTO trains after", 2),
+    ("journal INSERT INTO runs unit before", 3),
+    ("journal INSERT INTO runs unit after", 1),
+    ("journal INSERT INTO runs unit after", 6),
+    ("journal INSERT INTO runs query before", 2),
+    ("journal INSERT INTO runs query after", 2),
+    ("open out before", 1),
+    ("rename out before", 2),
+    ("open results before", 1),  # after the sink took it, before anybody knows
+    ("rename results before", 3),
+    ("journal INSERT INTO deliveries before", 1),
+    ("journal INSERT INTO deliveries before", 4),
+    ("journal INSERT INTO deliveries after", 2),
+    ("rename state before", 1),
+    ("rename state before", 4),
+    ("journal BEGIN before", 1),  # the state files are written, the manifest is not
+    ("journal BEGIN after", 2),
+    ("journal INSERT INTO checkpoints before", 1),
+    ("journal INSERT INTO checkpoints after", 2),
+    ("journal DELETE FROM checkpoints after", 1),
+    ("journal INSERT INTO trimmed after", 2),
+    ("journal DELETE FROM trains after", 1),
+    ("journal DELETE FROM runs after", 3),
+    ("journal COMMIT before", 1),
+    ("journal COMMIT after", 2),  # the new checkpoint holds, the old one's files are still there
+    ("remove state before", 1),
+    ("remove state before", 3),
+    *((ANY, random.Random(place).randrange(5, 90)) for place in range(8)),
+    ("catalog set_state before", 1),
+    ("catalog set_state after", 2),
+)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, str, dict[str, bytes | pa.Table]]:
+    """Run the scenario once in peace: its data, its script, and what it gives."""
+    place = tmp_path_factory.mktemp("undisturbed")
+    script = scenario.prepare(place, scenario.make_rows(400), rows_per_train=20)
+    with penstock.connect(place / "home", spark=spark) as ps:
+        ps.script(script.format(out=place / "out"))
+        finish(ps)
+    given = scenario.contents(place / "out")
+    assert all(len(content) for content in given.values())
+    return place, script, given
+
+
+@pytest.fixture
+def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
+    # Small runs, so that there are many of them to die in.
+    monkeypatch.setattr(turns, "FLOW_ROWS", 50)
+    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 50)
+    with reaping(tmp_path, monkeypatch) as watching:
+        yield watching
+
+
+class Reader:
+    """A client that remembers how far it has read, over the deaths of what it reads from."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.rows: list[dict[str, Any]] = []
+        self._position: Position = START
+
+    def begin(self, ps: Connection) -> None:
+        """Resume after the last row that was seen."""
+        self._subscription = ps.subscribe(self.query, after=self._position)
+
+    def take(self) -> None:
+        """See what has come."""
+        while (row := self._subscription.next(0)) is not None:
+            assert row.position > self._position
+            self._position = row.position
+            self.rows.append(row.as_dict())
+
+
+def live(ps: Connection, reaper: Reaper) -> bool:
+    """Let a system work until all is done (True) or it dies (False, and it is buried)."""
+    until = time.monotonic() + PATIENCE
+    while not reaper.dead:
+        if ps.wait(0.05):
+            return True
+        assert time.monotonic() < until, shown(ps)
+    bury(ps, reaper)
+    return False
+
+
+def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(
+    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
+    reaper: Reaper,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    _, script, expected = undisturbed
+    waiting, missed, round_ = list(POINTS), [], 0
+    while waiting:
+        round_ += 1
+        out, home = tmp_path / f"out-{round_}", tmp_path / f"home-{round_}"
+        readers = [Reader("tumbling"), Reader("kept")]
+        over = False
+        while not over:
+            point = waiting.pop(0) if waiting else (None, 1)
+            reaper.live_until(None)
+            ps = penstock.connect(home, spark=spark, settings=OFTEN)
+            ps.script(script.format(out=out))
+            for reader in readers:
+                reader.begin(ps)
+            reaper.live_until(*point)
+            over = live(ps, reaper)
+            for reader in readers:
+                reader.take()
+            if over and point[0]:
+                missed.append(point)
+        reaper.live_until(None)
+        with ps:
+            for reader in readers:
+                assert reader.rows == results(ps, reader.query).to_pylist(), reader.query
+        scenario.same(scenario.contents(out), expected)
+    assert len(missed) <= 3, missed
+
+
+def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
+    reaper: Reaper, spark: SparkSession, tmp_path: Path
+) -> None:
+    random_ = random.Random(5)
+    script = f"""
+        CREATE STREAM IF NOT EXISTS p (id INT, ts TIMESTAMP) TIMESTAMP BY ts FROM push();
+        CREATE QUERY IF NOT EXISTS ids AS SELECT id FROM p
+          INTO files(path => '{tmp_path / "out"}', format => 'csv', header => false);
+        CREATE QUERY IF NOT EXISTS counts AS
+          SELECT window_start, count(*) AS c, sum(id) AS ids FROM p [RANGE 10 SECONDS]"""
+    acknowledged = 0
+    for _ in range(8):
+        reaper.live_until(None)
+        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
+        ps.script(script)
+        reaper.live_until(ANY, random_.randrange(5, 120))
+        while not reaper.dead:
+            count = random_.randrange(1, 20)
+            ps.push("p", [pushed_row(acknowledged + at) for at in range(count)])
+            acknowledged += count
+            time.sleep(0.02)
+        bury(ps, reaper)
+    reaper.live_until(None)
+    with penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN) as ps:
+        ps.script(script)
+        ps.end("p")
+        finish(ps)
+        parts = sorted((tmp_path / "out").glob("part-*"))
+        found = [int(line) for part in parts for line in part.read_text().split()]
+        assert found == [*range(acknowledged)]
+        # Rows are far out of order and there is no slack: each is in its window, or late.
+        late = [row["id"] for row in rows_of(ps.sql("SELECT id FROM counts.late").table)]
+        answers = results(ps, "counts").to_pylist()
+        assert len(answers) == len({row["window_start"] for row in answers})
+        assert sum(row["c"] for row in answers) + len(late) == acknowledged
+        assert sum(row["ids"] for row in answers) + sum(late) == sum(range(acknowledged))
+        assert late
+
+
+def pushed_row(number: int) -> dict[str, Any]:
+    behind = 25 if number % 7 == 0 else 0
+    return {"id": number, "ts": scenario.BEGIN + timedelta(seconds=number - behind)}
+
+
+@pytest.mark.parametrize("count", [1, 3, 5, 7])
+def test_a_script_that_died_half_way_can_be_run_again(
+    count: int,
+    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
+    reaper: Reaper,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    _, script, expected = undisturbed
+    ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
+    reaper.live_until("catalog put after", count)
+    with pytest.raises(Killed):
+        ps.script(script.format(out=tmp_path / "out"))
+    bury(ps, reaper)
+    reaper.live_until(None)
+    with penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN) as ps:
+        ps.script(script.format(out=tmp_path / "out"))
+        finish(ps)
+    scenario.same(scenario.contents(tmp_path / "out"), expected)
+
+
+# -- real processes ----------------------------------------------------------------------
+
+
+class Child:
+    """A process group of its own that can be killed whole: Python and its Java."""
+
+    def __init__(self, place: Path, told: dict[str, Any]) -> None:
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / "told.json"
+        path.write_text(json.dumps(DEFAULTS | told))
+        self._errors = (place / "stderr.txt").open("ab")
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.child", str(path)],
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])},
+            start_new_session=True,
+        )
+        self.said: list[str] = []
+        self._place = place
+
+    def wait_for(self, word: str) -> bool:
+        """Read until the child says the word; False where it ends before."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said.append(line.strip())
+            if line.startswith(word):
+                return True
+        return False
+
+    def kill(self) -> None:
+        """Kill the whole group, and take what it had still said."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self.end()
+
+    def end(self) -> int:
+        """Wait for the end."""
+        rest, _ = self._process.communicate(timeout=PATIENCE)
+        self.said += rest.split("\n")
+        self._errors.close()
+        return self._process.returncode
+
+    def errors(self) -> str:
+        return (self._place / "stderr.txt").read_text()
+
+
+DEFAULTS = {
+    "master": "local[2]",
+    "rows_a_run": 60,
+    "checkpoint_seconds": 0.5,
+    "push_from": 0,
+    "push_to": 0,
+    "end": False,
+}
+
+
+def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_run(
+    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]], tmp_path: Path
+) -> None:
+    _, script, expected = undisturbed
+    told = {
+        "home": str(tmp_path / "home"),
+        "script": f"{script.format(out=tmp_path / 'out')};"
+        "CREATE STREAM IF NOT EXISTS p (id INT) FROM push();"
+        "CREATE QUERY IF NOT EXISTS ids AS SELECT id FROM p "
+        f"INTO files(path => '{tmp_path / 'ids'}', format => 'csv', header => false)",
+    }
+    random_ = random.Random(11)
+    acknowledged: list[int] = []
+    # The second dies while it comes back; the others at work, somewhere; the last one ends.
+    words = ("standing", "open", "standing", "standing", "standing", "standing", "done")
+    for life, word in enumerate(words):
+        pushes = {"push_from": life * 1000, "push_to": life * 1000 + 1000}
+        if word == "done":
+            pushes = {"push_from": life * 1000, "push_to": life * 1000 + 10, "end": True}
+        child = Child(tmp_path, told | pushes)
+        try:
+            heard = child.wait_for(word)
+            time.sleep(random_.uniform(0, 1.5) if word != "done" else 0)
+        finally:
+            child.kill()
+        assert heard, child.errors()
+        acknowledged += [int(said.split()[1]) for said in child.said if said.startswith("ack")]
+    scenario.same(scenario.contents(tmp_path / "out"), expected)
+    parts = sorted((tmp_path / "ids").glob("part-*"))
+    ids = [int(line) for part in parts for line in part.read_text().split()]
+    assert ids == sorted(set(ids))
+    # What was acknowledged is there; a push that died before its word, whole or not at all.
+    pushed = {number - number % 10 for number in ids}
+    assert set(acknowledged) <= pushed
+    assert len(ids) == 10 * len(pushed)
+    assert len(pushed - set(acknowledged)) < len(words)

@@ -1,0 +1,265 @@
+"""A small plant without Spark: real feeds, buffers, turns, deliveries and journal.
+
+The source follows a script, units hand their rows on as they are, and the crew works at once.
+It can die: between two things, with work recorded and not begun, or done and not settled.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.clock import HandClock
+from penstock.engine.buffers import Bounds, BufferPool
+from penstock.engine.rows import Rows, empty_table
+from penstock.engine.sinks.memory import MemorySink
+from penstock.errors import RunError
+from penstock.model.definitions import Connector, QueryDefinition, QueryState, StreamDefinition
+from penstock.model.schema import Column, Schema
+from penstock.plan.operators import EventTime, Filter, Operator, Scan, key
+from penstock.plan.units import Unit, cut_at_shared
+from penstock.runtime.checkpoint import (
+    restore_buffers,
+    restore_query,
+    restore_unit,
+    write_checkpoint,
+)
+from penstock.runtime.deliveries import Deliveries
+from penstock.runtime.feed import Feed
+from penstock.runtime.intake import Intake
+from penstock.runtime.journal_memory import MemoryJournal
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.plant import Plant
+from penstock.runtime.results import ResultLog
+from penstock.runtime.turns import Turns
+from penstock.schedule import RoundRobin
+from tests.unit.model.scripted import END, ScriptedSource
+
+SCHEMA = Schema((Column("ts", "timestamp"), Column("n", "bigint")))
+
+
+class DeathError(BaseException):
+    """The process is gone."""
+
+
+@dataclass
+class SyncCrew:
+    """Does at once what it is given; `dies` says where it will stop doing so."""
+
+    dies: str = ""
+    submitted: list[str] = field(default_factory=list)
+
+    @property
+    def free_slots(self) -> int:
+        return 2
+
+    @property
+    def is_idle(self) -> bool:
+        return True
+
+    def is_busy(self, name: str) -> bool:
+        return False
+
+    def submit(
+        self, name: str, work: Callable[[], object], finish: Callable[[Future[object]], None]
+    ) -> None:
+        self.submitted.append(name)
+        if self.dies == "before":
+            raise DeathError
+        future: Future[object] = Future()
+        try:
+            future.set_result(work())
+        except Exception as error:
+            future.set_exception(error)
+        if self.dies == "after":
+            raise DeathError
+        finish(future)
+
+
+@dataclass
+class TwinProcessor:
+    """Hands the rows of its inputs on, one input after the other."""
+
+    spill: Path
+    fails: set[str] = field(default_factory=set)
+    slots: int = 2
+
+    def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
+        if unit.key in self.fails:
+            raise RunError("the twin was told to fail")
+        tables = [rows.to_table(SCHEMA) for name in unit.inputs for rows in inputs[name]]
+        return pa.concat_tables([empty_table(SCHEMA), *tables])
+
+
+def scan(name: str) -> Scan:
+    return Scan(name, 1, SCHEMA, (EventTime("ts"),))
+
+
+def chain(stream: str, labels: str) -> Operator:
+    """Return filters over a stream, one for each letter; chains share their common beginning."""
+    node: Operator = scan(stream)
+    for label in labels:
+        node = Filter(node, (f"{label} = {label}",))
+    return node
+
+
+def table(numbers: Sequence[int]) -> pa.Table:
+    """Return rows whose times are their numbers."""
+    times = pa.array(numbers, pa.timestamp("us", "UTC"))
+    return pa.table({"ts": times, "n": pa.array(numbers, pa.int64())})
+
+
+class Hall:
+    """A plant with everything around it; what survives a death is kept apart from what does not."""
+
+    def __init__(
+        self, home: Path, streams: Sequence[str] = ("s",), bounds: Bounds | None = None
+    ) -> None:
+        self.home, self.bounds = home, bounds or Bounds()
+        (home / "state").mkdir(parents=True)
+        self.journal = MemoryJournal()
+        self.scripts: dict[str, ScriptedSource] = {name: ScriptedSource([]) for name in streams}
+        self.roots: dict[str, Operator] = {}
+        self.states: dict[str, QueryState] = {}
+        self.sinks: dict[str, MemorySink] = {}
+        self.clock = HandClock()
+        self.pushed: dict[str, list[int]] = {name: [] for name in streams}
+        self._open()
+
+    def _open(self) -> None:
+        """Start a process: with nothing, or with what the last one left."""
+        self.crew = SyncCrew()
+        spill = self.home / "spill"
+        self.processor = TwinProcessor(spill)
+        self.plant = Plant(BufferPool(spill, self.bounds), self._late, self._note)
+        parts = (self.plant, self.crew, self.journal, self.clock)
+        self.intake = Intake(*parts)  # type: ignore[arg-type]
+        self.turns = Turns(*parts, self.processor, RoundRobin())  # type: ignore[arg-type]
+        self.deliveries = Deliveries(*parts)  # type: ignore[arg-type]
+        for name, source in self.scripts.items():
+            definition = StreamDefinition(name, SCHEMA, Connector("twin"), "ts", timedelta(0))
+            again = ScriptedSource(source.script)
+            self.scripts[name] = again
+            feed = Feed(scan(name), definition, again, self.home / "rejects")
+            self.plant.feeds[feed.key] = feed
+            self.plant.buffers.open(feed.key, SCHEMA)
+        for name, root in self.roots.items():
+            if self.states[name] is not QueryState.FINISHED:
+                self._run(name, root)
+        checkpoint = self.journal.last_checkpoint()
+        manifest = checkpoint.manifest if checkpoint else NOTHING
+        self.reconnect(manifest["units"])
+        for feed in self.plant.feeds.values():
+            kept = manifest["feeds"].get(feed.key)
+            number = kept["number"] if kept else 0
+            feed.restore(kept, self.journal.trains_after(feed.key, number))
+            feed.open()
+        restore_buffers(self.plant, manifest, self.home / "state")
+        for live in self.plant.units.values():
+            restore_unit(live, manifest, self.journal, self.home / "state")
+        for query in self.plant.queries.values():
+            restore_query(query, manifest, self.journal)
+
+    # -- what a user does ------------------------------------------------------------------
+
+    def push(self, stream: str, *numbers: int) -> None:
+        self.scripts[stream].script.append(table(numbers))
+        self.pushed[stream] += numbers
+
+    def end(self, stream: str) -> None:
+        self.scripts[stream].script.append(END)
+
+    def add(self, name: str, root: Operator) -> LiveQuery:
+        self.catch_up()
+        self.roots[name], self.states[name] = root, QueryState.RUNNING
+        self.sinks[name] = MemorySink()
+        query = self._run(name, root)
+        self.reconnect()
+        self.checkpoint()
+        return query
+
+    def drop(self, name: str) -> None:
+        self.catch_up()
+        del self.roots[name]
+        query = self.plant.queries.pop(name, None)
+        if query is not None:
+            self.plant.gone.add(query.reader)
+        self.reconnect()
+        self.checkpoint()
+
+    def delivered(self, name: str) -> list[int]:
+        """Return what a query's sink has, delivery after delivery."""
+        held = self.sinks[name].deliveries
+        return [n for number in sorted(held) for n in held[number]["n"].to_pylist()]
+
+    # -- what the supervisor does ----------------------------------------------------------
+
+    def take_in(self) -> None:
+        self.intake.start(self.clock.now())
+
+    def turn(self) -> None:
+        self.turns.start(self.clock.now())
+
+    def deliver(self) -> None:
+        self.deliveries.start()
+        if ended := self.plant.retired():
+            for query in ended:
+                self.plant.retire(query)
+            self.reconnect()
+            self.checkpoint()
+
+    def step(self) -> bool:
+        """Start all that can be started; say whether anything could."""
+        before = len(self.crew.submitted)
+        self.deliver()
+        self.turn()
+        self.take_in()
+        return len(self.crew.submitted) > before
+
+    def catch_up(self) -> None:
+        """Do recorded runs again, as far as that goes: no replay crosses a change."""
+        while self.plant.is_replaying() and self.step():
+            pass
+
+    def drain(self) -> None:
+        """Work until nothing is left to do."""
+        for _ in range(500):
+            self.clock.sleep(2)
+            if not self.step():
+                return
+        raise AssertionError("it never comes to rest")
+
+    def checkpoint(self) -> None:
+        write_checkpoint(self.plant, self.journal, self.home / "state")
+
+    def reconnect(self, standing: Sequence[str] = ()) -> None:
+        plant = self.plant
+        plant.connect(cut_at_shared(plant.graph, plant.standing() | set(standing)))
+
+    def die(self) -> None:
+        """Lose everything that was only in memory, and start again."""
+        self._open()
+
+    def unit(self, root: Operator) -> Unit:
+        return self.plant.units[key(root)].unit
+
+    def _run(self, name: str, root: Operator) -> LiveQuery:
+        log = ResultLog(self.home / "results" / name, name)
+        query = LiveQuery(QueryDefinition(name, ""), root, log, [self.sinks[name]])
+        query.state = self.states[name]
+        query.delivered = self.journal.last_delivery(query.reader)
+        self.plant.finished.pop(name, None)
+        self.plant.queries[name] = query
+        return query
+
+    def _late(self, name: str) -> Path:
+        return self.home / "late" / name
+
+    def _note(self, name: str, state: QueryState, _: str) -> None:
+        self.states[name] = state
+
+
+NOTHING: dict[str, dict[str, object]] = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
