@@ -43,7 +43,7 @@ class Scope:
                 return node
             if node.table == WINDOW or is_bound(node) or self._is_spared(node, spared):
                 return node
-            return self._lookup(node)
+            return _placed(self._lookup(node), node)
 
         return tree.copy().transform(replace, copy=False)
 
@@ -110,6 +110,13 @@ def place_of(node: exp.Expr) -> Place | None:
             end, start = each.meta.get("end", 0), each.meta.get("start", 0)
             return Place(each.meta["line"], max(1, each.meta.get("col", 1) - (end - start)))
     return None
+
+
+def _placed(written: exp.Expr, column: exp.Expr) -> exp.Expr:
+    """Return what stands for a column with the column's place in the text."""
+    where = next((each.meta for each in column.walk() if "line" in each.meta), {})
+    written.meta.update(where)
+    return written
 
 
 def is_bound(column: exp.Column) -> bool:

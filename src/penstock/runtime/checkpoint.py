@@ -98,8 +98,10 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
 
 
 def _slowest(plant: Plant, key: str, number: int) -> int:
+    """Return the train behind which a source has to be read again."""
     buffer = plant.buffers.get(key)
-    return min(buffer.readers().values(), default=number) if buffer is not None else number
+    # After a restart a reader may be ahead of the feed, whose trains are still to be read again.
+    return min([number, *(buffer.readers().values() if buffer is not None else ())])
 
 
 def _buffer(buffer: Buffer, directory: Path, source_at: int | None) -> dict[str, Any]:

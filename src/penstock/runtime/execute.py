@@ -190,9 +190,10 @@ def _forget(system: System, name: str) -> None:
             system.remove_feed(scan)
         case KnownTable(_, incarnation, _):
             system.tables.drop(name, incarnation)
-        case KnownQuery():
+        case KnownQuery() as known:
             system.withdraw(name)
             system.result_log(name).clear()
+            system.forget_late(known)
         case None:
             return
     system.directory.remove(name)
@@ -211,6 +212,7 @@ def _resume(system: System, name: str) -> Result:
     if (query := system.plant.queries.get(name.lower())) is not None:
         system.plant.resume(query)
         return Result(f"query {name} runs")
+    system.forget_late(known)
     system.run_query(known)
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
     system.supervisor.reconnect()

@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, is_small, write_parquet_at
 from penstock.engine.window_state import Part, WindowState
+from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import Take
 from penstock.plan.units import Unit
@@ -119,10 +121,9 @@ class LiveUnit:
             table = processor.close(self.unit, state.parts_of(starts, absorbed), starts)
             table = sorted_rows(table, [t.column for t in self.unit.root.times])
         state.accept(absorbed, watermark)
-        self._compact(processor, state)
-        for part in state.parts:
-            if not part.rows.is_small:
-                part.rows.leave_memory(processor.spill)
+        # The run counts from here on, so nothing below may fail it: it would be done again.
+        with suppress(PenstockError, OSError):
+            self._tidy(processor, state)
         if table is None:
             table = empty_table(self.unit.root.schema)
         return Output(table, state.watermark_out(watermark), late)
@@ -132,13 +133,19 @@ class LiveUnit:
     ) -> int:
         table = processor.late(self.unit, rows, before)
         if table.num_rows:
-            # Named by the run, so that a replay writes the same file again.
-            write_parquet_at(table, self.late_directory / f"run-{number:010d}.parquet")
+            # Named by unit and run, so that a replay writes the same file again, and so that
+            # another unit that takes the aggregate over writes beside it.
+            name = f"{self.unit.key}-{number:010d}.parquet"
+            write_parquet_at(table, self.late_directory / name)
         return int(table.num_rows)
 
-    def _compact(self, processor: Processor, state: WindowState) -> None:
+    def _tidy(self, processor: Processor, state: WindowState) -> None:
+        """Combine parts and spill large ones; what fails is tried again after the next run."""
         while parts := state.to_compact():
             state.replace(parts, _combined(processor, self.unit, parts))
+        for part in state.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(processor.spill)
 
 
 def _combined(processor: Processor, unit: Unit, parts: Sequence[Part]) -> pa.Table:

@@ -70,15 +70,11 @@ def _results(system: System, known: KnownQuery) -> pa.Table:
 
 def late_rows(system: System, known: Any) -> pa.Table:
     """Return the tuples that came too late for a query's windows."""
-    for node in walk(known.root):
-        if isinstance(node, WindowAggregate):
-            schema = arrow_schema(node.input.schema)
-            units = [u for u in system.plant.units.values() if u.unit.aggregate == node]
-            places = [unit.late_directory for unit in units] or [
-                system.home.late(key(root)) for root in walk(known.root)
-            ]
-            return _read(places, schema)
-    return empty_table(known.root.schema)
+    aggregates = [node for node in walk(known.root) if isinstance(node, WindowAggregate)]
+    if not aggregates:
+        return empty_table(known.root.schema)
+    last = aggregates[-1]  # inputs come first: those below belong to the queries that it reads
+    return _read([system.home.late(key(last))], arrow_schema(last.input.schema))
 
 
 def rejects(system: System, known: Any) -> pa.Table:

@@ -66,7 +66,8 @@ class Plant:
     ) -> LiveUnit:
         if old is not None and old.unit == unit:
             return old
-        live = LiveUnit(unit, self.late_directory(unit.key))
+        owner = unit.aggregate or unit.root  # late rows are the aggregate's, whoever runs it
+        live = LiveUnit(unit, self.late_directory(key(owner)))
         if old is not None:  # the same root over other leaves: its output goes on being numbered
             live.runs, live.taken = old.runs, old.taken
             live.rows_in, live.rows_out, live.late_rows = old.rows_in, old.rows_out, old.late_rows

@@ -25,7 +25,7 @@ from penstock.model.definitions import (
 )
 from penstock.plan.bind import Binder
 from penstock.plan.once import names_in
-from penstock.plan.operators import EventTime, Scan, key
+from penstock.plan.operators import EventTime, Scan, WindowAggregate, key, walk
 from penstock.runtime.checkpoint import restore_buffers, restore_query, restore_unit
 from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
 from penstock.runtime.feed import Feed
@@ -158,6 +158,19 @@ class System:
             self.plant.gone.add(query.reader)
         self.plant.finished.pop(name.lower(), None)
         self.supervisor.reconnect()
+
+    def forget_late(self, known: KnownQuery) -> None:
+        """Remove the late rows of windows that only this query has: it begins anew, or is gone."""
+        others = {
+            key(node)
+            for each in self.directory.queries()
+            if each.definition.name.lower() != known.definition.name.lower()
+            for node in walk(each.root)
+        }
+        for node in walk(known.root):
+            if isinstance(node, WindowAggregate) and key(node) not in others:
+                for path in self.home.late(key(node)).glob("*.parquet"):
+                    path.unlink(missing_ok=True)
 
     def remove_feed(self, scan: Scan) -> None:
         """Close a stream that nobody reads, and forget its trains."""

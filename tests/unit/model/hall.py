@@ -174,12 +174,16 @@ class Hall:
 
     def add(self, name: str, root: Operator) -> LiveQuery:
         self.catch_up()
-        self.roots[name], self.states[name] = root, QueryState.RUNNING
-        self.sinks[name] = MemorySink()
+        self.remember(name, root)
         query = self._run(name, root)
         self.reconnect()
         self.checkpoint()
         return query
+
+    def remember(self, name: str, root: Operator) -> None:
+        """Put a query into the catalog, and do no more."""
+        self.roots[name], self.states[name] = root, QueryState.RUNNING
+        self.sinks[name] = MemorySink()
 
     def drop(self, name: str) -> None:
         self.catch_up()

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from penstock.model.definitions import QueryState
 from penstock.plan.operators import EventTime, Operator, Union
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -33,6 +34,10 @@ def united(one: Operator, two: Operator) -> Operator:
     return Union((one, two), SCHEMA, (EventTime("ts"),))
 
 
+def root_of(one: str, two: str | None) -> Operator:
+    return chain("s", one) if two is None else united(chain("s", one), chain("t", two))
+
+
 class Recutting(RuleBasedStateMachine):
     """Queries come and go over two streams that never stand still, and the process dies."""
 
@@ -44,7 +49,10 @@ class Recutting(RuleBasedStateMachine):
         self.began: dict[str, dict[str, int]] = {}  # where a query may have begun, at the latest
 
     def teardown(self) -> None:
-        shutil.rmtree(self.directory)
+        try:
+            self.everything_arrives()
+        finally:
+            shutil.rmtree(self.directory)
 
     @rule(stream=st.sampled_from(STREAMS), size=st.integers(0, 3))
     def push(self, stream: str, size: int) -> None:
@@ -66,18 +74,44 @@ class Recutting(RuleBasedStateMachine):
 
     @rule(one=LABELS, two=st.none() | LABELS)
     def add(self, one: str, two: str | None) -> None:
-        root = chain("s", one) if two is None else united(chain("s", one), chain("t", two))
+        self.hall.add(self.new_name(), root_of(one, two))
+
+    @rule(one=LABELS, two=st.none() | LABELS)
+    def die_while_adding(self, one: str, two: str | None) -> None:
+        self.hall.catch_up()
+        self.hall.remember(self.new_name(), root_of(one, two))
+        self.hall.die()
+
+    def new_name(self) -> str:
         name = f"q{len(self.began)}"
         self.began[name] = {stream: len(rows) for stream, rows in self.hall.pushed.items()}
-        self.hall.add(name, root)
+        return name
 
     @precondition(lambda self: self.hall.roots)
     @rule(data=st.data())
     def drop(self, data: st.DataObject) -> None:
         name = data.draw(st.sampled_from(sorted(self.hall.roots)))
         self.hall.drop(name)
-        del self.began[name]
-        self.began[f"gone{len(self.began)}{self.number}{name}"] = {}
+
+    @precondition(lambda self: self.hall.roots)
+    @rule(data=st.data())
+    def die_while_dropping(self, data: st.DataObject) -> None:
+        name = data.draw(st.sampled_from(sorted(self.hall.roots)))
+        del self.hall.roots[name]
+        self.hall.die()
+
+    @precondition(lambda self: self.hall.plant.units)
+    @rule(data=st.data())
+    def fail(self, data: st.DataObject) -> None:
+        """Let a unit fail from now on; the queries that need it are held."""
+        self.hall.processor.fails.add(data.draw(st.sampled_from(sorted(self.hall.plant.units))))
+
+    @rule()
+    def resume(self) -> None:
+        self.hall.processor.fails.clear()
+        for query in list(self.hall.plant.queries.values()):
+            if query.state is QueryState.FAILED:
+                self.hall.plant.resume(query)
 
     @rule()
     def checkpoint(self) -> None:
@@ -110,8 +144,9 @@ class Recutting(RuleBasedStateMachine):
                     assert mine == pushed[start : start + len(mine)]
                     assert start <= self.began[name][stream]
 
-    @rule()
     def everything_arrives(self) -> None:
+        self.hall.crew.dies = ""
+        self.resume()
         self.hall.drain()
         for name, root in self.hall.roots.items():
             for stream in STREAMS:
