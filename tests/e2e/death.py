@@ -25,15 +25,15 @@ ANY = "any"
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
-class Killed(BaseException):  # noqa: N818 - nobody may take it for an error and go on
-    """The process is gone."""
+class Killed(BaseException):
+    """The process is gone: nobody may take it for an error and go on."""
 
 
 class Reaper:
     """Counts points by name, and all of them as `any`, and kills at the one it is told."""
 
     def __init__(self, root: Path) -> None:
-        self.root = f"{root}{os.sep}"
+        self.root = root
         self.seen: Counter[str] = Counter()
         self.dead = False
         self.target: tuple[str, int] | None = None
@@ -79,12 +79,14 @@ _FILE_EVENTS: dict[str, Callable[[tuple[Any, ...]], Any]] = {
 }
 
 
-def _below(root: str, path: Any) -> str:
+def _below(root: Path, path: Any) -> str:
     """Return the room of a path below the root: out, state, results …; or nothing."""
-    text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-    if not text.startswith(root):
+    if not isinstance(path, str | bytes | os.PathLike):
         return ""
-    first, *rest = text.removeprefix(root).split(os.sep)
+    place = Path(os.fsdecode(path))
+    if not place.is_relative_to(root):
+        return ""
+    first, *rest = place.relative_to(root).parts
     return rest[0] if first.startswith("home") and rest else first.partition("-")[0]
 
 

@@ -34,7 +34,8 @@ QUERIES = (
     (
         "sliding",
         "parquet",
-        "SELECT window_start, window_end, count(*) AS c, sum(x) AS total, round(stddev(n), 6) AS spread "
+        "SELECT window_start, window_end, count(*) AS c, sum(x) AS total, "
+        "round(stddev(n), 6) AS spread "
         "FROM s [RANGE 20 SECONDS SLIDE 5 SECONDS] HAVING count(*) > 2",
     ),
     (

@@ -23,9 +23,7 @@ def finish(ps: Connection, seconds: float = PATIENCE) -> None:
 def shown(ps: Connection) -> str:
     """Return how the system stands, for a test that waited in vain."""
     return "\n".join(
-        str(row)
-        for what in ("SHOW STREAMS", "SHOW QUERIES")
-        for row in rows_of(ps.sql(what).table)
+        str(row) for what in ("SHOW STREAMS", "SHOW QUERIES") for row in rows_of(ps.sql(what).table)
     )
 
 

@@ -1,7 +1,6 @@
 """A continuous query over finite input gives the rows of the same query as a Spark batch."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -72,10 +71,10 @@ def batch(spark: SparkSession) -> Batch:
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("oracle")
     write_json(directory / "t.json", TABLE)
-    yield directory
+    return directory
 
 
 def run_and_compare(case: Case, spark: SparkSession, batch: Batch, place: Path) -> None:
@@ -91,7 +90,9 @@ def run_and_compare(case: Case, spark: SparkSession, batch: Batch, place: Path) 
 
 
 def definitions(case: Case, home: Path, place: Path) -> str:
-    text = f"CREATE TABLE t ({TABLE_DDL}) FROM files(path => '{place / 't.json'}', format => 'json');"
+    text = (
+        f"CREATE TABLE t ({TABLE_DDL}) FROM files(path => '{place / 't.json'}', format => 'json');"
+    )
     for name, cut in case.cuts.items():
         source = "push(rows_per_train => 1)"
         if cut.rows_per_train is not None:
@@ -212,7 +213,11 @@ def test_a_filter_with_or_holds_for_what_an_aggregate_adds_to_it(
 # the small ones in the middle leave more than sixteen parts in the widest window.
 PUSHES = (12_000, 500, 11_000, *[300] * 18, 10_001, 11_099)
 MANY = (
-    Query("kept", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0", "SELECT ts, k, n, x FROM s WHERE n % 5 = 0"),
+    Query(
+        "kept",
+        "SELECT ts, k, n, x FROM s WHERE n % 5 = 0",
+        "SELECT ts, k, n, x FROM s WHERE n % 5 = 0",
+    ),
     Query(
         "minutes",
         "SELECT window_start AS c0, k AS c1, count(*) AS c2, sum(d) AS c3, avg(x) AS c4, "

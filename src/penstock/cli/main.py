@@ -15,6 +15,11 @@ MORE = "penstock COMMAND --help tells more; docs/reference/cli.md tells all."
 def main(argv: Sequence[str] | None = None) -> int:
     """Carry out a command line and return its exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: carry_out(words))
+
+
+def carry_out(words: Sequence[str]) -> int:
+    """Carry out a command line; a defect of the command leaves its trace in the home."""
     parser = make_parser(words)
     args = parser.parse_args(words)
     if args.command is None:

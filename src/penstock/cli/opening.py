@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import penstock
 from penstock.cli.screen import Screen
-from penstock.cli.stop_signals import sigterm_kept
+from penstock.cli.stop_signals import end_children, sigterm_kept
 
 if TYPE_CHECKING:
     from penstock.client import Connection
@@ -23,6 +23,9 @@ def opened(
     try:
         with sigterm_kept(listen):
             connection = penstock.connect(home, master=master)
+    except KeyboardInterrupt:
+        end_children()
+        raise
     finally:
         screen.clear()
     try:

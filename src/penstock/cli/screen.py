@@ -24,6 +24,7 @@ class Screen:
         """Write rows to `out`, which takes `encoding`; the live line needs a terminal as `err`."""
         self._out, self._err, self._encoding = out, err, encoding
         self._lock = threading.Lock()
+        self._line = ""
         self.is_live = err.isatty()
         self._shared = self.is_live and out.isatty()
 
@@ -49,21 +50,16 @@ class Screen:
         with self._lock:
             if self._shared:
                 self._erase()
-            try:
-                self._out.write(data)
-                self._out.flush()
-            except BrokenPipeError:
-                self._leave(UNREAD)
-            except OSError as error:
-                self._write(f"the results cannot be written: {error.strerror}\n")
-                self._leave(FAILED)
+            self._put_out(data)
+            if self._shared:
+                self._write(self._line)
 
     def say(self, text: str) -> None:
         """Tell something beside the results."""
         held = self._lock.acquire(timeout=SAY_SECONDS)
         try:
             self._erase()
-            self._write(f"{text}\n")
+            self._write(f"{text}\n{self._line}")
         finally:
             if held:
                 self._lock.release()
@@ -73,14 +69,24 @@ class Screen:
         if self.is_live and self._lock.acquire(blocking=False):
             try:
                 line = text.rstrip()
-                cut = set_cell_size(line, min(len(line), self.width - 1)) if line else ""
-                self._write(ERASE + cut)
+                self._line = set_cell_size(line, min(len(line), self.width - 1)) if line else ""
+                self._write(ERASE + self._line)
             finally:
                 self._lock.release()
 
     def clear(self) -> None:
         """Take the live line away."""
         self.live("")
+
+    def _put_out(self, data: bytes) -> None:
+        try:
+            self._out.write(data)
+            self._out.flush()
+        except BrokenPipeError:
+            self._leave(UNREAD)
+        except OSError as error:
+            self._write(f"the results cannot be written: {error.strerror}\n")
+            self._leave(FAILED)
 
     def _erase(self) -> None:
         """Clear the last line: of the live line, or of the ^C that a terminal shows."""

@@ -3,7 +3,8 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 
 
@@ -56,3 +57,15 @@ def sigterm_kept(listen: Callable[[], None]) -> Iterator[None]:
             yield
         finally:
             listen()  # anew: Spark puts a handler of its own on SIGINT
+
+
+def end_children() -> None:
+    """End the processes that this one has started; Java takes SIGHUP as a wish to end well.
+
+    Spark's launcher forgets its Java where Ctrl-C comes between its start and its first word,
+    and that Java would wait for ever.
+    """
+    for listed in Path("/proc/self/task").glob("*/children"):
+        for child in listed.read_text().split():
+            with suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGHUP)

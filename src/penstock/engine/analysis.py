@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark_errors import analysis_error
-from penstock.engine.types import schema_of, spark_schema
+from penstock.engine.types import arrow_schema, schema_of, spark_schema
 from penstock.model.schema import Schema
 
 
@@ -27,6 +27,8 @@ class SparkAnalyst:
                 empty = self._spark.createDataFrame([], spark_schema(schema))
                 empty.createOrReplaceTempView(name)
             try:
-                return schema_of(self._spark.sql(sql).schema)
+                found = schema_of(self._spark.sql(sql).schema)
+                arrow_schema(found)  # what Arrow has no type for could not be held
+                return found
             except (PySparkException, Py4JJavaError) as error:
                 raise analysis_error(error) from error

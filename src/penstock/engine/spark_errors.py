@@ -25,6 +25,7 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("INCOMPATIBLE_COLUMN_TYPE", TypeMismatchError),
     ("CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", TypeMismatchError),
     ("UNSUPPORTED_DATATYPE", TypeMismatchError),
+    ("UNSUPPORTED_DATA_TYPE_FOR_ARROW", TypeMismatchError),
     ("INVALID_EXTRACT", TypeMismatchError),
 )
 NOISE = re.compile(

@@ -19,6 +19,7 @@ from penstock.engine.buffers import Buffer, Train
 from penstock.engine.rows import SMALL_ROWS, Rows, write_parquet
 from penstock.engine.window_state import Part, WindowState
 from penstock.model.trains import TrainInfo
+from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery
@@ -61,6 +62,21 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
     _remove_others(directory, set(_files(manifest)))
 
 
+def knows(manifest: Manifest, name: str, root: Operator) -> bool:
+    """Say whether the checkpoint has the query as it is defined now.
+
+    A death between a definition and its checkpoint leaves one that it does not have.
+    """
+    return bool(manifest["queries"].get(name.lower(), {}).get("root") == key(root))
+
+
+def note_gone(plant: Plant, manifest: Manifest) -> None:
+    """Note what the checkpoint had and is no more, so that the journal forgets it with the next."""
+    plant.gone |= {f"unit:{name}" for name in manifest["units"] if name not in plant.units}
+    plant.gone |= {f"query:{name}" for name in manifest["queries"] if name not in plant.queries}
+    plant.gone_streams |= manifest["feeds"].keys() - plant.feeds.keys()
+
+
 def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
     """Put back what buffers held and where their readers stood; feeds come before."""
     for buffer in plant.buffers:
@@ -100,8 +116,9 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
 def _slowest(plant: Plant, key: str, number: int) -> int:
     """Return the train behind which a source has to be read again."""
     buffer = plant.buffers.get(key)
+    readers: dict[str, int] = buffer.readers() if buffer is not None else {}
     # After a restart a reader may be ahead of the feed, whose trains are still to be read again.
-    return min([number, *(buffer.readers().values() if buffer is not None else ())])
+    return min([number, *readers.values()])
 
 
 def _buffer(buffer: Buffer, directory: Path, source_at: int | None) -> dict[str, Any]:
@@ -156,6 +173,7 @@ def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> Windo
 
 def _query(query: LiveQuery) -> dict[str, Any]:
     return {
+        "root": query.input,
         "runs": query.runs,
         "delivered": query.delivered,
         "rows": query.meter.rows,

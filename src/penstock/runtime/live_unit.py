@@ -56,6 +56,12 @@ class LiveUnit:
         return f"unit:{self.unit.key}"
 
     @property
+    def promise(self) -> int:
+        """Return the watermark of the output, as far as the inputs have been read."""
+        mark = self.unit.watermark(self.marks)
+        return mark if self.state is None else self.state.watermark_out(mark)
+
+    @property
     def must_end(self) -> bool:
         """Say whether the unit has to tell its readers that its time is up."""
         return self.time_is_up and not self.ended
@@ -67,7 +73,6 @@ class LiveUnit:
         marks |= {name: trains[-1].info.watermark for name, trains in inputs.items() if trains}
         rows = {name: [t.rows for t in inputs.get(name, ())] for name in self.unit.inputs}
         if isinstance(self.unit.root, Take):
-            self.time_is_up = self.time_is_up or not any(inputs.values())
             output = self._take(rows, marks)
         elif self.state is None:
             table = processor.flow(self.unit, rows)
@@ -91,14 +96,16 @@ class LiveUnit:
         assert isinstance(take, Take)  # noqa: S101  (the caller looked)
         nothing = empty_table(take.schema)
         taken = [each.to_table(take.schema) for parts in rows.values() for each in parts]
+        # The clock is not asked: a run over no trains is the end, also when it is done again.
+        over = self.ended or not taken
         table = pa.concat_tables([nothing, *taken])
-        if self.time_is_up:
+        if over:
             table = table.slice(0, 0)
         if take.tuples is not None:
             table = table.slice(0, max(0, take.tuples - self.taken))
         self.taken += table.num_rows
         full = take.tuples is not None and self.taken >= take.tuples
-        mark = END_OF_TIME if full or self.time_is_up else min(marks.values())
+        mark = END_OF_TIME if full or over else min(marks.values())
         return Output(table, mark)
 
     def _aggregate(

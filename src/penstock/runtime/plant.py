@@ -9,12 +9,13 @@ from penstock.engine.window_state import WindowState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Scan, Take, key, walk
+from penstock.plan.operators import Operator, Scan, Take, WindowAggregate, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 
+Place = tuple[int, int]  # the last train read, and the watermark after it
 StateListener = Callable[[str, QueryState, str], None]
 
 
@@ -82,15 +83,19 @@ class Plant:
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
         return max(highs, default=BEGIN_OF_TIME)
 
-    def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], int]) -> None:
-        self.buffers.open(live.unit.key, live.unit.root.schema)
+    def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
+        output = self.buffers.open(live.unit.key, live.unit.root.schema)
         members = {key(node) for node in live.unit.members()}
         for name, leaf in zip(live.unit.inputs, live.unit.leaves, strict=True):
             buffer = self.buffers.open(name, leaf.schema)
             taken_over = [
                 at for (node, source), at in places.items() if source == name and node in members
             ]
-            buffer.register(live.reader, min(taken_over, default=None))
+            number, mark = min(taken_over, default=(buffer.written, buffer.watermark))
+            buffer.register(live.reader, number)
+            live.marks.setdefault(name, mark)
+        if not output.written:  # those that read it may wait long for its first train
+            output.watermark = live.promise
 
     def _unregister_gone(self) -> None:
         wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
@@ -120,12 +125,18 @@ class Plant:
                 live.cause = ""
         self.set_state(query, QueryState.RUNNING, "")
 
-    def end_takes(self, query: LiveQuery) -> None:
-        """End the input of a query whose time is up."""
-        for node in walk(query.root):
-            live = self.units.get(key(node))
-            if isinstance(node, Take) and live is not None and not live.time_is_up:
-                live.time_is_up = True
+    def end_takes(self, query: LiveQuery) -> bool:
+        """End the input of a query whose time is up; False while recorded runs must come first."""
+        takes = [
+            live
+            for node in walk(query.root)
+            if isinstance(node, Take) and (live := self.units.get(key(node))) is not None
+        ]
+        if any(live.replay for live in takes):
+            return False
+        for live in takes:
+            live.time_is_up = True
+        return True
 
     def retired(self) -> list[LiveQuery]:
         """Return the queries that have ended and still stand here."""
@@ -156,8 +167,9 @@ class Plant:
         """Return how many tuples came too late for a query's windows."""
         if query.name.lower() not in self.queries:
             return query.late_rows
-        units = [self.units[name] for node in walk(query.root) if (name := key(node)) in self.units]
-        return sum(live.late_rows for live in units)
+        aggregates = [node for node in walk(query.root) if isinstance(node, WindowAggregate)]
+        last = aggregates[-1] if aggregates else None  # those below are other queries' windows
+        return sum(u.late_rows for u in self.units.values() if last and u.unit.aggregate == last)
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
@@ -187,13 +199,13 @@ class Plant:
         )
 
 
-def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], int]:
+def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:
     """Return how far each node's unit has read each of its inputs, by (node, input)."""
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, str], Place] = {}
     for live in units:
         for name in live.unit.inputs:
             buffer = buffers.get(name)
             if buffer is not None and live.reader in buffer.readers():
-                for node in live.unit.members():
-                    found[key(node), name] = buffer.readers()[live.reader]
+                place = (buffer.readers()[live.reader], live.marks.get(name, BEGIN_OF_TIME))
+                found |= {(key(node), name): place for node in live.unit.members()}
     return found

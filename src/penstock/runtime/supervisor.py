@@ -176,9 +176,9 @@ class Supervisor:
 
     def _end_by_deadline(self, now: float) -> None:
         for query in self.plant.queries.values():
-            if query.deadline is not None and now >= query.deadline:
+            is_over = query.deadline is not None and now >= query.deadline
+            if is_over and self.plant.end_takes(query):
                 query.deadline = None
-                self.plant.end_takes(query)
 
     def _retire(self) -> None:
         """Let go of queries that have ended, and of what only they needed."""

@@ -26,7 +26,14 @@ from penstock.model.definitions import (
 from penstock.plan.bind import Binder
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, key, walk
-from penstock.runtime.checkpoint import restore_buffers, restore_query, restore_unit
+from penstock.runtime.checkpoint import (
+    Manifest,
+    knows,
+    note_gone,
+    restore_buffers,
+    restore_query,
+    restore_unit,
+)
 from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
 from penstock.runtime.feed import Feed
 from penstock.runtime.home import Home
@@ -76,8 +83,10 @@ class System:
             settings,
         )
         self.supervisor = Supervisor(self.plant, means)
-        self._bring_back()
+        checkpoint = self.journal.last_checkpoint()
+        newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
         self.supervisor.start()
+        self._add(newcomers)
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
@@ -226,15 +235,16 @@ class System:
 
     # -- recovery ------------------------------------------------------------------------
 
-    def _bring_back(self) -> None:
+    def _bring_back(self, manifest: Manifest) -> list[KnownQuery]:
+        """Put back what the checkpoint has; return the queries that were defined after it."""
+        newcomers: list[KnownQuery] = []
         for entry in self.catalog.all():
             try:
-                self._bring_back_one(entry)
+                newcomers += self._bring_back_one(entry, manifest)
             except PenstockError as error:
                 self.catalog.set_state(entry.name, QueryState.FAILED, str(error))
-        checkpoint = self.journal.last_checkpoint()
-        manifest = checkpoint.manifest if checkpoint else NOTHING_YET
         self.supervisor.reconnect(manifest["units"])
+        note_gone(self.plant, manifest)
         for feed in self.plant.feeds.values():
             kept = manifest["feeds"].get(feed.key)
             number = kept["number"] if kept else 0
@@ -248,8 +258,18 @@ class System:
             restore_unit(live, manifest, self.journal, self.home.state)
         for query in self.plant.queries.values():
             restore_query(query, manifest, self.journal)
+        return newcomers
 
-    def _bring_back_one(self, entry: Entry) -> None:
+    def _add(self, newcomers: list[KnownQuery]) -> None:
+        """Do what a death kept from being done: a replay may not cross a change of the graph."""
+        if newcomers:
+            self.supervisor.catch_up()
+            with self.supervisor.at_rest():
+                for known in newcomers:
+                    self.run_query(known)
+                self.supervisor.reconnect()
+
+    def _bring_back_one(self, entry: Entry, manifest: Manifest) -> list[KnownQuery]:
         statement = parse(entry.text)[0]
         match statement:
             case CreateStream():
@@ -259,10 +279,14 @@ class System:
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
-                if entry.state not in (QueryState.STOPPED, QueryState.FINISHED):
-                    self.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
+                if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
+                    return []
+                if not knows(manifest, entry.name, known.root):
+                    return [known]
+                self.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
+        return []
 
 
 def file_of(scan: Scan) -> str:

@@ -35,4 +35,3 @@ class Batch:
             frame = self._spark.sql(query.batch)
             frame.createOrReplaceTempView(query.name)
             yield query, frame.toArrow()
-

@@ -233,9 +233,7 @@ def united(draw: st.DrawFn, name: str) -> Query:
     for stream in draw(st.sampled_from((("s", "s2"), ("s2", "s", "s"), ("s", "s")))):
         number, word = draw(st.sampled_from(INTEGERS)), draw(st.sampled_from(STRINGS))
         where = draw(st.one_of(st.none(), conditions()))
-        branches.append(
-            f"SELECT ts, {number} AS n, {word} AS k FROM {stream}{_where(where)}"
-        )
+        branches.append(f"SELECT ts, {number} AS n, {word} AS k FROM {stream}{_where(where)}")
     text = " UNION ALL ".join(branches)
     return Query(name, text, text)
 

@@ -17,6 +17,7 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.execute import Result
 from penstock.runtime.meter import Meter
+from penstock.runtime.subscription import Subscription
 from penstock.sql import CreateQuery, parse
 
 
@@ -129,6 +130,7 @@ class FakeConnection:
         self.scripts: list[str] = []
         self.refuse: PenstockError | None = None
         self.tables: dict[str, pa.Table] = {}
+        self.subscriptions: dict[str, Subscription] = {}
         self.closed = False
 
     def tap(self, function: Callable[[Delivery], None]) -> None:
@@ -145,6 +147,10 @@ class FakeConnection:
 
     def wait(self, timeout: float | None = None) -> bool:
         return self.waits.pop(0)() if self.waits else True
+
+    def subscribe(self, query: str, *, after: Any) -> Subscription:
+        assert after is None
+        return self.subscriptions[query]
 
     def deliver(self, query: str, rows: pa.Table) -> None:
         for tap in self.taps:

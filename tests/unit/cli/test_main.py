@@ -1,3 +1,6 @@
+import contextlib
+import io
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +10,7 @@ import pytest
 
 import penstock
 from penstock.cli.commands import COMMANDS, load
-from penstock.cli.main import main
+from penstock.cli.main import main, make_parser
 from penstock.errors import HomeBusyError, PenstockError, RunError, UnknownColumnError
 from penstock.model.definitions import QueryState
 from tests.unit.cli.fakes import FakeConnection, feed, live_query
@@ -62,8 +65,30 @@ def test_the_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == f"penstock {penstock.__version__}\n"
 
 
+def test_the_reference_has_every_command_and_option() -> None:
+    reference = (Path(__file__).parents[3] / "docs" / "reference" / "cli.md").read_text()
+    for name in COMMANDS:
+        parser = make_parser([name])
+        with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()) as shown:
+            parser.parse_args([name, "--help"])
+        assert f"penstock {name}" in reference
+        missing = set(re.findall(r"--[a-z-]+", shown.getvalue())) - {"--help"}
+        assert {option for option in missing if f"`{option}" not in reference} == set(), name
+
+
 def test_every_command_that_is_listed_can_be_loaded() -> None:
     assert all(load(name).about for name in COMMANDS)
+
+
+def test_ctrl_c_while_a_command_is_loaded_shows_no_trace(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("penstock.cli.main.load", interrupt)
+    assert main(["run", "x.sql"]) == 130
+    assert capsys.readouterr().err == "\n"
 
 
 @pytest.mark.parametrize(

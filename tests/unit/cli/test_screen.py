@@ -24,13 +24,13 @@ def test_without_a_terminal_there_is_no_live_line() -> None:
     assert not screen.is_live
 
 
-def test_the_live_line_is_erased_before_rows_on_the_same_terminal() -> None:
+def test_the_live_line_is_erased_before_rows_on_the_same_terminal_and_comes_back() -> None:
     err = Terminal(tty=True)
     screen = Screen(Output(tty=True), err)
     screen.live("in 3/s")
     assert err.getvalue() == f"{ERASE}in 3/s"
     screen.rows(b"row\n")
-    assert err.getvalue().endswith(f"in 3/s{ERASE}")
+    assert err.getvalue() == f"{ERASE}in 3/s{ERASE}in 3/s"
 
 
 def test_the_live_line_stays_when_rows_go_to_a_file() -> None:
@@ -41,12 +41,15 @@ def test_the_live_line_stays_when_rows_go_to_a_file() -> None:
     assert err.getvalue() == f"{ERASE}in 3/s"
 
 
-def test_a_message_takes_the_live_line_s_place() -> None:
+def test_a_message_takes_the_live_line_s_place_and_the_line_comes_below_it() -> None:
     err = Terminal(tty=True)
     screen = Screen(Output(tty=True), err)
     screen.live("in 3/s")
     screen.say("message")
-    assert err.getvalue() == f"{ERASE}in 3/s{ERASE}message\n"
+    assert err.getvalue() == f"{ERASE}in 3/s{ERASE}message\nin 3/s"
+    screen.clear()
+    screen.say("last")
+    assert err.getvalue().endswith(f"in 3/s{ERASE}{ERASE}last\n")
 
 
 def test_the_control_c_that_a_terminal_shows_is_erased_too() -> None:

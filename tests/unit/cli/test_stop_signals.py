@@ -73,3 +73,17 @@ def test_help_starts_no_thread_and_loads_neither_arrow_nor_spark() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+CHILD = """
+import subprocess, signal
+from penstock.cli.stop_signals import end_children
+child = subprocess.Popen(["sleep", "60"])
+end_children()
+print(child.wait())
+"""
+
+
+def test_children_are_ended_with_their_parent_s_start() -> None:
+    done = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{-signal.SIGHUP}\n"

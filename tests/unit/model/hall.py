@@ -22,6 +22,8 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Operator, Scan, key
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.runtime.checkpoint import (
+    knows,
+    note_gone,
     restore_buffers,
     restore_query,
     restore_unit,
@@ -85,13 +87,16 @@ class TwinProcessor:
 
     spill: Path
     fails: set[str] = field(default_factory=set)
+    runs: list[tuple[str, list[int]]] = field(default_factory=list)
     slots: int = 2
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         if unit.key in self.fails:
             raise RunError("the twin was told to fail")
         tables = [rows.to_table(SCHEMA) for name in unit.inputs for rows in inputs[name]]
-        return pa.concat_tables([empty_table(SCHEMA), *tables])
+        whole = pa.concat_tables([empty_table(SCHEMA), *tables])
+        self.runs.append((unit.key, whole["n"].to_pylist()))
+        return whole
 
 
 def scan(name: str) -> Scan:
@@ -146,12 +151,15 @@ class Hall:
             feed = Feed(scan(name), definition, again, self.home / "rejects")
             self.plant.feeds[feed.key] = feed
             self.plant.buffers.open(feed.key, SCHEMA)
-        for name, root in self.roots.items():
-            if self.states[name] is not QueryState.FINISHED:
-                self._run(name, root)
         checkpoint = self.journal.last_checkpoint()
         manifest = checkpoint.manifest if checkpoint else NOTHING
+        wanted = [n for n in self.roots if self.states[n] is not QueryState.FINISHED]
+        newcomers = [n for n in wanted if not knows(manifest, n, self.roots[n])]
+        for name in wanted:
+            if name not in newcomers:
+                self._run(name, self.roots[name])
         self.reconnect(manifest["units"])
+        note_gone(self.plant, manifest)
         for feed in self.plant.feeds.values():
             kept = manifest["feeds"].get(feed.key)
             number = kept["number"] if kept else 0
@@ -162,6 +170,12 @@ class Hall:
             restore_unit(live, manifest, self.journal, self.home / "state")
         for query in self.plant.queries.values():
             restore_query(query, manifest, self.journal)
+        if newcomers:
+            self.catch_up()
+            for name in newcomers:
+                self._run(name, self.roots[name])
+            self.reconnect()
+            self.checkpoint()
 
     # -- what a user does ------------------------------------------------------------------
 

@@ -75,6 +75,7 @@ class Play:
     def begin(self) -> None:
         """Make the streams and the queries, and show some of what they find."""
         refuse_used(self._connection.system)
+        self._screen.live("setting up streams and queries …")
         streams, queries = self._scene.scripts()
         self._connection.script(streams)
         self._began = time.monotonic()

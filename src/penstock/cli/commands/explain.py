@@ -2,6 +2,7 @@
 
 import argparse
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from penstock.catalog import SqliteCatalog
@@ -12,9 +13,10 @@ from penstock.cli.screen import Screen
 from penstock.cli.scripts import read_script
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
-from penstock.errors import BadOptionError
+from penstock.errors import BadOptionError, PenstockError
 from penstock.model.schema import quoted
 from penstock.runtime.execute import carry_out
+from penstock.runtime.system import System
 from penstock.sql import (
     CreateQuery,
     CreateStream,
@@ -63,12 +65,21 @@ def explained(connection: Connection, statements: list[Statement], query: str | 
         try:
             for statement in statements:
                 if isinstance(statement, Create | Drop):
-                    carry_out(system, statement)
+                    _carry_out(system, statement)
             names = [query] if query else [q.definition.name for q in system.directory.queries()]
             return [connection.sql(f"EXPLAIN {quoted(name)}").message for name in names]
         finally:
             for name in list(system.plant.queries):
                 system.withdraw(name)
+
+
+def _carry_out(system: System, statement: Statement) -> None:
+    try:
+        carry_out(system, statement)
+    except PenstockError as error:
+        if error.place is not None and not error.place.source:
+            error.place = replace(error.place, source=statement.place.source)
+        raise
 
 
 def _definitions(home: Path) -> list[Statement]:

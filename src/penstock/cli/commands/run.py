@@ -26,6 +26,7 @@ STOPPING = {
     signal.SIGINT: "stopping: what runs is finished and kept (Ctrl-C again leaves at once)",
     signal.SIGTERM: "stopping: what runs is finished and kept",
 }
+STANDING = "setting up streams and queries …"
 GO_ON = "stopped; run the same command again to go on"
 GO_ON_IF = "stopped; CREATE … IF NOT EXISTS in the script would let the same command go on"
 NOTHING_RUNS = "no query runs: all have ended or are stopped; another --home starts afresh"
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     with opened(args.home, args.master, screen, signals.listen) as connection:
         printer = Printer(FORMATS[args.format](screen.columns), screen)
         connection.tap(tap_of(connection.system, printer))
+        screen.live(STANDING)
         results = stand(connection, text, must_end=args.until_idle)
         for statement, result in zip(statements, results, strict=True):
             printer.result(statement, result)

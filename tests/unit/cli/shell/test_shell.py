@@ -13,8 +13,10 @@ from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import is_whole
+from penstock.engine.sinks.sink import Delivery
 from penstock.errors import BadOptionError, BadQueryError
 from penstock.model.definitions import QueryState
+from penstock.runtime.subscription import Subscription
 from tests.unit.cli.fakes import FakeConnection, Output, Terminal, live_query
 
 
@@ -93,6 +95,31 @@ def test_wait_ends_after_its_time(shell: Shell) -> None:
     shell.connection.waits = [lambda: False] * 50
     assert shell.pipe(".wait 300ms") == 0
     assert len(shell.connection.waits) == 47
+
+
+def watched(shell: Shell) -> Subscription:
+    """Return a subscription to q that three rows have come to, and that has ended."""
+    subscription = Subscription("q")
+    shell.connection.subscriptions["q"] = subscription
+    subscription.deliver(Delivery("q", 1, pa.table({"x": [1, 2]})))
+    subscription.deliver(Delivery("q", 2, pa.table({"x": [3]})))
+    subscription.end()
+    return subscription
+
+
+def test_watch_prints_rows_until_the_query_ends(shell: Shell) -> None:
+    subscription = watched(shell)
+    assert shell.pipe(".watch q") == 0
+    assert [json.loads(line)["row"]["x"] for line in shell.out.getvalue().splitlines()] == [1, 2, 3]
+    assert "no more rows" in shell.err.getvalue()
+    assert subscription.closed
+
+
+def test_watch_ends_after_a_number_of_rows(shell: Shell) -> None:
+    subscription = watched(shell)
+    assert shell.pipe(".watch `q` 1;") == 0
+    assert [json.loads(line)["row"]["x"] for line in shell.out.getvalue().splitlines()] == [1]
+    assert subscription.closed
 
 
 def test_a_query_that_fails_meanwhile_is_told_of(shell: Shell) -> None:
