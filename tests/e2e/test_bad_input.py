@@ -190,6 +190,7 @@ WRONG_STATEMENTS = (
     ),
     ("CREATE OR REPLACE QUERY q AS SELECT ts, k, 1 AS n FROM r", None, None),
     ("CREATE STREAM x (a FROB) FROM push()", None, None),
+    ("CREATE STREAM x (a INTERVAL YEAR) FROM push()", None, None),
     ("CREATE STREAM x (ts STRING) TIMESTAMP BY ts FROM push()", None, None),
     ("CREATE STREAM x (a INT, A INT) FROM push()", None, None),
     ("SELECT 1/0 FROM t", None, None),

@@ -18,6 +18,8 @@ import penstock
 from penstock.cli.main import main
 from penstock.client import connect
 
+pytestmark = pytest.mark.spark
+
 PENSTOCK = [sys.executable, "-m", "penstock"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(penstock.__file__).parents[1])}
 PATIENCE = 120  # seconds for any one run: the machine may be busy
@@ -77,6 +79,7 @@ def written(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.iterdir()))
 
 
+@pytest.mark.timeout(600)  # three starts of Spark
 def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_path: Path) -> None:
     places = [tmp_path / "whole", tmp_path / "broken"]
     for place in places:
@@ -93,8 +96,9 @@ def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_
         first = subprocess.Popen(
             [*PENSTOCK, *command], cwd=broken, env=ENVIRONMENT, stdout=out, stderr=told
         )
-        wait_for(lambda: (broken / "first").stat().st_size > 0)
+        wait_for((broken / "home" / "lock").exists)
         busy = run(*command, where=broken)
+        wait_for(lambda: (broken / "first").stat().st_size > 0)
         first.send_signal(signal.SIGINT)
         assert first.wait(PATIENCE) == 130
     assert busy.returncode == 1

@@ -12,6 +12,8 @@ import penstock
 from penstock.cli.main import main
 from penstock.client import connect
 
+pytestmark = pytest.mark.spark
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 

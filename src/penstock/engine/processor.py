@@ -13,11 +13,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.arrow_bridge import collect_small
-from penstock.engine.rows import Rows, empty_table, fit, is_small, write_parquet
+from penstock.engine.rows import Rows, empty_table, fit, is_small, laid_together, write_parquet
 from penstock.engine.session import Sessions
 from penstock.engine.spark_errors import run_error
 from penstock.engine.types import arrow_schema, spark_schema
 from penstock.model.schema import Schema
+from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
 
 PARTIALS = "partials"
@@ -46,13 +47,21 @@ class Processor:
             return None
         return self._over(unit, inputs, unit.pane_sql, None, single=True)
 
-    def late(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], before: int) -> pa.Table:
-        """Return the aggregate's input rows whose time lies before a bound (microseconds)."""
+    def late(
+        self,
+        unit: Unit,
+        inputs: Mapping[str, Sequence[Rows]],
+        before: int,
+        since: int = BEGIN_OF_TIME,
+    ) -> pa.Table:
+        """Return the aggregate's input rows of a span of time (microseconds)."""
         aggregate = unit.aggregate
         assert aggregate is not None  # noqa: S101  (only aggregates have late rows)
 
         def sql(views: Mapping[str, str]) -> str:
-            return f"SELECT * FROM ({unit.rows_sql(views)}) WHERE {aggregate.micros()} < {before}L"
+            time = aggregate.micros()
+            low = f" AND {time} >= {since}L" if since > BEGIN_OF_TIME else ""
+            return f"SELECT * FROM ({unit.rows_sql(views)}) WHERE {time} < {before}L{low}"
 
         return self._over(unit, inputs, sql, aggregate.input.schema, single=False)
 
@@ -134,7 +143,7 @@ class Processor:
                 rows.to_disk(self.spill)  # the next run that reads these rows finds them there
         loose = [rows.table for rows in source if not rows.paths and rows.count]
         if loose:
-            drafts.append(write_parquet(pa.concat_tables(loose), self.spill))
+            drafts.append(write_parquet(laid_together(loose), self.spill))
         paths = [*(path for rows in source for path in rows.paths), *drafts]
         reader = session.read if schema is None else session.read.schema(spark_schema(schema))
         return reader.parquet(*map(str, paths))
@@ -146,7 +155,7 @@ def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Row
         return empty_table(schema)
     tables = [each.table for each in rows]
     if all(table is not None for table in tables):
-        whole = pa.concat_tables(tables)
+        whole = laid_together(tables)
         if is_small(whole):
             return whole
     elif sum(each.count for each in rows) == 0 and schema is not None:

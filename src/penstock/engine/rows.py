@@ -87,6 +87,14 @@ def is_small(table: pa.Table) -> bool:
     return bool(table.num_rows <= SMALL_ROWS and table.nbytes <= SMALL_BYTES)
 
 
+def laid_together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of tables of one schema; where one has no nulls by its type, others may.
+
+    Partials that were combined are nullable to Spark, and those that were just made are not.
+    """
+    return pa.concat_tables(tables, promote_options="default")
+
+
 def empty_table(schema: Schema) -> pa.Table:
     """Return a table of no rows."""
     return arrow_schema(schema).empty_table()

@@ -56,10 +56,24 @@ class WindowState:
             return None
         return self.next_start - self.aggregate.slide + self.aggregate.size
 
+    @property
+    def late_span(self) -> tuple[int, int] | None:
+        """Return the times from and before which a tuple is late now, or None before any close.
+
+        A tuple before the first window that is answered for missed nothing.
+        """
+        end = self.closed_end
+        if end is None:
+            return None
+        return (BEGIN_OF_TIME if self.first_start is None else self.first_start), end
+
     def is_late(self, partials: pa.Table) -> bool:
         """Say whether some of these partials missed a window that has closed."""
-        end = self.closed_end
-        return end is not None and partials.num_rows > 0 and _span(partials)[0] < end
+        if (span := self.late_span) is None:
+            return False
+        panes = partials[PANE]
+        late = pc.and_(pc.greater_equal(panes, span[0]), pc.less(panes, span[1]))
+        return bool(pc.any(late, min_count=0).as_py())
 
     def absorbed(self, partials: pa.Table | None) -> Part | None:
         """Return the partials that an open window needs, not yet kept."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, empty_table, is_small, write_parquet_at
+from penstock.engine.rows import Rows, empty_table, is_small, laid_together, write_parquet_at
 from penstock.engine.window_state import Part, WindowState
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -120,7 +120,7 @@ class LiveUnit:
         partials = processor.panes(self.unit, rows)
         late = 0
         if partials is not None and state.is_late(partials):
-            late = self._keep_late(processor, number, rows, state.closed_end or 0)
+            late = self._keep_late(processor, number, rows)
         absorbed = state.absorbed(partials)
         starts = state.closing(watermark, absorbed)
         table = None
@@ -136,9 +136,11 @@ class LiveUnit:
         return Output(table, state.watermark_out(watermark), late)
 
     def _keep_late(
-        self, processor: Processor, number: int, rows: Mapping[str, Sequence[Rows]], before: int
+        self, processor: Processor, number: int, rows: Mapping[str, Sequence[Rows]]
     ) -> int:
-        table = processor.late(self.unit, rows, before)
+        span = self.state.late_span if self.state is not None else None
+        assert span is not None  # noqa: S101  (the caller saw a late partial)
+        table = processor.late(self.unit, rows, span[1], span[0])
         if table.num_rows:
             # Named by unit and run, so that a replay writes the same file again, and so that
             # another unit that takes the aggregate over writes beside it.
@@ -159,7 +161,7 @@ def _combined(processor: Processor, unit: Unit, parts: Sequence[Part]) -> pa.Tab
     """Return the partials of several parts as one table."""
     tables = [part.rows.table for part in parts]
     if all(table is not None for table in tables):
-        whole = pa.concat_tables(tables)
+        whole = laid_together(tables)
         if is_small(whole):  # not worth a job: laying them together makes one leaf as well
             return whole
     return processor.compact(unit, [part.rows for part in parts])
