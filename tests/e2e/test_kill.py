@@ -195,14 +195,7 @@ def pushed_row(number: int) -> dict[str, Any]:
     return {"id": number, "ts": scenario.BEGIN + timedelta(seconds=number - behind)}
 
 
-HALF_WAY = pytest.mark.xfail(
-    reason="each definition is kept by itself, so the streams flow before the rest of the script"
-)
-
-
-@pytest.mark.parametrize(
-    "count", [1, *(pytest.param(count, marks=HALF_WAY) for count in (3, 5, 7))]
-)
+@pytest.mark.parametrize("count", [1, 3, 5, 7])
 def test_a_script_that_died_half_way_can_be_run_again(
     count: int,
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],

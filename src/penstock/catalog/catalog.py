@@ -1,5 +1,6 @@
 """What a catalog must do: remember what streams, tables and queries there are, as SQL text."""
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -50,6 +51,10 @@ class Catalog(Protocol):
 
     def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
         """Remember how a query fares; raise UnknownNameError where there is none."""
+        ...
+
+    def together(self) -> AbstractContextManager[None]:
+        """Make all that is done inside one step: a death on the way leaves none of it."""
         ...
 
     def close(self) -> None:

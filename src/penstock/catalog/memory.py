@@ -1,6 +1,7 @@
 """A catalog in memory: the twin that tests and embedded runs use."""
 
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace as changed
 
 from penstock.catalog.catalog import Entry, Kind
@@ -43,6 +44,9 @@ class MemoryCatalog:
             if entry is None:
                 raise unknown(name)
             self._entries[folded(name)] = changed(entry, state=state, cause=cause)
+
+    def together(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def close(self) -> None:
         """Nothing is held."""

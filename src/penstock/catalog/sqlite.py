@@ -34,7 +34,8 @@ class SqliteCatalog:
 
     def __init__(self, path: Path | str) -> None:
         self._path = Path(path)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._depth = 0
         with self._told():
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = sqlite3.connect(
@@ -81,6 +82,11 @@ class SqliteCatalog:
             if not done.rowcount:
                 raise unknown(name)
 
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        with self._writing():
+            yield
+
     def close(self) -> None:
         with self._lock:
             self._file.close()
@@ -113,15 +119,22 @@ class SqliteCatalog:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Do all of the block, or none of it."""
+        """Do all of the block, or none of it; inside another one it is a part of that."""
         with self._lock, self._told():
-            self._file.execute("BEGIN IMMEDIATE")
+            inside = self._depth > 0
+            self._file.execute("SAVEPOINT part" if inside else "BEGIN IMMEDIATE")
+            self._depth += 1
             try:
                 yield
             except BaseException:
-                self._file.execute("ROLLBACK")
+                self._file.execute("ROLLBACK TO part" if inside else "ROLLBACK")
+                if inside:
+                    self._file.execute("RELEASE part")
                 raise
-            self._file.execute("COMMIT")
+            else:
+                self._file.execute("RELEASE part" if inside else "COMMIT")
+            finally:
+                self._depth -= 1
 
     @contextmanager
     def _told(self) -> Iterator[None]:

@@ -32,3 +32,11 @@ class SparkAnalyst:
                 return found
             except (PySparkException, Py4JJavaError) as error:
                 raise analysis_error(error) from error
+
+
+def check_types(schema: Schema) -> None:
+    """Raise where Spark or Arrow has no such types."""
+    try:
+        arrow_schema(schema)
+    except PySparkException as error:
+        raise analysis_error(error) from error

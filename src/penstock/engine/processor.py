@@ -13,7 +13,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.engine.arrow_bridge import collect_small
-from penstock.engine.rows import Rows, empty_table, fit, is_small, laid_together, write_parquet
+from penstock.engine.rows import (
+    SMALL_ROWS,
+    Rows,
+    empty_table,
+    fit,
+    is_small,
+    laid_together,
+    write_parquet,
+)
 from penstock.engine.session import Sessions
 from penstock.engine.spark_errors import run_error
 from penstock.engine.types import arrow_schema, spark_schema
@@ -108,7 +116,7 @@ class Processor:
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
         single = single and rows_in <= SINGLE_ROWS
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
-        small = all(isinstance(each, pa.Table) for each in gathered.values())
+        small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         session = self._sessions.small if small else self._sessions.large
         drafts: list[Path] = []
         try:
@@ -132,6 +140,9 @@ class Processor:
         drafts: list[Path],
     ) -> DataFrame:
         """Return one leaf; files that live only for this run are added to `drafts`."""
+        if isinstance(source, pa.Table) and not is_small(source):
+            source = [Rows(source.num_rows, None, (write_parquet(source, self.spill),))]
+            drafts += source[0].paths
         if isinstance(source, pa.Table):
             # Spark stops reading at an empty chunk and loses what lies behind it.
             whole = source.combine_chunks()
@@ -141,23 +152,25 @@ class Processor:
         for rows in source:
             if rows.table is not None and (len(source) == 1 or not rows.is_small):
                 rows.to_disk(self.spill)  # the next run that reads these rows finds them there
+        paths = [path for rows in source for path in rows.paths]
         loose = [rows.table for rows in source if not rows.paths and rows.count]
         if loose:
-            drafts.append(write_parquet(laid_together(loose), self.spill))
-        paths = [*(path for rows in source for path in rows.paths), *drafts]
+            paths.append(write_parquet(laid_together(loose), self.spill))
+            drafts.append(paths[-1])
         reader = session.read if schema is None else session.read.schema(spark_schema(schema))
         return reader.parquet(*map(str, paths))
 
 
 def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
-    """Return one table where everything together is small, else the pieces."""
-    if not rows and schema is not None:
-        return empty_table(schema)
+    """Return one table where everything together has few rows, else the pieces.
+
+    Spark scans the largest file first: rows in several files would not keep their order.
+    """
+    if schema is not None and sum(each.count for each in rows) <= SMALL_ROWS:
+        return laid_together([empty_table(schema), *(each.to_table(schema) for each in rows)])
     tables = [each.table for each in rows]
     if all(table is not None for table in tables):
         whole = laid_together(tables)
         if is_small(whole):
             return whole
-    elif sum(each.count for each in rows) == 0 and schema is not None:
-        return empty_table(schema)
     return list(rows)

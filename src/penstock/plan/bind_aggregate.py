@@ -177,7 +177,7 @@ def _operator(
     micros = f"unix_micros({quoted(time.column)})"
     aggregates: list[tuple[str, Aggregate]] = []
     for place, call in enumerate(calls):
-        type_of(spark_sql(call) if not _by_time_only(call) else "1")
+        type_of(spark_sql(call))  # Spark judges the call as it stands
         made = decompose(call, time=micros, show=spark_sql, type_of=type_of)
         aggregates.append((f"a{place}", made))
     size = span.size // MICROSECOND
@@ -192,11 +192,6 @@ def _operator(
     )
     schema = analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
     return WindowAggregate(operator, time, size, bare.slide, bare.keys, bare.aggregates, schema)
-
-
-def _by_time_only(call: exp.Expr) -> bool:
-    """Say whether Spark should not judge the call as it stands: IGNORE NULLS with FILTER."""
-    return isinstance(call, exp.Filter) and isinstance(call.this, exp.IgnoreNulls)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class Crew:
         self._busy: set[str] = set()
         self._done: list[Callable[[], None]] = []
         self._woken = False
+        self._settling = False  # what is half settled is not idle, for those who look meanwhile
 
     def is_busy(self, name: str) -> bool:
         """Say whether that one is at work."""
@@ -36,7 +37,7 @@ class Crew:
     @property
     def is_idle(self) -> bool:
         """Say whether nobody is at work and nothing waits to be settled."""
-        return not self._busy and not self._done
+        return not self._busy and not self._done and not self._settling
 
     @property
     def free_slots(self) -> int:
@@ -65,8 +66,12 @@ class Crew:
         """Finish what workers have done; only the supervisor, or a thread at rest."""
         with self.bell:
             done, self._done = self._done, []
-        for finish in done:
-            finish()
+            self._settling = bool(done)
+        try:
+            for finish in done:
+                finish()
+        finally:
+            self._settling = False
 
     def settle_all(self, poll_seconds: float) -> None:
         """Wait until nobody is at work."""

@@ -13,7 +13,7 @@ from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery, Tap
 from penstock.runtime.plant import Plant
 
-TOGETHER_ROWS = 500_000
+TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # a delivery is a table in the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Deliveries:
         if query.replay:
             found = recorded({query.input: waiting}, query.replay[0].inputs)
             return (found or {}).get(query.input, [])
-        return coalesced(waiting, TOGETHER_ROWS)
+        return coalesced(waiting, TOGETHER_ROWS, TOGETHER_BYTES)
 
     def _delivered(
         self, query: LiveQuery, number: int, trains: list[Train], future: Future[object]

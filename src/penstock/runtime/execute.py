@@ -60,7 +60,8 @@ def _execute(system: System, statements: list[Statement]) -> list[Result]:
     results: list[Result] = []
     failure: PenstockError | None = None
     system.supervisor.catch_up()
-    with system.supervisor.at_rest():  # left in good order also after a failure, for the checkpoint
+    # Both are left in good order also after a failure: what came before it stands.
+    with system.supervisor.at_rest(), system.catalog.together():
         for each in statements:
             try:
                 results.append(carry_out(system, each))

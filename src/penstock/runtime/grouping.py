@@ -1,5 +1,6 @@
 """Which trains a run takes together."""
 
+import sys
 from collections.abc import Mapping, Sequence
 
 from penstock.engine.buffers import Train
@@ -8,15 +9,15 @@ from penstock.runtime.journal import Ranges
 Group = dict[str, list[Train]]
 
 
-def coalesced(trains: Sequence[Train], limit: int) -> list[Train]:
-    """Return the first trains that together stay within `limit` rows, at least one."""
+def coalesced(trains: Sequence[Train], rows: int, size: int = sys.maxsize) -> list[Train]:
+    """Return the first trains that together stay within so many rows and bytes, at least one."""
     taken: list[Train] = []
-    rows = 0
     for train in trains:
-        if taken and rows + train.rows.count > limit:
+        rows -= train.rows.count
+        size -= train.info.size
+        if taken and (rows < 0 or size < 0):
             break
         taken.append(train)
-        rows += train.rows.count
     return taken
 
 

@@ -9,7 +9,7 @@ from penstock.engine.window_state import WindowState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Scan, Take, WindowAggregate, key, walk
+from penstock.plan.operators import Scan, Take, WindowAggregate, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
@@ -49,7 +49,7 @@ class Plant:
         """Make these the units: states and places go over to them, new ones begin now."""
         old = dict(self.units)
         states = {
-            key(live.unit.aggregate): live.state
+            key(live.unit.aggregate): (live.state, live.late_rows)
             for live in old.values()
             if live.unit.aggregate is not None and live.state is not None
         }
@@ -63,7 +63,7 @@ class Plant:
         self._unregister_gone()
 
     def _live(
-        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, WindowState]
+        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, tuple[WindowState, int]]
     ) -> LiveUnit:
         if old is not None and old.unit == unit:
             return old
@@ -71,17 +71,17 @@ class Plant:
         live = LiveUnit(unit, self.late_directory(key(owner)))
         if old is not None:  # the same root over other leaves: its output goes on being numbered
             live.runs, live.taken = old.runs, old.taken
-            live.rows_in, live.rows_out, live.late_rows = old.rows_in, old.rows_out, old.late_rows
+            live.rows_in, live.rows_out = old.rows_in, old.rows_out
         if unit.aggregate is not None:
-            kept = states.get(key(unit.aggregate))
-            live.state = kept or WindowState(unit.aggregate, self._begin(unit.aggregate.input))
+            begun = states.get(key(unit.aggregate))
+            live.state, live.late_rows = begun or (self._new_state(unit.aggregate), 0)
         return live
 
-    def _begin(self, operator: Operator) -> int:
-        """Return the time from which a new aggregate sees everything."""
-        buffers = [self.buffers.get(key(node)) for node in walk(operator)]
+    def _new_state(self, aggregate: WindowAggregate) -> WindowState:
+        """Return the state of an aggregate that sees everything only from now on."""
+        buffers = [self.buffers.get(key(node)) for node in walk(aggregate.input)]
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
-        return max(highs, default=BEGIN_OF_TIME)
+        return WindowState(aggregate, max(highs, default=BEGIN_OF_TIME))
 
     def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
         output = self.buffers.open(live.unit.key, live.unit.root.schema)

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
-from penstock.engine.analysis import SparkAnalyst
+from penstock.engine.analysis import SparkAnalyst, check_types
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.push import Push
@@ -15,7 +15,6 @@ from penstock.engine.processor import Processor
 from penstock.engine.session import Sessions
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
-from penstock.engine.types import spark_schema
 from penstock.errors import BadQueryError, NotYetError, PenstockError
 from penstock.model.definitions import (
     AdaptiveSlack,
@@ -127,7 +126,7 @@ class System:
         if isinstance(definition.slack, AdaptiveSlack):
             raise NotYetError("SLACK ADAPTIVE does not run yet", hint="SLACK INTERVAL … does")
         interfaces.check(definition)
-        spark_schema(definition.schema)
+        check_types(definition.schema)
 
     def define_table(self, statement: CreateTable, incarnation: int) -> None:
         """Read a table and make it known."""

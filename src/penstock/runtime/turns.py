@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from penstock.clock import Clock
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
-from penstock.engine.rows import SMALL_ROWS, in_memory
+from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS, in_memory
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
@@ -17,7 +17,8 @@ from penstock.runtime.live_unit import LiveUnit, Output
 from penstock.runtime.plant import Plant
 from penstock.schedule import ReadyUnit, Strategy
 
-FLOW_ROWS = SMALL_ROWS  # coalescing beyond a local relation would not keep the rows' order
+# Coalescing beyond a local relation would not keep the rows' order.
+FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
 AGGREGATE_ROWS = 500_000
 
 
@@ -68,8 +69,8 @@ class Turns:
             return recorded(waiting, live.replay[0].inputs)
         if live.must_end:
             return {}
-        limit = AGGREGATE_ROWS if live.unit.aggregate is not None else FLOW_ROWS
-        return {name: coalesced(trains, limit) for name, trains in waiting.items() if trains}
+        limits = (AGGREGATE_ROWS,) if live.unit.aggregate is not None else (FLOW_ROWS, FLOW_BYTES)
+        return {name: coalesced(trains, *limits) for name, trains in waiting.items() if trains}
 
     def _start_unit(self, live: LiveUnit, group: Group) -> None:
         number = live.runs + 1

@@ -9,7 +9,8 @@ from penstock.runtime.grouping import coalesced, ranges_of, recorded
 
 
 def train(number: int, rows: int) -> Train:
-    return Train(TrainInfo(number, rows, 0, 0.0), in_memory(pa.table({"n": [0] * rows})))
+    """Return a train of so many rows, each of ten bytes."""
+    return Train(TrainInfo(number, rows, rows * 10, 0.0), in_memory(pa.table({"n": [0] * rows})))
 
 
 def trains(sizes: list[int], first: int = 1) -> list[Train]:
@@ -32,6 +33,12 @@ def test_a_run_takes_the_longest_beginning_that_stays_within_the_limit(
         assert sum(sizes[: len(taken)]) <= limit
     if len(taken) < len(sizes):
         assert sum(sizes[: len(taken) + 1]) > limit
+
+
+@given(SIZES, st.integers(0, 20), st.integers(0, 200))
+@settings(deadline=None)
+def test_bytes_are_a_limit_as_rows_are(sizes: list[int], rows: int, size: int) -> None:
+    assert coalesced(trains(sizes), rows, size) == coalesced(trains(sizes), min(rows, size // 10))
 
 
 @given(SIZES, st.integers(1, 20))

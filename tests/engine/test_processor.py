@@ -1,0 +1,341 @@
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from penstock.engine.analysis import SparkAnalyst
+from penstock.engine.processor import SINGLE_ROWS, Processor
+from penstock.engine.rows import SMALL_ROWS, Rows, in_files, in_memory, write_parquet
+from penstock.engine.session import Sessions, open_sessions
+from penstock.engine.types import arrow_schema
+from penstock.errors import RunError
+from penstock.model.schema import Column, Schema
+from penstock.plan.bind import Binder
+from penstock.plan.graph import Graph
+from penstock.plan.operators import EventTime, Scan, key, table_view
+from penstock.plan.sources import Source, StreamSource, TableSource
+from penstock.plan.units import Unit, cut_at_shared
+from penstock.sql import parse_select
+
+pytestmark = pytest.mark.spark
+
+SLOW = settings(
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+START = datetime(2024, 1, 1, tzinfo=UTC)
+SCHEMA = Schema((Column("ts", "timestamp"), Column("k", "string"), Column("n", "int")))
+SCAN = Scan("s", 1, SCHEMA, (EventTime("ts"),))
+OTHER = Scan("t", 2, SCHEMA, (EventTime("ts"),))
+ROADS = Schema((Column("id", "int"), Column("name", "string")))
+KNOWN: dict[str, Source] = {
+    "s": StreamSource(SCAN),
+    "t": StreamSource(OTHER),
+    "roads": TableSource("roads", 3, ROADS),
+}
+
+
+@pytest.fixture(scope="module")
+def sessions(spark: SparkSession) -> Sessions:
+    sessions = open_sessions(spark=spark)
+    roads = pa.table({"id": pa.array([1, 2], pa.int32()), "name": ["one", "two"]})
+    for session in (sessions.small, sessions.large, sessions.analysis):
+        session.createDataFrame(roads).createOrReplaceTempView(table_view("roads", 3))
+    return sessions
+
+
+@pytest.fixture
+def processor(sessions: Sessions, tmp_path: Path) -> Processor:
+    return Processor(sessions, tmp_path)
+
+
+@pytest.fixture
+def unit_of(sessions: Sessions) -> Callable[[str], Unit]:
+    def unit(select: str) -> Unit:
+        binder = Binder(KNOWN.get, SparkAnalyst(sessions.analysis))
+        (unit,) = cut_at_shared(Graph({"q": binder.bind(parse_select(select))}))
+        return unit
+
+    return unit
+
+
+def rows(first: int, count: int, text: str = "x") -> pa.Table:
+    numbers = range(first, first + count)
+    return pa.table(
+        [[START + timedelta(seconds=n) for n in numbers], [text] * count, list(numbers)],
+        schema=arrow_schema(SCHEMA),
+    )
+
+
+def spilled(table: pa.Table, directory: Path) -> Rows:
+    held = in_memory(table)
+    held.leave_memory(directory)
+    return held
+
+
+def both(table: pa.Table, directory: Path) -> Rows:
+    held = in_memory(table)
+    held.to_disk(directory)
+    return held
+
+
+def given_files(table: pa.Table, directory: Path) -> Rows:
+    """Hold the rows in several files, as a source of files does."""
+    step = max(1, table.num_rows // 3)
+    pieces = [table.slice(at, step) for at in range(0, table.num_rows, step)]
+    return in_files([write_parquet(piece, directory) for piece in pieces], owned=False)
+
+
+WAYS = {"memory": lambda table, _: in_memory(table), "disk": spilled, "both": both}
+
+
+def jobs(spark: SparkSession, work: Callable[[], object]) -> int:
+    """Return how many Spark jobs the work ran."""
+    group, context = uuid.uuid4().hex, spark.sparkContext
+    context.setJobGroup(group, "counting")
+    try:
+        work()
+    finally:
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    return len(context.statusTracker().getJobIdsForGroup(group))
+
+
+# -- flows ---------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.sampled_from(sorted(WAYS))), min_size=1, max_size=4)
+)
+@settings(SLOW, max_examples=8)
+def test_a_flow_gives_the_same_rows_in_the_same_order_wherever_its_trains_lie(
+    processor: Processor, unit_of: Callable[[str], Unit], trains: list[tuple[int, str]]
+) -> None:
+    held, first, expected = [], 0, []
+    for size, way in trains:
+        held.append(WAYS[way](rows(first, size), processor.spill))
+        expected += [n * 2 for n in range(first, first + size) if n % 3]
+        first += size
+    unit = unit_of("SELECT n * 2 AS m, ts FROM s WHERE n % 3 <> 0")
+    found = processor.flow(unit, {key(SCAN): held})
+    assert found["m"].to_pylist() == expected
+    assert found.schema == arrow_schema(unit.root.schema)
+
+
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_wide_trains_keep_their_order_too(
+    processor: Processor, unit_of: Callable[[str], Unit], way: str
+) -> None:
+    """Few rows and many bytes: too much for a local relation, run together all the same."""
+    held = [
+        WAYS[way](rows(0, 2), processor.spill),
+        WAYS[way](rows(2, 6, "y" * (1 << 20)), processor.spill),
+        WAYS[way](rows(8, 2), processor.spill),
+        WAYS[way](rows(10, 8, "z" * (1 << 20)), processor.spill),
+    ]
+    found = processor.flow(unit_of("SELECT n, length(k) AS l FROM s"), {key(SCAN): held})
+    assert found["n"].to_pylist() == list(range(18))
+
+
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_a_large_train_gives_what_a_small_one_gives(
+    processor: Processor, unit_of: Callable[[str], Unit], way: str
+) -> None:
+    count = SMALL_ROWS + 5
+    unit = unit_of("SELECT n, k FROM s WHERE n % 7 = 0")
+    found = processor.flow(unit, {key(SCAN): [WAYS[way](rows(0, count), processor.spill)]})
+    assert found["n"].to_pylist() == list(range(0, count, 7))
+    assert found.schema == arrow_schema(unit.root.schema)
+
+
+def test_a_train_of_several_files_is_one_scan_with_all_rows(
+    processor: Processor, unit_of: Callable[[str], Unit], tmp_path: Path
+) -> None:
+    held = given_files(rows(0, 30), tmp_path)
+    assert len(held.paths) == 3
+    found = processor.flow(unit_of("SELECT n FROM s WHERE n >= 0"), {key(SCAN): [held]})
+    assert sorted(found["n"].to_pylist()) == list(range(30))
+    assert all(path.exists() for path in held.paths)
+
+
+def test_a_unit_over_two_streams_reads_both(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT ts, n FROM s WHERE n > 0 UNION ALL SELECT ts, n FROM t")
+    one, two = in_memory(rows(0, 3)), in_memory(rows(10, 2))
+    both_sides = processor.flow(unit, {key(SCAN): [one], key(OTHER): [two]})
+    assert both_sides["n"].to_pylist() == [1, 2, 10, 11]
+    alone = processor.flow(unit, {key(SCAN): [], key(OTHER): [two]})
+    assert alone["n"].to_pylist() == [10, 11]
+    large = spilled(rows(0, SMALL_ROWS + 1), processor.spill)
+    mixed = processor.flow(unit, {key(SCAN): [large], key(OTHER): [two]})
+    assert sorted(mixed["n"].to_pylist()) == sorted([*range(1, SMALL_ROWS + 1), 10, 11])
+
+
+def test_an_empty_train_between_others_hides_nothing(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    held = [in_memory(each) for each in (rows(0, 1), rows(1, 0), rows(1, 1), rows(2, 0))]
+    found = processor.flow(unit_of("SELECT n FROM s WHERE n >= 0"), {key(SCAN): held})
+    assert found["n"].to_pylist() == [0, 1]
+
+
+def test_a_table_is_joined_in_small_and_in_large(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT s.n, r.name FROM s LEFT JOIN roads r ON s.n = r.id")
+    small = processor.flow(unit, {key(SCAN): [in_memory(rows(0, 3))]})
+    assert small.to_pylist() == [
+        {"n": 0, "name": None},
+        {"n": 1, "name": "one"},
+        {"n": 2, "name": "two"},
+    ]
+    large = processor.flow(unit, {key(SCAN): [in_memory(rows(0, SMALL_ROWS + 1))]})
+    assert large.slice(0, 3).equals(small)
+    assert large.num_rows == SMALL_ROWS + 1
+
+
+# -- nothing at all ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("held", [[], [rows], "disk"], ids=["no trains", "no rows", "on disk"])
+def test_of_nothing_comes_nothing_and_no_job_runs(
+    spark: SparkSession,
+    processor: Processor,
+    unit_of: Callable[[str], Unit],
+    held: object,
+) -> None:
+    trains = [in_memory(rows(0, 0))] if held else []
+    if held == "disk":
+        trains = [spilled(rows(0, 0), processor.spill)]
+    flow = unit_of("SELECT n * 2 AS m FROM s")
+    count = unit_of("SELECT count(*) AS c FROM s [RANGE 10 SECONDS]")
+    found: list[object] = []
+
+    def work() -> None:
+        found.append(processor.flow(flow, {key(SCAN): trains}))
+        found.append(processor.panes(count, {key(SCAN): trains}))
+        found.append(processor.late(count, {key(SCAN): trains}, 0))
+        found.append(processor.close(count, [], (0, 0)))
+
+    assert jobs(spark, work) == 0
+    nothing, no_panes, no_late, no_windows = found
+    assert nothing.num_rows == no_late.num_rows == no_windows.num_rows == 0  # type: ignore[attr-defined]
+    assert nothing.schema == arrow_schema(flow.root.schema)  # type: ignore[attr-defined]
+    assert no_late.schema == arrow_schema(SCHEMA)  # type: ignore[attr-defined]
+    assert no_panes is None
+
+
+# -- what it costs -------------------------------------------------------------------------
+
+
+def test_a_small_flow_runs_no_job(
+    spark: SparkSession, processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT n * 2 AS m, upper(k) AS k FROM s WHERE n > 3")
+    held = {key(SCAN): [in_memory(rows(0, 10)), in_memory(rows(10, 10))]}
+    assert jobs(spark, lambda: processor.flow(unit, held)) == 0
+
+
+def test_an_aggregate_runs_one_job_for_panes_and_one_for_a_close(
+    spark: SparkSession, processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT k, sum(n) AS s FROM s [RANGE 10 SECONDS] GROUP BY k")
+    held = {key(SCAN): [in_memory(rows(0, 10))]}
+    made: list[pa.Table] = []
+    assert jobs(spark, lambda: made.append(processor.panes(unit, held))) == 1
+    parts = [in_memory(each) for each in made]
+    start = int(START.timestamp()) * 1_000_000
+    assert jobs(spark, lambda: made.append(processor.close(unit, parts, (start, start)))) == 1
+    assert made[-1].to_pylist() == [{"k": "x", "s": 45}]
+
+
+# -- aggregates in large -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [SMALL_ROWS + 1, SINGLE_ROWS + 1])
+def test_a_large_aggregate_counts_every_row_once(
+    processor: Processor, unit_of: Callable[[str], Unit], count: int
+) -> None:
+    unit = unit_of("SELECT n % 3 AS r, count(*) AS c, sum(n) AS s FROM s [RANGE 1 DAY] GROUP BY 1")
+    table = rows(0, count)
+    day = pa.array([START] * count, table.schema.field("ts").type)
+    table = table.set_column(0, "ts", day)
+    pieces = [in_memory(table.slice(0, 5)), in_memory(table.slice(5))]
+    partials = processor.panes(unit, {key(SCAN): pieces})
+    assert partials is not None
+    start = int(START.timestamp()) * 1_000_000
+    found = processor.close(unit, [in_memory(partials)], (start, start)).to_pylist()
+    assert {row["r"]: (row["c"], row["s"]) for row in found} == {
+        r: (len(range(r, count, 3)), sum(range(r, count, 3))) for r in range(3)
+    }
+
+
+def test_partials_in_memory_on_disk_and_combined_lie_together(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT n AS n, count(*) AS c FROM s [RANGE 1 DAY] GROUP BY n")
+    count = SMALL_ROWS // 2 + 1
+    parts = []
+    for _ in range(2):
+        partials = processor.panes(unit, {key(SCAN): [in_memory(rows(0, count))]})
+        assert partials is not None
+        parts.append(in_memory(partials))
+    combined = in_memory(processor.compact(unit, parts))
+    assert combined.count == count
+    fresh = processor.panes(unit, {key(SCAN): [in_memory(rows(0, 2))]})
+    start = int(START.timestamp()) * 1_000_000
+    for first in (combined, spilled(combined.table, processor.spill)):
+        found = processor.close(unit, [first, in_memory(fresh)], (start, start))
+        counts = dict(zip(found["n"].to_pylist(), found["c"].to_pylist(), strict=True))
+        assert counts == {n: 3 if n < 2 else 2 for n in range(count)}
+
+
+# -- files and failures --------------------------------------------------------------------
+
+
+def test_what_was_written_for_one_run_is_gone_after_it(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT n FROM s WHERE n % 2 = 0")
+    small = [in_memory(rows(n * 10, 10)) for n in range(2)]
+    large = spilled(rows(0, SMALL_ROWS + 1), processor.spill)
+    kept = set(processor.spill.iterdir())
+    processor.flow(unit, {key(SCAN): [*small, large]})
+    assert set(processor.spill.iterdir()) == kept
+
+
+def test_a_large_train_is_written_once_and_found_by_the_next_reader(
+    processor: Processor, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT n FROM s WHERE n % 2 = 0")
+    large = in_memory(rows(0, SMALL_ROWS + 1))
+    for _ in range(2):
+        processor.flow(unit, {key(SCAN): [large]})
+        assert list(processor.spill.iterdir()) == list(large.paths)
+
+
+@pytest.mark.parametrize("count", [3, SMALL_ROWS + 1])
+@pytest.mark.parametrize(
+    "select",
+    ["SELECT 1 / (n - 2) AS x FROM s", "SELECT max(1 / (n - 2)) AS x FROM s [RANGE 1 DAY]"],
+)
+def test_what_spark_cannot_compute_is_one_sentence(
+    processor: Processor, unit_of: Callable[[str], Unit], select: str, count: int
+) -> None:
+    unit = unit_of(select)
+    run = processor.flow if unit.aggregate is None else processor.panes
+    with pytest.raises(RunError) as refused:
+        run(unit, {key(SCAN): [in_memory(rows(0, count))]})
+    assert refused.value.message.startswith("Division by zero")
+    assert "\n" not in refused.value.message
+
+
+def test_it_knows_how_many_tasks_run_at_once(processor: Processor, spark: SparkSession) -> None:
+    assert processor.slots == spark.sparkContext.defaultParallelism
