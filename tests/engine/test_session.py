@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 from pyspark.sql import SparkSession
 
@@ -49,7 +47,7 @@ def test_a_callers_spark_outlives_ours(spark: SparkSession) -> None:
     assert spark.sql("SELECT 1 AS x").collect()[0]["x"] == 1
 
 
-def test_times_are_utc_whatever_the_caller_uses(spark: SparkSession, tmp_path: Path) -> None:
+def test_times_are_utc_whatever_the_caller_uses(spark: SparkSession) -> None:
     zone = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:

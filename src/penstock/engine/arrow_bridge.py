@@ -6,6 +6,8 @@ letting Spark's own converter write them spares both: 15 ms instead of 40 for a 
 (docs/decisions/0002). These are Spark's internals: where one is missing, `toArrow` serves.
 """
 
+from typing import Any
+
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame
@@ -13,6 +15,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 MAX_BATCH_ROWS = 20_000
 MAX_BATCH_BYTES = 64 << 20
+
+
+_modules: dict[int, tuple[Any, Any]] = {}
 
 
 def collect_small(frame: DataFrame) -> pa.Table:
@@ -24,10 +29,9 @@ def collect_small(frame: DataFrame) -> pa.Table:
     plan = jdf.queryExecution().executedPlan()
     rows = plan.executeCollect()
     try:
-        package = jvm.org.apache.spark.sql.execution.arrow
-        converters = getattr(getattr(package, "ArrowConverters$"), "MODULE$")
+        converters, predef = _converters(jvm)
         batches = converters.toBatchWithSchemaIterator(
-            jvm.scala.Predef.genericWrapArray(rows).iterator(),
+            predef.genericWrapArray(rows).iterator(),
             plan.schema(),
             MAX_BATCH_ROWS,
             MAX_BATCH_BYTES,
@@ -43,3 +47,12 @@ def collect_small(frame: DataFrame) -> pa.Table:
     if not tables:
         return to_arrow_schema(frame.schema, timezone="UTC").empty_table()
     return pa.concat_tables(tables)
+
+
+def _converters(jvm: Any) -> tuple[Any, Any]:
+    """Return Spark's Arrow writer and Scala's Predef; looking a name up asks the JVM per dot."""
+    if id(jvm) not in _modules:
+        package = jvm.org.apache.spark.sql.execution.arrow
+        converters = getattr(getattr(package, "ArrowConverters$"), "MODULE$")
+        _modules[id(jvm)] = (converters, getattr(getattr(jvm.scala, "Predef$"), "MODULE$"))
+    return _modules[id(jvm)]

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.engine.arrow_bridge import collect_small
 from penstock.engine.rows import (
@@ -157,7 +159,9 @@ class Processor:
         if loose:
             paths.append(write_parquet(laid_together(loose), self.spill))
             drafts.append(paths[-1])
-        reader = session.read if schema is None else session.read.schema(spark_schema(schema))
+        # A stated schema spares the job in which Spark would read the footers for it.
+        known = from_arrow_schema(pq.read_schema(paths[0])) if schema is None else None
+        reader = session.read.schema(known or spark_schema(schema or Schema()))
         return reader.parquet(*map(str, paths))
 
 
