@@ -129,7 +129,7 @@ def _rate(paces: Sequence[Pace]) -> float:
 def _notes(raw: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
         "Medians; results were compared with the batch query before anything was timed.",
-        "CPU ratio: the peer's CPU time a row over Penstock's; others on the machine disturb it less.",
+        "CPU ratio: the peer's CPU time a row over Penstock's; a busy machine disturbs it less.",
     ]
     for each in raw:
         case = each["case"]

@@ -25,12 +25,13 @@ from penstock.runtime.system import Parts, System
 DEFAULT_HOME = ".penstock"
 
 
-def connect(
+def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     home: str | Path = DEFAULT_HOME,
     *,
     master: str = "local[*]",
     spark: SparkSession | None = None,
     clock: Clock | None = None,
+    begin: bool = True,
     settings: Settings = DEFAULTS,
     bounds: Bounds = DEFAULT_BOUNDS,
 ) -> "Connection":
@@ -38,6 +39,7 @@ def connect(
 
     One process may have a home open at a time. Leaving the connection finishes the units that
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
+    With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
     """
     held = Home(Path(home))
     try:
@@ -48,7 +50,10 @@ def connect(
     except BaseException:
         held.close()
         raise
-    return Connection(system)
+    connection = Connection(system)
+    if begin:
+        connection.begin()
+    return connection
 
 
 class Connection:
@@ -73,6 +78,10 @@ class Connection:
     def system(self) -> System:
         """Return the system behind, for those who build on it."""
         return self._system
+
+    def begin(self) -> None:
+        """Let what the home remembers flow, after `connect(begin=False)`."""
+        self._system.start()
 
     def sql(self, text: str) -> Result:
         """Carry out a script and return what its last statement gave."""

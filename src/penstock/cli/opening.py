@@ -16,13 +16,16 @@ STARTING = "starting Spark, which takes a few seconds …"
 
 @contextmanager
 def opened(
-    home: str, master: str, screen: Screen, listen: Callable[[], None]
+    home: str, master: str, screen: Screen, listen: Callable[[], None], *, begin: bool = True
 ) -> Iterator["Connection"]:
-    """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile."""
+    """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile.
+
+    Without `begin` nothing flows until the connection is told to.
+    """
     screen.live(STARTING)
     try:
         with sigterm_kept(listen):
-            connection = penstock.connect(home, master=master)
+            connection = penstock.connect(home, master=master, begin=begin)
     except KeyboardInterrupt:
         end_children()
         raise

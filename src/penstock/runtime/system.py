@@ -65,7 +65,7 @@ class System:
     """Holds everything together; statements and clients act on it, its supervisor runs it."""
 
     def __init__(self, parts: Parts, settings: Settings = DEFAULTS) -> None:
-        """Bring back what the home remembers, and start."""
+        """Bring back what the home remembers; `start` sets it going."""
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory = Directory()
@@ -83,9 +83,12 @@ class System:
         )
         self.supervisor = Supervisor(self.plant, means)
         checkpoint = self.journal.last_checkpoint()
-        newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
+        self._newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
+
+    def start(self) -> None:
+        """Let everything flow."""
         self.supervisor.start()
-        self._add(newcomers)
+        self._add(self._newcomers)
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""

@@ -133,6 +133,9 @@ class FakeConnection:
         self.subscriptions: dict[str, Subscription] = {}
         self.closed = False
 
+    def begin(self) -> None:
+        """Nothing flows by itself here."""
+
     def tap(self, function: Callable[[Delivery], None]) -> None:
         self.taps.append(function)
 

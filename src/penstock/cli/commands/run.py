@@ -54,9 +54,10 @@ def run(args: argparse.Namespace) -> int:
     text = read_script(args.script)
     statements = parse(text)  # before Spark starts: most mistakes are told at once
     screen, signals = Screen.standard(), StopSignals()
-    with opened(args.home, args.master, screen, signals.listen) as connection:
+    with opened(args.home, args.master, screen, signals.listen, begin=False) as connection:
         printer = Printer(FORMATS[args.format](screen.columns), screen)
-        connection.tap(tap_of(connection.system, printer))
+        connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
+        connection.begin()
         screen.live(STANDING)
         results = stand(connection, text, must_end=args.until_idle)
         for statement, result in zip(statements, results, strict=True):
