@@ -18,6 +18,7 @@ from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
 from penstock.runtime.result_row import START, Position
+from penstock.runtime.subscription import Subscription
 from tests.e2e.support import (
     PATIENCE,
     figures,
@@ -181,6 +182,35 @@ def test_a_statement_that_fails_leaves_those_before_it_and_no_trace_of_itself(
     ps.sql("CREATE STREAM IF NOT EXISTS s (n INT) FROM push(); CREATE QUERY q AS SELECT n FROM s")
 
 
+def test_a_table_that_cannot_be_replaced_stays(ps: Connection, tmp_path: Path) -> None:
+    path = write_json(tmp_path / "t.json", [{"x": 1}])
+    ps.sql(f"CREATE TABLE t FROM files(path => '{path}', format => 'json')")
+    bad = f"CREATE OR REPLACE TABLE t FROM files(path => '{tmp_path}/no', format => 'json')"
+    assert code(ps, bad) == "SOURCE_FAILED"
+    assert rows_of(ps.sql("SELECT x FROM t").table) == [{"x": 1}]
+    write_json(tmp_path / "t2.json", [{"x": 2}])
+    ps.sql(bad.replace("/no'", "/t2.json'"))
+    assert rows_of(ps.sql("SELECT x FROM t").table) == [{"x": 2}]
+
+
+def test_a_query_whose_table_was_gone_for_a_while_runs_again(
+    opener: Opener, tmp_path: Path
+) -> None:
+    with opener() as ps:
+        ps.sql(script(tmp_path))
+        push(ps, 1)
+        arrive(ps, "joined", 1)
+    (tmp_path / "names.json").rename(tmp_path / "away.json")
+    with opener() as ps:
+        push(ps, 2)
+        arrive(ps, "flow", 2)
+    (tmp_path / "away.json").rename(tmp_path / "names.json")
+    with opener() as ps:
+        assert state(ps, "joined") == "RUNNING"
+        push(ps, 3)
+        until(ps, lambda: numbers(ps, "joined")[-1] == 3)
+
+
 def test_a_stream_that_is_dropped_and_made_again_has_no_past(ps: Connection) -> None:
     for number in (1, 2):
         ps.sql(STREAM + "CREATE QUERY q AS SELECT n FROM s")
@@ -281,7 +311,8 @@ def test_stop_after_an_interval_ends_by_the_clock(spark: SparkSession, tmp_path:
 # -- restart -------------------------------------------------------------------------------
 
 SCRIPT = """
-CREATE STREAM s (ts TIMESTAMP, k STRING, n INT) TIMESTAMP BY ts SLACK INTERVAL 3 SECONDS FROM push();
+CREATE STREAM s (ts TIMESTAMP, k STRING, n INT)
+  TIMESTAMP BY ts SLACK INTERVAL 3 SECONDS FROM push();
 CREATE TABLE names FROM files(path => '{table}', format => 'json');
 CREATE QUERY flow AS SELECT ts, k, n * 2 AS n FROM s WHERE n % 3 <> 0;
 CREATE QUERY joined AS SELECT s.n, t.name FROM s JOIN names t ON s.k = t.k;
@@ -602,12 +633,9 @@ def test_queries_that_come_and_go_leave_the_others_alone(ps: Connection) -> None
     with flowing(ps) as pushed:
         for number in range(4):
             until(ps, lambda number=number: len(pushed) > 20 * number)
-            ps.sql(
-                f"CREATE QUERY x{number} AS SELECT n + {number} AS n FROM s WHERE k = 'a' AND n >= 0"
-            )
-            ps.sql(
-                f"CREATE QUERY y{number} AS SELECT window_start, max(n) AS n FROM s [RANGE 5 SECONDS]"
-            )
+            x, y = f"x{number}", f"y{number}"
+            ps.sql(f"CREATE QUERY {x} AS SELECT n + 1 AS {x} FROM s WHERE k = 'a' AND n >= 0")
+            ps.sql(f"CREATE QUERY {y} AS SELECT max(n) AS {y} FROM s [RANGE 5 SECONDS]")
             if number:
                 ps.sql(f"DROP QUERY x{number - 1}; DROP QUERY y{number - 1}")
     ps.end("s")
@@ -648,20 +676,25 @@ def test_a_second_query_over_the_same_windows_shares_their_state(ps: Connection)
 # -- ways out -----------------------------------------------------------------------------
 
 
+def next_number(subscription: Subscription) -> int:
+    found = subscription.next(PATIENCE)
+    assert found is not None
+    return int(found["n"])
+
+
 def test_a_subscriber_reads_from_the_start_from_now_or_from_a_position(ps: Connection) -> None:
     ps.sql(STREAM + "CREATE QUERY q AS SELECT n FROM s")
     push(ps, 1, 2)
     push(ps, 3)
     arrive(ps, "q", 3)
     with ps.subscribe("q") as everything:
-        first, second, third = (everything.next(PATIENCE) for _ in range(3))
-        assert first and second and third  # noqa: PT018  (one claim: all of them came)
-        assert [each["n"] for each in (first, second, third)] == [1, 2, 3]
-    with ps.subscribe("q", after=second.position) as rest, ps.subscribe("q", after=None) as new:
+        assert [next_number(everything) for _ in range(2)] == [1, 2]
+        second = everything.position
+        assert next_number(everything) == 3
+    with ps.subscribe("q", after=second) as rest, ps.subscribe("q", after=None) as new:
         push(ps, 4)
-        assert [(each := rest.next(PATIENCE)) and each["n"] for _ in range(2)] == [3, 4]
-        assert (each := new.next(PATIENCE)) is not None
-        assert each["n"] == 4
+        assert [next_number(rest) for _ in range(2)] == [3, 4]
+        assert next_number(new) == 4
         assert rest.position == new.position > START
 
 
@@ -671,8 +704,7 @@ def test_a_subscriber_goes_on_over_a_restart_by_its_position(opener: Opener) -> 
         push(ps, 1, 2, 3)
         arrive(ps, "q", 3)
         with ps.subscribe("q") as subscription:
-            assert (each := subscription.next(PATIENCE)) is not None
-            seen, position = [each["n"]], subscription.position
+            seen, position = [next_number(subscription)], subscription.position
     with opener() as ps:
         push(ps, 4)
         ps.end("s")

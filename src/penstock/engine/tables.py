@@ -43,8 +43,11 @@ class Tables:
         self._directory = directory
 
     def load(self, definition: TableDefinition, incarnation: int) -> Schema:
-        """Read the table and return its columns."""
-        rows = self._read(definition).combine_chunks()  # Spark stops reading at an empty chunk
+        """Read the table, hold it and return its columns."""
+        return self.hold(definition, incarnation, self.read(definition))
+
+    def hold(self, definition: TableDefinition, incarnation: int, rows: pa.Table) -> Schema:
+        """Make a table of rows that were read, and return its columns."""
         view = table_view(definition.name, incarnation)
         held = None if is_small(rows) else write_parquet(rows, self._directory)
         for session in self._views:
@@ -59,7 +62,8 @@ class Tables:
         for session in self._views:
             session.catalog.dropTempView(table_view(name, incarnation))
 
-    def _read(self, definition: TableDefinition) -> pa.Table:
+    def read(self, definition: TableDefinition) -> pa.Table:
+        """Return the table's rows, or raise what is wrong with it."""
         options = check_table(definition)
         if not Path(options["path"]).exists():
             raise SourceError(
@@ -77,7 +81,8 @@ class Tables:
             if options["format"] != "parquet":
                 reader = reader.option("mode", "FAILFAST")
         try:
-            return reader.load(options["path"]).toArrow()
+            rows = reader.load(options["path"]).toArrow()
+            return rows.combine_chunks()  # Spark stops reading at an empty chunk
         except (PySparkException, Py4JError) as error:
             raise SourceError(f"table {definition.name}: {sentence(error)}") from error
 

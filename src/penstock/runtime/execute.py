@@ -147,13 +147,10 @@ def _create_table(system: System, statement: CreateTable) -> Result:
     definition = statement.definition
     if message := _stands(system, statement, "TABLE"):
         return Result(message)
+    rows = system.tables.read(definition)  # before the one that it replaces goes
     _forget(system, definition.name)
     entry = system.catalog.put("TABLE", definition.name, definition.text, replace=True)
-    try:
-        system.define_table(statement, entry.incarnation)
-    except PenstockError:
-        system.catalog.remove(definition.name)
-        raise
+    system.define_table(statement, entry.incarnation, rows)
     return Result(f"table {definition.name} created")
 
 

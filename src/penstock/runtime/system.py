@@ -4,6 +4,8 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
@@ -131,9 +133,9 @@ class System:
         interfaces.check(definition)
         check_types(definition.schema)
 
-    def define_table(self, statement: CreateTable, incarnation: int) -> None:
-        """Read a table and make it known."""
-        schema = self.tables.load(statement.definition, incarnation)
+    def define_table(self, statement: CreateTable, incarnation: int, rows: pa.Table) -> None:
+        """Make a table of rows that were read, and make it known."""
+        schema = self.tables.hold(statement.definition, incarnation, rows)
         self.directory.add(KnownTable(statement.definition, incarnation, schema))
 
     def bind(self, statement: CreateQuery) -> KnownQuery:
@@ -268,6 +270,7 @@ class System:
             self.supervisor.catch_up()
             with self.supervisor.at_rest():
                 for known in newcomers:
+                    self.catalog.set_state(known.definition.name, QueryState.RUNNING)
                     self.run_query(known)
                 self.supervisor.reconnect()
 
@@ -277,7 +280,8 @@ class System:
             case CreateStream():
                 self.define_stream(statement.definition, entry.incarnation)
             case CreateTable():
-                self.define_table(statement, entry.incarnation)
+                rows = self.tables.read(statement.definition)
+                self.define_table(statement, entry.incarnation, rows)
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
