@@ -148,7 +148,7 @@ def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(
             for reader in readers:
                 assert reader.rows == results(ps, reader.query).to_pylist(), reader.query
         scenario.same(scenario.contents(out), expected)
-    assert len(missed) <= 3, missed
+    assert len(missed) <= len(POINTS) // 4, missed  # each round may end before its last point
 
 
 def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
