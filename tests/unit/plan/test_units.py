@@ -166,6 +166,18 @@ def test_windows_over_windows_are_units_of_their_own() -> None:
     assert hours.inputs == (minutes.key,)
 
 
+def test_windows_under_a_union_are_units_of_their_own() -> None:
+    """Their rows come by clocks of their own, and a unit has one."""
+    one, two = (made("windows", 0, scan(name), scan(name)) for name in "st")
+    union = made("union", 0, one, two)
+    first, second, both = cut_at_shared(Graph({"q": union}))
+    assert (first.root, second.root, both.root) == (one, two, union)
+    assert both.aggregate is None
+    mixed = made("union", 0, one, scan("t"))
+    below, above = cut_at_shared(Graph({"q": mixed}))
+    assert (below.root, above.inputs) == (one, (key(one), key(scan("t"))))
+
+
 # -- a unit's SQL --------------------------------------------------------------------------
 
 

@@ -30,7 +30,9 @@ def through_spark(
     """Return what `work` makes of the table's rows, in the schema's Arrow types."""
     wanted = arrow_schema(schema)
     if is_small(table):
-        return fit(collect_small(work(around.spark.createDataFrame(table))), wanted)
+        return fit(
+            collect_small(work(around.spark.createDataFrame(table.combine_chunks()))), wanted
+        )
     scratch = around.home / f"scratch-{uuid4().hex}.parquet"
     rows = max(1, table.num_rows * GROUP_BYTES // table.nbytes)
     try:
