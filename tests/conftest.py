@@ -8,7 +8,6 @@ import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
-
 # A law does not depend on how busy the machine is.
 settings.register_profile("penstock", deadline=None)
 settings.load_profile("penstock")
