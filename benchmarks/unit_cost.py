@@ -16,7 +16,7 @@ import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, in_memory
-from penstock.engine.window_state import Part, WindowState
+from penstock.engine.states.panes import PaneState, Part
 from penstock.plan.operators import Project, TableJoin, walk
 from penstock.runtime.live_unit import LiveUnit
 
@@ -104,7 +104,7 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
 
         def whole(table: pa.Table, watermark: int, live: LiveUnit) -> None:
             """Run a unit as the runtime does, its state kept from before."""
-            live.state = WindowState(windows.aggregate, parts=[Part(in_memory(partials), *starts)])
+            live.state = PaneState(windows.aggregate, parts=[Part(in_memory(partials), *starts)])
             live._aggregate(processor, 1, rows(table), watermark)
 
         live = LiveUnit(windows, home)

@@ -27,6 +27,7 @@ PenstockError
 
 from dataclasses import dataclass
 from typing import ClassVar
+from unicodedata import east_asian_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class Place:
             return ""
         lines = self.source.splitlines() or [""]
         text = lines[min(self.line, len(lines)) - 1].replace("\t", " ")
-        return f"{text}\n{' ' * (self.column - 1)}^"
+        before = sum(2 if east_asian_width(c) in "WF" else 1 for c in text[: self.column - 1])
+        return f"{text}\n{' ' * before}^"
 
 
 class PenstockError(Exception):

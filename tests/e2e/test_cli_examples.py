@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.cli.main import main
-from penstock.client import connect
+from penstock.client import Connection, connect
 
 pytestmark = pytest.mark.spark
 
@@ -22,9 +22,11 @@ EXAMPLES = ROOT / "examples"
 def _around(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run from the checkout, on the Spark of all tests."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(
-        penstock, "connect", lambda home, **_: connect(home, spark=spark), raising=False
-    )
+
+    def connected(home: str, *, begin: bool = True, **_: object) -> Connection:
+        return connect(home, spark=spark, begin=begin)
+
+    monkeypatch.setattr(penstock, "connect", connected, raising=False)
     monkeypatch.setattr("penstock.cli.stop_signals.StopSignals.listen", lambda _: None)
 
 

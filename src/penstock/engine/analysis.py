@@ -1,5 +1,6 @@
 """Spark as the planner's analyst: columns, functions and types are what Catalyst says."""
 
+import re
 import threading
 from collections.abc import Mapping
 
@@ -9,7 +10,11 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.spark_errors import analysis_error
 from penstock.engine.types import arrow_schema, schema_of, spark_schema
+from penstock.errors import TypeMismatchError
 from penstock.model.schema import Schema
+
+# Types that a result may have and that no train can hold; `:` follows the name of a field.
+UNHELD = re.compile(r"(?<=<)void\b(?!:)|(?<=[:,])void\b(?!:)|\b(?:geometry|geography)\b(?!:)")
 
 
 class SparkAnalyst:
@@ -28,14 +33,20 @@ class SparkAnalyst:
                 empty.createOrReplaceTempView(name)
             try:
                 found = schema_of(self._spark.sql(sql).schema)
-                arrow_schema(found)  # what Arrow has no type for could not be held
-                return found
             except (PySparkException, Py4JJavaError) as error:
                 raise analysis_error(error) from error
+            check_types(found)
+            return found
 
 
 def check_types(schema: Schema) -> None:
-    """Raise where Spark or Arrow has no such types."""
+    """Raise where Spark or Arrow has no such types, or Parquet could not hold them."""
+    for column in schema:
+        if found := UNHELD.search(column.type):
+            raise TypeMismatchError(
+                f"column {column.name} of type {column.type} cannot be kept",
+                hint="CAST it to a type" if found[0] == "void" else "",
+            )
     try:
         arrow_schema(schema)
     except PySparkException as error:

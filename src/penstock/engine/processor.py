@@ -31,8 +31,11 @@ from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
 
+Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
 PARTIALS = "partials"
-SINGLE_ROWS = 100_000  # up to here one task is done before two have exchanged their halves
+# An aggregate of so many rows over all slots is done sooner by one task without an exchange than
+# by several with one; other units use the other slots meanwhile (docs/decisions/0007).
+SINGLE_ROWS = 1_000_000
 
 
 class Processor:
@@ -51,11 +54,16 @@ class Processor:
         """Return the output of a unit without an aggregate."""
         return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
 
-    def panes(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table | None:
-        """Return the partials of the inputs' tuples, or None where there are none."""
+    def panes(
+        self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
+    ) -> pa.Table | None:
+        """Return the partials of the inputs' tuples, or None where there are none.
+
+        `ahead` tells the runs apart that are at work for one unit at the same time.
+        """
         if not any(rows.count for each in inputs.values() for rows in each):
             return None
-        return self._over(unit, inputs, unit.pane_sql, None, single=True)
+        return self._over(unit, inputs, unit.pane_sql, None, single=True, ahead=ahead)
 
     def late(
         self,
@@ -79,14 +87,14 @@ class Processor:
         """Return the result rows of the windows that start within `starts`."""
         view = f"penstock_{unit.key}_{PARTIALS}"
         sql = unit.close_sql(view, starts)
-        return self._run({view: (parts, None)}, sql, unit.root.schema, single=True)
+        return self.select({view: (parts, None)}, sql, unit.root.schema, single=True)
 
     def compact(self, unit: Unit, parts: Sequence[Rows]) -> pa.Table:
         """Return the same partials with equal keys and panes combined."""
         aggregate = unit.aggregate
         assert aggregate is not None  # noqa: S101  (only aggregates have partials)
         view = f"penstock_{unit.key}_{PARTIALS}"
-        return self._run({view: (parts, None)}, aggregate.compact_sql(view), None, single=True)
+        return self.select({view: (parts, None)}, aggregate.compact_sql(view), None, single=True)
 
     def _over(
         self,
@@ -96,17 +104,29 @@ class Processor:
         schema: Schema | None,
         *,
         single: bool,
+        ahead: int | None = None,
     ) -> pa.Table:
-        views = {name: f"penstock_{unit.key}_{place}" for place, name in enumerate(unit.inputs)}
-        leaves = {
+        sql = sql_of(self.views(unit, ahead=ahead))
+        return self.select(self.leaves(unit, inputs, ahead=ahead), sql, schema, single=single)
+
+    def views(self, unit: Unit, *, ahead: int | None = None) -> dict[str, str]:
+        """Return the view of each of the unit's leaves, by the leaf's key."""
+        prefix = f"penstock_{unit.key}_{'' if ahead is None else f'ahead{ahead}_'}"
+        return {name: f"{prefix}{place}" for place, name in enumerate(unit.inputs)}
+
+    def leaves(
+        self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
+    ) -> dict[str, Leaf]:
+        """Return what the unit's views show in a run over these rows."""
+        views = self.views(unit, ahead=ahead)
+        return {
             views[name]: (inputs[name], leaf.schema)
             for name, leaf in zip(unit.inputs, unit.leaves, strict=True)
         }
-        return self._run(leaves, sql_of(views), schema, single=single)
 
-    def _run(
+    def select(
         self,
-        leaves: Mapping[str, tuple[Sequence[Rows], Schema | None]],
+        leaves: Mapping[str, Leaf],
         sql: str,
         schema: Schema | None,
         *,
@@ -116,7 +136,7 @@ class Processor:
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
-        single = single and rows_in <= SINGLE_ROWS
+        single = single and rows_in <= SINGLE_ROWS // self.slots
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         session = self._sessions.small if small else self._sessions.large

@@ -7,7 +7,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from penstock.engine.interfaces.options import (
+from penstock.engine.options import (
     Declared,
     flag,
     near_miss,

@@ -27,3 +27,8 @@ class TrainInfo:
     def is_end(self) -> bool:
         """Say whether the stream ends with this train."""
         return self.watermark == END_OF_TIME
+
+
+def shifted(mark: int, offset: int) -> int:
+    """Move a watermark, leaving the two ends of time where they are."""
+    return mark if mark in (BEGIN_OF_TIME, END_OF_TIME) else mark + offset

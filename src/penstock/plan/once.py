@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError
+from penstock.errors import BadQueryError, Place
+from penstock.plan.scope import place_of
 from penstock.sql import spark_sql, window_of
 
 
@@ -29,6 +30,12 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
         table.set("db", None)
         table.set("catalog", None)
     return spark_sql(tree)
+
+
+def place_of_column(tree: exp.Expr, message: str) -> Place | None:
+    """Return where the first column stands that a message of Spark names."""
+    meant = (each for each in tree.find_all(exp.Column) if f"`{each.name}`" in message)
+    return next((place_of(column) for column in meant), None)
 
 
 def names_in(tree: exp.Expr) -> set[str]:

@@ -1,15 +1,25 @@
 """Units: connected sets of operators that run as one Spark job over a train.
 
 A unit ends where its output is needed as trains: at a query's root, at a node that several
-read, around a Take (which counts, and needs no Spark), and below a window aggregate that reads
-another one (whose rows come by their own clock).
+read, around a Take (which counts, and needs no Spark), and below a stateful operator that reads
+another one (whose rows come by their own clock). So a unit has at most one stateful operator.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from penstock.model.trains import shifted
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Scan, Take, Union, WindowAggregate, key, walk
+from penstock.plan.operators import (
+    Operator,
+    Scan,
+    Take,
+    Union,
+    WindowAggregate,
+    is_stateful,
+    key,
+    walk,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,12 +28,17 @@ class Unit:
 
     root: Operator
     leaves: tuple[Operator, ...]
-    aggregate: WindowAggregate | None = None
+    stateful: Operator | None = None
 
     @property
     def key(self) -> str:
         """Return the unit's name: its root's."""
         return key(self.root)
+
+    @property
+    def aggregate(self) -> WindowAggregate | None:
+        """Return the stateful operator where it is an aggregate over panes."""
+        return self.stateful if isinstance(self.stateful, WindowAggregate) else None
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -45,9 +60,16 @@ class Unit:
         return found
 
     def rows_sql(self, views: Mapping[str, str]) -> str:
-        """Return the SELECT of the operators below the aggregate, or of all without one."""
-        top = self.aggregate.input if self.aggregate else self.root
-        return _select(top, views)
+        """Return the SELECT of the operators below the stateful one, or of all without one."""
+        return self.input_sql(0, views) if self.stateful else _select(self.root, views)
+
+    def input_sql(self, place: int, views: Mapping[str, str]) -> str:
+        """Return the SELECT of one input of the stateful operator, over the leaves."""
+        return _select(self._stateful().inputs[place], views)
+
+    def above_sql(self, relation: str) -> str:
+        """Return the SELECT of the operators above the stateful one, over its output."""
+        return _select(self.root, {key(self._stateful()): relation})
 
     def pane_sql(self, views: Mapping[str, str]) -> str:
         """Return the SELECT from the leaves' tuples to partials."""
@@ -57,14 +79,20 @@ class Unit:
     def close_sql(self, parts: str, starts: tuple[int, int]) -> str:
         """Return the SELECT from partials to result rows, for windows that start in a range."""
         aggregate = self._aggregate()
-        closed = f"({aggregate.close_sql(parts, starts)})"
-        return _select(self.root, {key(aggregate): closed})
+        return self.above_sql(f"({aggregate.close_sql(parts, starts)})")
 
     def watermark(self, leaves: Mapping[str, int]) -> int:
-        """Return the watermark of the aggregate's input, or of the root without one."""
-        top = self.aggregate.input if self.aggregate else self.root
-        mark = _watermark(top, leaves)
-        return _shift(mark, self.aggregate.time.offset) if self.aggregate else mark
+        """Return the watermark of the root of a unit without state."""
+        return _watermark(self.root, leaves)
+
+    def marks(self, leaves: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the watermarks of the stateful operator's inputs."""
+        return tuple(_watermark(each, leaves) for each in self._stateful().inputs)
+
+    def _stateful(self) -> Operator:
+        if self.stateful is None:
+            raise TypeError(f"unit {self.key} keeps no state")
+        return self.stateful
 
     def _aggregate(self) -> WindowAggregate:
         if self.aggregate is None:
@@ -83,8 +111,8 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take)}
     ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take)}
     for node in nodes.values():  # inputs first, so that a cut below is seen above
-        if isinstance(node, WindowAggregate | Union):
-            ends |= {key(each) for each in node.inputs if _aggregates(each, ends)}
+        if is_stateful(node) or isinstance(node, Union):
+            ends |= {key(each) for each in node.inputs if _stateful_in(each, ends)}
     return tuple(
         _unit(nodes[name], ends)
         for name in nodes
@@ -92,17 +120,17 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     )
 
 
-def _aggregates(node: Operator, ends: set[str]) -> list[WindowAggregate]:
-    """Return the window aggregates that a unit with this root would hold."""
-    return [each for each in _unit_members(node, ends) if isinstance(each, WindowAggregate)]
+def _stateful_in(node: Operator, ends: set[str]) -> list[Operator]:
+    """Return the stateful operators that a unit with this root would hold."""
+    return [each for each in _unit_members(node, ends) if is_stateful(each)]
 
 
 def _unit(root: Operator, ends: set[str]) -> Unit:
     leaves: dict[str, Operator] = {}
     for member in _unit_members(root, ends):
         leaves |= {key(each): each for each in member.inputs if key(each) in ends}
-    aggregates = _aggregates(root, ends)
-    return Unit(root, tuple(leaves.values()), aggregates[0] if aggregates else None)
+    stateful = _stateful_in(root, ends)
+    return Unit(root, tuple(leaves.values()), stateful[0] if stateful else None)
 
 
 def _unit_members(root: Operator, ends: set[str]) -> list[Operator]:
@@ -133,7 +161,7 @@ def _watermark(operator: Operator, leaves: Mapping[str, int]) -> int:
     if isinstance(operator, Union) and operator.times:
         place = operator.schema.names.index(operator.times[0].column)
         below = [
-            _shift(mark, _offset_at(each, place))
+            shifted(mark, _offset_at(each, place))
             for mark, each in zip(below, operator.inputs, strict=True)
         ]
     return min(below)
@@ -142,8 +170,3 @@ def _watermark(operator: Operator, leaves: Mapping[str, int]) -> int:
 def _offset_at(operator: Operator, place: int) -> int:
     names = operator.schema.names
     return next(t.offset for t in operator.times if names.index(t.column) == place)
-
-
-def _shift(mark: int, offset: int) -> int:
-    """Move a watermark, leaving the two ends of time where they are."""
-    return mark if abs(mark) >= 2**62 else mark + offset

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from penstock.engine.buffers import Buffer, Train
 from penstock.engine.rows import SMALL_ROWS, Rows, write_parquet
-from penstock.engine.window_state import Part, WindowState
+from penstock.engine.states import Kept, KeptPart, State, restored
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
@@ -36,11 +36,12 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
     manifest = {
         "feeds": feeds,
         "buffers": {
-            buffer.key: _buffer(buffer, directory, slowest.get(buffer.key))
+            buffer.key: _buffer(buffer, directory, feeds.get(buffer.key))
             for buffer in plant.buffers
         },
         "units": {live.unit.key: _unit(live, directory) for live in plant.units.values()},
         "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
+        "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
     }
     runs = {live.reader: live.runs for live in plant.units.values()}
     runs |= {query.reader: query.runs for query in plant.queries.values()}
@@ -113,6 +114,12 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
     query.replay.extend(journal.runs_after(query.reader, query.runs))
 
 
+def restore_finished(query: LiveQuery, manifest: Manifest) -> None:
+    """Put back the figures of a query that has ended."""
+    if (kept := manifest["finished"].get(query.name.lower())) is not None:
+        query.rows_in, query.late_rows = kept["rows_in"], kept["late_rows"]
+
+
 def _slowest(plant: Plant, key: str, number: int) -> int:
     """Return the train behind which a source has to be read again."""
     buffer = plant.buffers.get(key)
@@ -121,13 +128,13 @@ def _slowest(plant: Plant, key: str, number: int) -> int:
     return min([number, *readers.values()])
 
 
-def _buffer(buffer: Buffer, directory: Path, source_at: int | None) -> dict[str, Any]:
-    """Return a buffer's place; `source_at` is where a source's buffer starts again."""
-    trains = [] if source_at is not None else buffer.unread()
+def _buffer(buffer: Buffer, directory: Path, source: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a buffer's place; a source's is where its feed starts again."""
+    trains = [] if source is not None else buffer.unread()
     return {
-        "written": buffer.written if source_at is None else source_at,
-        "watermark": buffer.watermark,
-        "high": buffer.high,
+        "written": buffer.written if source is None else source["number"],
+        "watermark": buffer.watermark if source is None else source["watermark"],
+        "high": buffer.high if source is None else source["high"],
         "readers": buffer.readers(),
         "trains": [{"info": asdict(t.info), "file": _save(t.rows, directory)} for t in trains],
     }
@@ -147,28 +154,27 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
     }
 
 
-def _state_of(state: WindowState, directory: Path) -> dict[str, Any]:
+def _state_of(state: State, directory: Path) -> dict[str, Any]:
+    kept = state.kept()
     parts = [
         {
             "file": _save(part.rows, directory),
             "rows": part.rows.count,
-            "first": part.first_pane,
-            "last": part.last_pane,
-            "level": part.level,
+            "facts": dict(part.facts),
         }
-        for part in state.parts
+        for part in kept.parts
     ]
-    return {"begin": state.begin, "next_start": state.next_start, "parts": parts}
+    return {"facts": dict(kept.facts), "parts": parts}
 
 
-def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> WindowState | None:
-    if kept is None or unit.aggregate is None:
+def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> State | None:
+    if kept is None or unit.stateful is None:
         return None
     parts = [
-        Part(_rows(directory / p["file"], p["rows"]), p["first"], p["last"], p["level"])
-        for p in kept["parts"]
+        KeptPart(_rows(directory / part["file"], part["rows"]), part["facts"])
+        for part in kept["parts"]
     ]
-    return WindowState(unit.aggregate, kept["begin"], kept["next_start"], parts)
+    return restored(unit.stateful, Kept(kept["facts"], parts))
 
 
 def _query(query: LiveQuery) -> dict[str, Any]:
@@ -179,6 +185,10 @@ def _query(query: LiveQuery) -> dict[str, Any]:
         "rows": query.meter.rows,
         "deadline": query.deadline,
     }
+
+
+def _figures(query: LiveQuery) -> dict[str, Any]:
+    return {"rows_in": query.rows_in, "late_rows": query.late_rows}
 
 
 def _save(rows: Rows, directory: Path) -> str:

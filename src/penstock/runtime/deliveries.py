@@ -35,6 +35,8 @@ class Deliveries:
     def _start_query(self, query: LiveQuery) -> None:
         trains = self._next(query)
         if not trains:
+            if self.plant.is_over(query):  # also one that came when all was over
+                self._finish(query)
             return
         number = query.runs + 1
         ranges = ranges_of({query.input: trains})
@@ -75,5 +77,8 @@ class Deliveries:
         if (buffer := self.plant.buffers.get(query.input)) is not None:
             buffer.advance(query.reader, trains[-1].info.number)
         if trains[-1].info.is_end:
-            self.plant.set_state(query, QueryState.FINISHED, "")
-            query.end()
+            self._finish(query)
+
+    def _finish(self, query: LiveQuery) -> None:
+        self.plant.set_state(query, QueryState.FINISHED, "")
+        query.end()

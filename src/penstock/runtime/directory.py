@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from penstock.engine.interfaces.options import near_miss
+from penstock.engine.options import near_miss
 from penstock.errors import CycleError, InUseError, UnknownNameError
 from penstock.model.definitions import (
     QueryDefinition,

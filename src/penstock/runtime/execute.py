@@ -11,7 +11,7 @@ from penstock.errors import (
     PenstockError,
     UnknownNameError,
 )
-from penstock.model.definitions import QueryState
+from penstock.model.definitions import Definition, QueryState
 from penstock.plan.explain import explain
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.once import run_once
@@ -115,7 +115,7 @@ def _stands(system: System, statement: Create, kind: str) -> str:
         )
     if statement.if_not_exists:
         return f"{kind.lower()} {name} exists and is left as it is"
-    if statement.or_replace and taken.definition.text == statement.definition.text:
+    if statement.or_replace and _same(taken.definition, statement.definition):
         return f"{kind.lower()} {name} stands like this already"
     if not statement.or_replace:
         raise NameTakenError(
@@ -125,6 +125,11 @@ def _stands(system: System, statement: Create, kind: str) -> str:
         )
     system.directory.refuse_in_use(name)
     return ""
+
+
+def _same(one: Definition, other: Definition) -> bool:
+    """Say whether two definitions mean the same, however they are written."""
+    return replace(one, text="") == replace(other, text="")
 
 
 def _create_stream(system: System, statement: CreateStream) -> Result:

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from penstock.engine.once import select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import UnknownNameError
+from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
-from penstock.plan.once import over_views
+from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import WindowAggregate, key, table_view, walk
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.system import System, file_of
@@ -36,7 +36,11 @@ def run_once(system: System, select: Any) -> pa.Table:
         return view
 
     sql = over_views(select, view_of)
-    return select_once(system.sessions.large, sql, tables)
+    try:
+        return select_once(system.sessions.large, sql, tables)
+    except UnknownColumnError as error:
+        error.place = place_of_column(select, error.message)
+        raise
 
 
 def _rows(system: System, name: str) -> pa.Table:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engine.buffers import Buffer, BufferPool
-from penstock.engine.window_state import WindowState
+from penstock.engine.states import State, new_state
 from penstock.model.definitions import QueryState
-from penstock.model.trains import BEGIN_OF_TIME
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Scan, Take, WindowAggregate, key, walk
+from penstock.plan.operators import Operator, Scan, Take, is_stateful, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
@@ -49,9 +49,9 @@ class Plant:
         """Make these the units: states and places go over to them, new ones begin now."""
         old = dict(self.units)
         states = {
-            key(live.unit.aggregate): (live.state, live.late_rows)
+            key(live.unit.stateful): (live.state, live.late_rows)
             for live in old.values()
-            if live.unit.aggregate is not None and live.state is not None
+            if live.unit.stateful is not None and live.state is not None
         }
         places = _places(old.values(), self.buffers)
         self.units = {unit.key: self._live(unit, old.get(unit.key), states) for unit in units}
@@ -63,25 +63,27 @@ class Plant:
         self._unregister_gone()
 
     def _live(
-        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, tuple[WindowState, int]]
+        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, tuple[State, int]]
     ) -> LiveUnit:
         if old is not None and old.unit == unit:
             return old
-        owner = unit.aggregate or unit.root  # late rows are the aggregate's, whoever runs it
+        owner = unit.stateful or unit.root  # late rows are its, whoever runs it
         live = LiveUnit(unit, self.late_directory(key(owner)))
         if old is not None:  # the same root over other leaves: its output goes on being numbered
             live.runs, live.taken = old.runs, old.taken
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
-        if unit.aggregate is not None:
-            begun = states.get(key(unit.aggregate))
-            live.state, live.late_rows = begun or (self._new_state(unit.aggregate), 0)
+            live.time_is_up, live.ended = old.time_is_up, old.ended
+        if unit.stateful is not None:
+            begun = states.get(key(unit.stateful))
+            live.state, live.late_rows = begun or (self._new_state(unit.stateful), 0)
         return live
 
-    def _new_state(self, aggregate: WindowAggregate) -> WindowState:
-        """Return the state of an aggregate that sees everything only from now on."""
-        buffers = [self.buffers.get(key(node)) for node in walk(aggregate.input)]
+    def _new_state(self, operator: Operator) -> State:
+        """Return the state of an operator that sees everything only from now on."""
+        below = [node for each in operator.inputs for node in walk(each)]
+        buffers = [self.buffers.get(key(node)) for node in below]
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
-        return WindowState(aggregate, max(highs, default=BEGIN_OF_TIME))
+        return new_state(operator, max(highs, default=BEGIN_OF_TIME))
 
     def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
         output = self.buffers.open(live.unit.key, live.unit.root.schema)
@@ -167,9 +169,9 @@ class Plant:
         """Return how many tuples came too late for a query's windows."""
         if query.name.lower() not in self.queries:
             return query.late_rows
-        aggregates = [node for node in walk(query.root) if isinstance(node, WindowAggregate)]
-        last = aggregates[-1] if aggregates else None  # those below are other queries' windows
-        return sum(u.late_rows for u in self.units.values() if last and u.unit.aggregate == last)
+        stateful = [node for node in walk(query.root) if is_stateful(node)]
+        last = stateful[-1] if stateful else None  # those below are other queries' windows
+        return sum(u.late_rows for u in self.units.values() if last and u.unit.stateful == last)
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
@@ -177,7 +179,19 @@ class Plant:
             buffer = self.buffers.get(feed.key)
             if buffer is not None and buffer.readers() and not (feed.ended or feed.given_up):
                 return False
+        units, queries = list(self.units.values()), list(self.queries.values())
+        if any(live.must_end and not live.cause for live in units) or any(
+            map(self.is_over, queries)
+        ):
+            return False
         return not any(self._waits(buffer) for buffer in self.buffers)
+
+    def is_over(self, query: LiveQuery) -> bool:
+        """Say whether a running query has read everything that will ever come."""
+        buffer = self.buffers.get(query.input)
+        if buffer is None or query.state is not QueryState.RUNNING or query.replay:
+            return False
+        return buffer.watermark == END_OF_TIME and not buffer.waiting(query.reader)
 
     def is_replaying(self) -> bool:
         """Say whether recorded runs wait to be done again; those that are held do not count."""

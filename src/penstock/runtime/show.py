@@ -4,6 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.catalog import Entry
 from penstock.errors import UnknownNameError
 from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan, key, walk
@@ -54,6 +55,7 @@ def show(system: System, what: str) -> pa.Table:
     """Return what there is of a kind."""
     if what == "QUERIES":
         rows = [query_row(system, each) for each in system.directory.queries()]
+        rows += [_broken_row(each) for each in system.catalog.all() if _is_broken(system, each)]
         return pa.Table.from_pylist(rows, QUERY_COLUMNS)
     if what == "STREAMS":
         return pa.Table.from_pylist(
@@ -108,6 +110,19 @@ def query_row(system: System, known: KnownQuery) -> dict[str, Any]:
         rows_out = system.journal.delivered_rows(f"query:{name}")
         return row | {"rows_in": 0, "rows_out": rows_out, "queued_rows": 0, "late_rows": 0}
     return row | _live_figures(system, live)
+
+
+def _is_broken(system: System, entry: Entry) -> bool:
+    """Say whether a query's definition could not be brought back, such as over a lost table."""
+    return entry.kind == "QUERY" and system.directory.get(entry.name) is None
+
+
+def _broken_row(entry: Entry) -> dict[str, Any]:
+    return {
+        "query": entry.name,
+        "state": str(entry.state or QueryState.FAILED),
+        "cause": entry.cause.partition("\n")[0],
+    }
 
 
 def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:

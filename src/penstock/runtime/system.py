@@ -32,6 +32,7 @@ from penstock.runtime.checkpoint import (
     knows,
     note_gone,
     restore_buffers,
+    restore_finished,
     restore_query,
     restore_unit,
 )
@@ -48,7 +49,9 @@ from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.schedule import make_strategy
 from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
 
-NOTHING_YET: dict[str, Any] = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
+NOTHING_YET: dict[str, Any] = {
+    part: {} for part in ("feeds", "buffers", "units", "queries", "finished")
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,6 +288,8 @@ class System:
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
+                if entry.state is QueryState.FINISHED:
+                    self._bring_back_finished(known, manifest)
                 if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
                     return []
                 if not knows(manifest, entry.name, known.root):
@@ -293,6 +298,14 @@ class System:
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
         return []
+
+    def _bring_back_finished(self, known: KnownQuery, manifest: Manifest) -> None:
+        definition = known.definition
+        query = LiveQuery(definition, known.root, self.result_log(definition.name))
+        query.state = QueryState.FINISHED
+        query.meter.rows = self.journal.delivered_rows(query.reader)
+        restore_finished(query, manifest)
+        self.plant.finished[definition.name.lower()] = query
 
 
 def file_of(scan: Scan) -> str:

@@ -3,6 +3,8 @@
 from concurrent.futures import Future
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from penstock.clock import Clock
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
@@ -13,13 +15,14 @@ from penstock.model.trains import TrainInfo
 from penstock.runtime.crew import Crew
 from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
-from penstock.runtime.live_unit import LiveUnit, Output
+from penstock.runtime.live_unit import Ahead, LiveUnit, Output
 from penstock.runtime.plant import Plant
 from penstock.schedule import ReadyUnit, Strategy
 
 # Coalescing beyond a local relation would not keep the rows' order.
 FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
 AGGREGATE_ROWS = 500_000
+AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +47,59 @@ class Turns:
                 return
             _, live, group = ready.pop(chosen)
             self._start_unit(live, group)
+        self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        """Let slots that nobody needs aggregate the next trains of units that are at work.
+
+        That is not recorded: it changes nothing, and is done again where it is lost.
+        """
+        for live in self.plant.units.values():
+            while self.crew.free_slots > 0 and self._may_look_ahead(live):
+                group = self._after(live)
+                if sum(t.rows.count for trains in group.values() for t in trains) < AHEAD_ROWS:
+                    break
+                self._start_ahead(live, group)
+
+    def _may_look_ahead(self, live: LiveUnit) -> bool:
+        if live.unit.aggregate is None or live.replay or live.cause or live.must_end:
+            return False
+        at_work = self.crew.is_busy(live.reader) or live.waits_for_ahead
+        return at_work and len(live.ahead) < self.processor.slots
+
+    def _after(self, live: LiveUnit) -> Group:
+        """Return the trains of the run after those at work."""
+        last: dict[str, int] = {}
+        for ranges in (live.running, *(each.ranges for each in live.ahead)):
+            last |= {name: number for name, (_, number) in ranges.items()}
+        waiting = {
+            name: [train for train in trains if train.info.number > last.get(name, 0)]
+            for name, trains in self._waiting(live).items()
+        }
+        return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+
+    def _start_ahead(self, live: LiveUnit, group: Group) -> None:
+        rows = {name: [t.rows for t in group.get(name, ())] for name in live.unit.inputs}
+        taken = {each.place for each in live.ahead}
+        place = next(n for n in range(len(taken) + 1) if n not in taken)
+        ahead = Ahead(ranges_of(group), place)
+        live.ahead.append(ahead)
+
+        def took(future: Future[object]) -> None:
+            ahead.done = True  # what failed is tried by the run itself, which then says why
+            if future.exception() is None and isinstance(table := future.result(), pa.Table):
+                ahead.partials = table
+
+        self.crew.submit(
+            f"unit:ahead:{live.unit.key}:{place}",
+            lambda: self.processor.panes(live.unit, rows, ahead=place),
+            took,
+        )
 
     def _ready(self, now: float) -> dict[str, tuple[ReadyUnit, LiveUnit, Group]]:
         ready = {}
         for live in self.plant.units.values():
-            if self.crew.is_busy(live.reader) or live.cause:
+            if self.crew.is_busy(live.reader) or live.waits_for_ahead or live.cause:
                 continue
             group = self._group(live)
             trains = [train for each in (group or {}).values() for train in each]
@@ -60,20 +111,26 @@ class Turns:
 
     def _group(self, live: LiveUnit) -> Group | None:
         """Return the trains of the unit's next run, or None while a recorded run must wait."""
-        waiting = {
-            name: buffer.waiting(live.reader)
-            for name in live.unit.inputs
-            if (buffer := self.plant.buffers.get(name)) is not None
-        }
+        waiting = self._waiting(live)
         if live.replay:
             return recorded(waiting, live.replay[0].inputs)
         if live.must_end:
             return {}
-        limits = (AGGREGATE_ROWS,) if live.unit.aggregate is not None else (FLOW_ROWS, FLOW_BYTES)
-        return {name: coalesced(trains, *limits) for name, trains in waiting.items() if trains}
+        if live.ahead and (group := recorded(waiting, live.ahead[0].ranges)) is not None:
+            return group
+        live.ahead.clear()
+        return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+
+    def _waiting(self, live: LiveUnit) -> dict[str, list[Train]]:
+        return {
+            name: buffer.waiting(live.reader)
+            for name in live.unit.inputs
+            if (buffer := self.plant.buffers.get(name)) is not None
+        }
 
     def _start_unit(self, live: LiveUnit, group: Group) -> None:
         number = live.runs + 1
+        live.running = ranges_of(group)
         if live.replay:
             live.replay.popleft()
         else:
@@ -109,3 +166,10 @@ class Turns:
         rows = in_memory(output.table)
         size, mark = rows.memory_bytes, output.watermark
         return Train(TrainInfo(number, rows.count, size, arrived, first, last, mark), rows)
+
+
+def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:
+    """Return how many of the trains one run takes."""
+    if live.unit.stateful is not None:
+        return coalesced(trains, AGGREGATE_ROWS)
+    return coalesced(trains, FLOW_ROWS, FLOW_BYTES)

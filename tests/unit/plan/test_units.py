@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     EventTime,
@@ -242,11 +242,14 @@ def test_a_units_sql_names_its_leaves_and_nothing_else(graph: Graph, places: set
 
 
 def watermark(root: Operator, **marks: int) -> int:
-    """Return the watermark of a unit that holds everything above the scans."""
+    """Return the watermark by which a unit that holds everything above the scans goes."""
     leaves = [node for node in walk(root) if isinstance(node, Scan)]
     aggregate = next((n for n in walk(root) if isinstance(n, WindowAggregate)), None)
     unit = Unit(root, tuple(leaves), aggregate)
-    return unit.watermark({key(leaf): marks[leaf.stream] for leaf in leaves})
+    known = {key(leaf): marks[leaf.stream] for leaf in leaves}
+    if aggregate is None:
+        return unit.watermark(known)
+    return shifted(unit.marks(known)[0], aggregate.time.offset)
 
 
 @given(st.integers(-100, 100), st.integers(-100, 100))

@@ -1,4 +1,5 @@
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
@@ -120,14 +121,18 @@ def test_everything_is_done_once_and_each_one_in_its_own_order(names: list[str])
 
 def test_a_call_ends_the_wait(crew: Crew) -> None:
     caller = threading.Timer(0.01, crew.wake)
+    began = time.monotonic()
     caller.start()
     crew.wait(LONG)
+    assert time.monotonic() - began < LONG / 2
     caller.join()
 
 
 def test_a_call_before_the_wait_is_not_lost_and_holds_once(crew: Crew) -> None:
     crew.wake()
+    began = time.monotonic()
     crew.wait(LONG)
+    assert time.monotonic() - began < LONG / 2
     waited = threading.Thread(target=crew.wait, args=(LONG,))
     waited.start()
     waited.join(0.05)
@@ -143,7 +148,9 @@ def test_nothing_is_waited_for_while_something_is_done(crew: Crew) -> None:
     done.wait(LONG)
     while not crew._done:
         crew.wait(LONG)
+    began = time.monotonic()
     crew.wait(LONG)
+    assert time.monotonic() - began < LONG / 2
     crew.settle()
 
 

@@ -125,9 +125,8 @@ def test_a_feed_that_is_restored_anywhere_gives_the_same_trains(
     first = opened(script, Path("unused"))
     before = drained(first, journal, data.draw(st.integers(0, 12), label="steps"))
     at = data.draw(st.integers(0, len(before)), label="readers stand behind")
-    kept = first.snapshot(at) if at else None
     second = feed_of(script, Path("unused"))
-    second.restore(kept, journal.trains_after(second.key, at))
+    second.restore(first.snapshot(at), journal.trains_after(second.key, at))
     second.open()
     assert told(drained(second, journal)) == expected[at:]
     assert second.rows == sum(len(each[1]) for each in expected)
@@ -233,7 +232,7 @@ def test_the_source_is_opened_behind_the_last_train_that_was_ever_cut(tmp_path: 
     drained(first, journal)
     for at, expected in ((0, {"at": 2}), (1, {"at": 2}), (4, {"at": 2})):
         again = feed_of([rows(1), rows(2), rows(3), END], tmp_path)
-        again.restore(first.snapshot(at) if at else None, journal.trains_after(again.key, at))
+        again.restore(first.snapshot(at), journal.trains_after(again.key, at))
         again.open()
         assert isinstance(again.interface, ScriptedSource)
         assert again.interface.after == expected
@@ -256,6 +255,21 @@ def test_a_train_arrived_when_its_source_says_or_else_now(tmp_path: Path) -> Non
     feed = opened([rows(1), END], tmp_path)
     first, last = drained(feed, MemoryJournal())
     assert (first.info.arrived, last.info.arrived) == (1.0, 9.0)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_snapshot_behind_no_train_is_not_the_present(tmp_path: Path, again: bool) -> None:
+    """A train that was read in and that nobody has run yet has to come again."""
+    script: list[Step] = [rows(1), rows(2), rows(3)]
+    journal, feed, at = MemoryJournal(), opened(script, tmp_path), 0
+    if again:
+        drained(feed, journal, steps=1)
+        kept, at = feed.snapshot(1), 1
+        feed = feed_of(script, tmp_path)
+        feed.restore(kept, journal.trains_after(feed.key, 1))
+        feed.open()
+    drained(feed, journal)
+    assert (feed.number, feed.snapshot(at)["number"], feed.snapshot(at)["rows"]) == (3, at, at)
 
 
 def test_a_snapshot_forgets_what_is_older(tmp_path: Path) -> None:

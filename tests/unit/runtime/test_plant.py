@@ -341,6 +341,66 @@ def test_new_windows_begin_behind_the_latest_time_that_was_seen(hall: Hall) -> N
     }
 
 
+# -- deaths on the way through a change ------------------------------------------------------
+
+
+def test_a_reader_ahead_of_a_feed_that_reads_again_makes_it_forget_nothing(hall: Hall) -> None:
+    hall.add("a", scan("s"))
+    hall.push("s", 1)
+    hall.take_in()
+    hall.add("b", scan("s"))  # begins behind the train that a has not read yet
+    hall.die()
+    hall.drop("a")
+    hall.die()
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.delivered("b") == [2]
+
+
+def test_a_query_that_was_defined_and_did_not_get_into_a_checkpoint_is_added_then(
+    hall: Hall,
+) -> None:
+    whole, part = chain("s", "xy"), chain("s", "x")
+    hall.add("a", whole)
+    hall.push("s", 1)
+    hall.take_in()
+    hall.turn()  # recorded over the stream's trains, which the next cut will not read
+    hall.remember("b", part)
+    hall.die()
+    hall.push("s", 2)
+    hall.drain()
+    assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [2])
+    hall.die()
+    hall.push("s", 3)
+    hall.drain()
+    assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2, 3], [2, 3])
+
+
+def test_a_query_that_was_replaced_on_the_way_to_a_death_is_the_new_one(hall: Hall) -> None:
+    hall.add("a", chain("s", "x"))
+    hall.push("s", 1)
+    hall.drain()
+    hall.remember("a", chain("s", "y"))
+    hall.die()
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.delivered("a") == [1, 2]  # it begins where the last checkpoint stood
+    assert key(chain("s", "x")) not in hall.plant.units
+
+
+def test_a_query_that_was_dropped_on_the_way_to_a_death_may_come_again(hall: Hall) -> None:
+    hall.add("a", chain("s", "x"))
+    hall.push("s", 1)
+    hall.drain()
+    del hall.roots["a"]
+    hall.die()
+    hall.drain()
+    hall.add("a", chain("s", "x"))
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.delivered("a")[-1:] == [2]
+
+
 # -- what the plant says of itself -----------------------------------------------------------
 
 

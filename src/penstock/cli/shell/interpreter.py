@@ -5,7 +5,7 @@ import argparse
 from penstock.cli.guard import WRONG, exit_code
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
 from penstock.cli.shell.patience import Patience
-from penstock.engine.interfaces.options import near_miss
+from penstock.engine.options import near_miss
 from penstock.errors import BadOptionError, PenstockError
 from penstock.sql import parse
 

@@ -3,10 +3,10 @@
 from penstock.engine.interfaces.files import Files
 from penstock.engine.interfaces.generator import Generator
 from penstock.engine.interfaces.interface import Interface, InterfaceClass, Surroundings
-from penstock.engine.interfaces.options import near_miss
 from penstock.engine.interfaces.push import Push
 from penstock.engine.interfaces.replay import Replay
 from penstock.engine.interfaces.spark import Spark
+from penstock.engine.options import near_miss
 from penstock.errors import UnknownConnectorError
 from penstock.model.definitions import StreamDefinition
 

@@ -14,8 +14,8 @@ from penstock.engine.interfaces.formats.reader import FORMAT_OPTIONS, FileFormat
 from penstock.engine.interfaces.formats.text import TextReader
 from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.options import Declared, flag, read_options, whole
 from penstock.engine.interfaces.rejects import event_time
+from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
 

@@ -30,7 +30,8 @@ from penstock.engine.interfaces.expressions import (
 )
 from penstock.engine.interfaces.frames import SPARK_FAILURES, sweep, through_spark
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.options import (
+from penstock.engine.interfaces.rejects import event_time, without_timeless
+from penstock.engine.options import (
     Declared,
     flag,
     interval,
@@ -40,7 +41,6 @@ from penstock.engine.interfaces.options import (
     read_options,
     whole,
 )
-from penstock.engine.interfaces.rejects import event_time, without_timeless
 from penstock.engine.spark_errors import sentence
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition

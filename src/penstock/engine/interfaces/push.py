@@ -13,9 +13,9 @@ import pyarrow as pa
 from penstock.engine.interfaces.durable import make_home
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.log import Log, Span
-from penstock.engine.interfaces.options import Declared, flag, read_options, whole
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
+from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.engine.types import arrow_schema
 from penstock.errors import BadRowError, SourceError
 from penstock.model.definitions import StreamDefinition

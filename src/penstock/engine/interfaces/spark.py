@@ -19,8 +19,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.engine.interfaces.durable import make_home, read_json, write_json
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.options import Declared, flag, interval, read_options, shown, text
 from penstock.engine.interfaces.rejects import REJECTS, event_time, joined, no_time
+from penstock.engine.options import Declared, flag, interval, read_options, shown, text
 from penstock.engine.spark_errors import sentence
 from penstock.engine.types import arrow_schema, spark_schema
 from penstock.errors import BadOptionError, SourceError, TypeMismatchError, UnknownColumnError

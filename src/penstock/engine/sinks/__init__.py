@@ -1,6 +1,6 @@
 """Where results go: one file a sink, one registry; see sink.py for what they promise."""
 
-from penstock.engine.interfaces.options import near_miss
+from penstock.engine.options import near_miss
 from penstock.engine.sinks.console import ConsoleSink
 from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Sink, SinkClass

@@ -3,7 +3,7 @@
 import sys
 from typing import Any, TextIO
 
-from penstock.engine.interfaces.options import Declared, one_of, read_options
+from penstock.engine.options import Declared, one_of, read_options
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.sink import Delivery

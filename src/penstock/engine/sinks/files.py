@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engine.interfaces.options import Declared, flag, one_of, read_options, text
+from penstock.engine.options import Declared, flag, one_of, read_options, text
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.sink import Delivery

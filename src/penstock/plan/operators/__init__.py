@@ -9,6 +9,8 @@ from penstock.plan.operators.take import Take
 from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 
+STATEFUL = (WindowAggregate,)
+
 __all__ = [
     "EventTime",
     "Filter",
@@ -19,7 +21,13 @@ __all__ = [
     "Take",
     "Union",
     "WindowAggregate",
+    "is_stateful",
     "key",
     "table_view",
     "walk",
 ]
+
+
+def is_stateful(operator: Operator) -> bool:
+    """Say whether the operator keeps something from one train to the next."""
+    return isinstance(operator, STATEFUL)

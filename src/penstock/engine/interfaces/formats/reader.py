@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from penstock.engine.interfaces.formats.listing import Entry
 from penstock.engine.interfaces.interface import Ingest
-from penstock.engine.interfaces.options import Declared, flag, one_character, one_of, text, whole
+from penstock.engine.options import Declared, flag, one_character, one_of, text, whole
 
 FORMAT_OPTIONS = {
     "path": Declared(text, required=True),

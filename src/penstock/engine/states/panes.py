@@ -7,14 +7,21 @@ windows that are open.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.rows import Rows, in_memory
-from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.engine.processor import Processor
+from penstock.engine.rows import Rows, empty_table, in_memory, is_small, laid_together
+from penstock.engine.states.sorting import sorted_rows
+from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.errors import PenstockError
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators.window_aggregate import PANE, WindowAggregate
+from penstock.plan.units import Unit
 
 COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 
@@ -30,7 +37,7 @@ class Part:
 
 
 @dataclass(slots=True)
-class WindowState:
+class PaneState:
     """Partials of one aggregate. `begin` bounds the windows that it answers for."""
 
     aggregate: WindowAggregate
@@ -135,6 +142,57 @@ class WindowState:
             return END_OF_TIME
         return BEGIN_OF_TIME if self.next_start is None else self.next_start
 
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return the watermark of the output when the input has this one."""
+        return self.watermark_out(self._mark(marks))
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        parts = [
+            KeptPart(p.rows, {"first": p.first_pane, "last": p.last_pane, "level": p.level})
+            for p in self.parts
+        ]
+        return Kept({"begin": self.begin, "next_start": self.next_start}, parts)
+
+    @classmethod
+    def back(cls, aggregate: WindowAggregate, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        parts = [
+            Part(p.rows, p.facts["first"], p.facts["last"], p.facts["level"]) for p in kept.parts
+        ]
+        return cls(aggregate, kept.facts["begin"], kept.facts["next_start"], parts)
+
+    def step(self, run: Run) -> Step:
+        """Turn tuples into partials, and close the windows that the watermark has passed."""
+        processor, unit, watermark = run.processor, run.unit, self._mark(run.marks)
+        partials = run.ahead if run.ahead is not None else processor.panes(unit, run.rows)
+        late = None
+        if partials is not None and self.is_late(partials):
+            since, before = self.late_span or (BEGIN_OF_TIME, BEGIN_OF_TIME)
+            late = processor.late(unit, run.rows, before, since)
+        absorbed = self.absorbed(partials)
+        starts = self.closing(watermark, absorbed)
+        table = None
+        if starts is not None:
+            table = processor.close(unit, self.parts_of(starts, absorbed), starts)
+            table = sorted_rows(table, [t.column for t in unit.root.times])
+        self.accept(absorbed, watermark)
+        # The run counts from here on, so nothing below may fail it: it would be done again.
+        with suppress(PenstockError, OSError):
+            self._tidy(processor, unit)
+        return Step(table if table is not None else empty_table(unit.root.schema), late)
+
+    def _mark(self, marks: Sequence[int]) -> int:
+        return shifted(marks[0], self.aggregate.time.offset)
+
+    def _tidy(self, processor: Processor, unit: Unit) -> None:
+        """Combine parts and spill large ones; what fails is tried again after the next run."""
+        while parts := self.to_compact():
+            self.replace(parts, _combined(processor, unit, parts))
+        for part in self.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(processor.spill)
+
     def to_compact(self) -> list[Part]:
         """Return the parts of one level once there are many, newest levels first.
 
@@ -154,6 +212,16 @@ class WindowState:
         self.parts.append(Part(in_memory(partials), first, last, parts[0].level + 1))
         for part in parts:
             part.rows.delete()
+
+
+def _combined(processor: Processor, unit: Unit, parts: Sequence[Part]) -> pa.Table:
+    """Return the partials of several parts as one table."""
+    tables = [part.rows.table for part in parts]
+    if all(table is not None for table in tables):
+        whole = laid_together(tables)
+        if is_small(whole):  # not worth a job: laying them together makes one leaf as well
+            return whole
+    return processor.compact(unit, [part.rows for part in parts])
 
 
 def _from(part: Part, pane: int) -> Part:

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine import window_state
 from penstock.engine.rows import Rows, in_memory
-from penstock.engine.window_state import Part, WindowState
+from penstock.engine.states import panes as pane_states
+from penstock.engine.states.panes import PaneState, Part
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate
@@ -89,9 +89,7 @@ def read(rows: Rows) -> pa.Table:
     )
 
 
-def closed_by(
-    state: WindowState, parts: list[Rows], starts: tuple[int, int]
-) -> dict[int, set[int]]:
+def closed_by(state: PaneState, parts: list[Rows], starts: tuple[int, int]) -> dict[int, set[int]]:
     """Return what the close would answer: which tuples each window of the range holds."""
     found: dict[int, set[int]] = {}
     for row in pa.concat_tables(map(read, parts)).to_pylist() if parts else []:
@@ -101,13 +99,13 @@ def closed_by(
     return found
 
 
-def compact(state: WindowState) -> None:
+def compact(state: PaneState) -> None:
     while parts := state.to_compact():
         tables = [read(part.rows) for part in parts]
         state.replace(parts, pa.concat_tables(tables))
 
 
-def play(state: WindowState, oracle: BruteForce, runs: list[Run], spill: Path) -> None:
+def play(state: PaneState, oracle: BruteForce, runs: list[Run], spill: Path) -> None:
     """Play the runs on both; they must answer the same after each."""
     number = 0
     watermark = BEGIN_OF_TIME
@@ -151,11 +149,11 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
     window: tuple[int, int], runs: list[Run], compact_at: int
 ) -> None:
     with (
-        mock.patch.object(window_state, "COMPACT_PARTS", compact_at),
+        mock.patch.object(pane_states, "COMPACT_PARTS", compact_at),
         tempfile.TemporaryDirectory() as spill,
     ):
         play(
-            WindowState(aggregate(*window)),
+            PaneState(aggregate(*window)),
             BruteForce(*window, BEGIN_OF_TIME),
             runs,
             Path(spill),
@@ -169,7 +167,7 @@ def test_windows_that_began_before_the_query_are_not_answered(
 ) -> None:
     with tempfile.TemporaryDirectory() as spill:
         play(
-            WindowState(aggregate(*window), begin),
+            PaneState(aggregate(*window), begin),
             BruteForce(*window, begin),
             runs,
             Path(spill),
@@ -181,7 +179,7 @@ def test_windows_that_began_before_the_query_are_not_answered(
 def test_a_state_keeps_no_pane_that_no_open_window_needs(
     window: tuple[int, int], trains: list[list[int]], watermark: int
 ) -> None:
-    state = WindowState(aggregate(*window))
+    state = PaneState(aggregate(*window))
     for times in trains:
         state.accept(
             state.absorbed(partials(state.aggregate.pane, [(t, 0) for t in times])), watermark
@@ -199,14 +197,14 @@ def part(*panes: int) -> Part:
 
 
 def test_parts_of_one_level_are_combined_once_there_are_sixteen() -> None:
-    state = WindowState(aggregate(100, 100), parts=[part(n) for n in range(15)])
+    state = PaneState(aggregate(100, 100), parts=[part(n) for n in range(15)])
     assert state.to_compact() == []
     state.parts.append(part(15))
     assert state.to_compact() == state.parts
 
 
 def test_combined_parts_wait_for_others_of_their_level() -> None:
-    state = WindowState(aggregate(1000, 1000))
+    state = PaneState(aggregate(1000, 1000))
     for number in range(16 * 16):
         state.parts.append(part(number))
         while parts := state.to_compact():
@@ -218,7 +216,7 @@ def test_combined_parts_wait_for_others_of_their_level() -> None:
 
 
 def test_parts_that_were_combined_are_deleted(tmp_path: Path) -> None:
-    state = WindowState(aggregate(100, 100), parts=[part(n) for n in range(16)])
+    state = PaneState(aggregate(100, 100), parts=[part(n) for n in range(16)])
     for each in state.parts:
         each.rows.to_disk(tmp_path)
     parts = state.to_compact()
@@ -228,7 +226,7 @@ def test_parts_that_were_combined_are_deleted(tmp_path: Path) -> None:
 
 
 def test_without_a_watermark_nothing_closes_and_everything_is_kept() -> None:
-    state = WindowState(aggregate(10, 10))
+    state = PaneState(aggregate(10, 10))
     new = state.absorbed(partials(10, [(5, 1)]))
     assert state.closing(BEGIN_OF_TIME, new) is None
     state.accept(new, BEGIN_OF_TIME)
@@ -238,7 +236,7 @@ def test_without_a_watermark_nothing_closes_and_everything_is_kept() -> None:
 
 
 def test_a_tuple_at_the_very_end_belongs_to_the_next_window() -> None:
-    state = WindowState(aggregate(10, 10))
+    state = PaneState(aggregate(10, 10))
     new = state.absorbed(partials(10, [(9, 1), (10, 2)]))
     assert state.closing(10, new) == (0, 0)
     assert state.closing(9, new) is None

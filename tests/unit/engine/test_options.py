@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from penstock.engine.interfaces.options import (
+from penstock.engine.options import (
     Declared,
     Kind,
     flag,

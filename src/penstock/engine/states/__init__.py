@@ -1,0 +1,28 @@
+"""The states of the stateful operators, one file each."""
+
+from penstock.engine.states.panes import PaneState
+from penstock.engine.states.state import Kept, KeptPart, State
+from penstock.plan.operators import Operator, WindowAggregate
+
+__all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
+
+
+def new_state(operator: Operator, begin: int) -> State:
+    """Return the state of an operator that sees tuples only from now on.
+
+    `begin` is behind the latest time that was seen.
+    """
+    match operator:
+        case WindowAggregate():
+            return PaneState(operator, begin)
+        case _:
+            raise TypeError(f"{operator.text()} keeps no state")
+
+
+def restored(operator: Operator, kept: Kept) -> State:
+    """Return the state that a checkpoint kept."""
+    match operator:
+        case WindowAggregate():
+            return PaneState.back(operator, kept)
+        case _:
+            raise TypeError(f"{operator.text()} keeps no state")

@@ -1,0 +1,99 @@
+"""What a stateful operator keeps between runs, and what one run of it needs and gives.
+
+State is rows (parts, append-only where that is possible) and a few facts. Nothing of it may have
+changed when a run raises: the run is done again.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from penstock.engine.processor import Leaf, Processor
+from penstock.engine.rows import Rows
+from penstock.model.schema import Schema
+from penstock.plan.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a unit: the rows of its leaves, and the watermarks after them.
+
+    `marks` are those of the stateful operator's inputs, in their order. `ahead` are partials
+    of these rows that were computed while the run before was at work.
+    """
+
+    processor: Processor
+    unit: Unit
+    rows: Mapping[str, Sequence[Rows]]
+    marks: tuple[int, ...]
+    ahead: pa.Table | None = None
+
+    def leaves(self) -> dict[str, Leaf]:
+        """Return the unit's leaves, each under the view that `input_sql` reads."""
+        return self.processor.leaves(self.unit, self.rows)
+
+    def input_sql(self, place: int = 0) -> str:
+        """Return the SELECT of the stateful operator's input over the leaves."""
+        return self.unit.input_sql(place, self.processor.views(self.unit))
+
+    def view(self, name: str) -> str:
+        """Return a name for rows of the state that no other unit uses."""
+        return f"penstock_{self.unit.key}_{name}"
+
+    def select(
+        self,
+        sql: str,
+        leaves: Mapping[str, Leaf],
+        schema: Schema | None = None,
+        *,
+        single: bool = True,
+    ) -> pa.Table:
+        """Return the rows of a SELECT over leaves; `single` spares small ones the shuffle."""
+        return self.processor.select(leaves, sql, schema, single=single)
+
+    @property
+    def count(self) -> int:
+        """Return how many tuples the leaves have."""
+        return sum(each.count for parts in self.rows.values() for each in parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a run gave: the root's rows, and the tuples that came too late."""
+
+    table: pa.Table
+    late: pa.Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPart:
+    """Some rows of a state, and what it says of them."""
+
+    rows: Rows
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A state as a checkpoint keeps it: facts that JSON can hold, and rows."""
+
+    facts: Mapping[str, Any]
+    parts: Sequence[KeptPart] = ()
+
+
+class State(Protocol):
+    """The state of one stateful operator."""
+
+    def step(self, run: Run) -> Step:
+        """Take the run's tuples in and return what they lead to; all or nothing."""
+        ...
+
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return the watermark of the output when the inputs have these."""
+        ...
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        ...
