@@ -6,7 +6,9 @@ from typing import assert_never
 from penstock.errors import BadWindowError
 from penstock.model.schema import quoted
 from penstock.model.windows import (
+    Bound,
     GenericWindow,
+    Hop,
     LandmarkWindow,
     RangeWindow,
     RowsWindow,
@@ -14,15 +16,13 @@ from penstock.model.windows import (
     SessionWindow,
     Window,
 )
+from penstock.sql.conditions import find_part
 from penstock.sql.intervals import duration, duration_sql
 from penstock.sql.reader import Reader
 from penstock.sql.trees import spark_sql
 
 FORMS = ("RANGE", "ROWS", "PARTITION", "BEGIN", "LANDMARK", "SESSION", "WHEN")
 MAX_DIGITS = 18  # tuple numbers are 64 bits wide wherever they are kept
-
-Bound = datetime | int
-Hop = timedelta | int
 
 
 def read_window(reader: Reader) -> Window:
@@ -76,7 +76,7 @@ def _form(reader: Reader) -> Window:
             reader.expect("GAP")
             return SessionWindow(duration(reader, refuse=BadWindowError))
         case _:
-            return SemanticWindow(spark_sql(reader.value("a condition")))
+            return SemanticWindow(_condition(reader))
 
 
 def _range(reader: Reader) -> RangeWindow:
@@ -117,6 +117,24 @@ def _landmark(reader: Reader) -> LandmarkWindow:
     start = _bound(reader)
     reader.expect("EVERY")
     return LandmarkWindow(start, _hop(reader, of=start))
+
+
+def _condition(reader: Reader) -> str:
+    """Read a condition over the content of a window."""
+    condition = reader.value("a condition")
+    part = find_part(condition, "a subquery", "a modifier", "a window function")
+    if part is not None:
+        raise BadWindowError(
+            f"{part} stands in WHEN, which looks at the window's own tuples",
+            hint="compare aggregates of its content: WHEN max(mph) - min(mph) > 50",
+        )
+    if find_part(condition, "an aggregate") is None:
+        raise BadWindowError(
+            "WHEN has no aggregate: it would not look at what the window holds, and a window "
+            "that never closes is refused",
+            hint="such as WHEN count(*) >= 100, or WHEN last(mph) > 50",
+        )
+    return spark_sql(condition)
 
 
 def _bound(reader: Reader, *, like: Bound | None = None) -> Bound:

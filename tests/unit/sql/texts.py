@@ -25,9 +25,8 @@ WORDS = [*sorted({word for text in STATEMENTS for word in text.split()}), *MARKS
 
 MOMENT = timedelta(microseconds=1)
 lengths = st.timedeltas(MOMENT, timedelta(days=4000))
-hops = st.timedeltas(timedelta(days=-4000), timedelta(days=4000))
 times = st.datetimes(datetime(1970, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  (hypothesis adds the zone)
-counts = st.integers(-(10**15), 10**15)
+counts = st.integers(1, 10**15)
 names = st.sampled_from(["a", "b", "car_id", "`the key`", "`sel``ect`"])
 
 
@@ -44,12 +43,28 @@ def rows_windows(draw: st.DrawFn) -> RowsWindow:
     return RowsWindow(rows, draw(st.none() | st.integers(1, rows)), tuple(keys))
 
 
+@st.composite
+def generic_windows(draw: st.DrawFn) -> GenericWindow:
+    """Windows that make sense, on both axes and in both directions."""
+    begin, sign = draw(counts), draw(st.sampled_from([1, -1]))
+    end = begin + draw(st.integers(1, 10**9))
+    upper = sign * draw(st.integers(1, 10**9))
+    lower = sign * draw(st.integers(0, 10**9))
+    limit = end + draw(st.integers(0, 9)) if sign > 0 else begin - draw(st.integers(1, 9))
+    until = draw(st.none() | st.just(limit))
+    if draw(st.booleans()):
+        return GenericWindow(begin, end, lower, upper, until)
+    start = draw(times)
+    first, last = (start + (one - begin) * MOMENT for one in (end, limit))
+    end_of_query = None if until is None else last
+    return GenericWindow(start, first, lower * MOMENT, upper * MOMENT, end_of_query)
+
+
 windows: st.SearchStrategy[Window] = (
     range_windows()
     | rows_windows()
-    | st.builds(GenericWindow, times, times, hops, hops, st.none() | times)
-    | st.builds(GenericWindow, counts, counts, counts, counts, st.none() | counts)
-    | st.builds(LandmarkWindow, times, hops)
+    | generic_windows()
+    | st.builds(LandmarkWindow, times, lengths)
     | st.builds(LandmarkWindow, counts, counts)
     | st.builds(SessionWindow, lengths)
     | st.sampled_from([SemanticWindow("SUM(a) > 3"), SemanticWindow("last(xs[0]) = ']'")])
@@ -58,6 +73,14 @@ windows: st.SearchStrategy[Window] = (
 OPERATORS = ("+", "-", "*", "/", "%", "=", "<", ">=", "<>", "AND", "OR", "||", "&", "<<", "<=>")
 FUNCTIONS = ("nvl", "to_char", "max", "f", "date_add", "locate", "struct", "named_struct")
 TYPES = ("INT", "DECIMAL(10, 2)", "ARRAY<STRING>", "TIMESTAMP")
+
+MODIFIERS = (
+    "adiff({})",
+    "rdiff({}, pseudo => 0.001)",
+    "aslope({0}, {0}, profile => 'O')",
+    "adiff({}) OVER (PARTITION BY a, b)",
+    "rdiff({0}) OVER (PARTITION BY {0})",
+)
 
 atoms = names | st.sampled_from(["1", "-2.5", "'it\\'s'", "NULL", "TRUE", "t.a", "xs[0]", "m['k']"])
 
@@ -76,6 +99,7 @@ def composed(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         | st.builds("{} IS NOT NULL".format, part)
         | st.builds("{}({}, {})".format, st.sampled_from(FUNCTIONS), inner, inner)
         | st.builds("count(DISTINCT {})".format, inner)
+        | st.builds(str.format, st.sampled_from(MODIFIERS), inner)
         | st.builds("transform(xs, x -> {})".format, inner)
         | st.builds("{} - INTERVAL 1 HOUR 30 MINUTES".format, part)
     )
