@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from typing import Literal
 
+from penstock.errors import BadOptionError
 from penstock.model.goals import NO_GOALS, Goals
 from penstock.model.schema import Schema
 
@@ -42,10 +44,26 @@ class StopAfter:
     tuples: int | None = None
     interval: timedelta | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse both, neither, and what has passed before it begins."""
+        if (self.tuples is None) == (self.interval is None):
+            raise BadOptionError(
+                "STOP AFTER takes a number of tuples or a length of time",
+                hint="STOP AFTER 1000 TUPLES, or STOP AFTER INTERVAL 2 HOURS",
+            )
+        if self.tuples is not None and self.tuples < 1:
+            raise BadOptionError(f"STOP AFTER {self.tuples} TUPLES must be at least 1")
+        if self.interval is not None and self.interval <= timedelta(0):
+            raise BadOptionError(f"STOP AFTER {self.interval} must be above zero")
+
 
 @dataclass(frozen=True, slots=True)
 class StreamDefinition:
-    """CREATE STREAM; `text` is the statement as it was written."""
+    """CREATE STREAM; `text` is the statement as it was written.
+
+    Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
+    holds back no other stream's time.
+    """
 
     name: str
     schema: Schema
@@ -54,6 +72,8 @@ class StreamDefinition:
     slack: timedelta | AdaptiveSlack = timedelta(0)
     valid_for: timedelta | None = None
     text: str = ""
+    archive_for: timedelta | None = None
+    idle_after: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +86,17 @@ class TableDefinition:
     text: str = ""
 
 
+# What a join of sliding windows does with the pairs it found: MAV-36, MAV-37.
+JoinMode = Literal["recompute", "reuse"]
+
+
 @dataclass(frozen=True, slots=True)
 class QueryDefinition:
-    """CREATE QUERY; `select` is the SELECT's text with its window brackets."""
+    """CREATE QUERY; `select` is the SELECT's text with its window brackets.
+
+    `emit_early` is how often open windows give provisional rows, `allowed_lateness` how long
+    closed ones are kept to be corrected.
+    """
 
     name: str
     select: str
@@ -76,6 +104,9 @@ class QueryDefinition:
     sink: Connector | None = None
     stop_after: StopAfter | None = None
     text: str = ""
+    emit_early: timedelta | None = None
+    allowed_lateness: timedelta | None = None
+    join: JoinMode = "recompute"
 
 
 Definition = StreamDefinition | TableDefinition | QueryDefinition

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sqlglot import TokenType
 
-from penstock.errors import PenstockError
+from penstock.errors import BadOptionError, PenstockError
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 
@@ -36,6 +36,16 @@ def duration(reader: Reader, *, refuse: type[PenstockError]) -> timedelta:
         return timedelta(microseconds=round(total))
     except OverflowError:
         raise refuse("that length of time is out of range") from None
+
+
+def positive_duration(reader: Reader, *, of: str) -> timedelta:
+    """Read INTERVAL and the length of time of a clause; refuse what is not above zero."""
+    with reader.placed(reader.token):
+        reader.expect("INTERVAL", hint=f"{of} INTERVAL 10 SECONDS")
+        length = duration(reader, refuse=BadOptionError)
+        if length <= timedelta(0):
+            raise BadOptionError(f"{of} {duration_sql(length)} must be above zero")
+    return length
 
 
 def duration_sql(length: timedelta) -> str:

@@ -1,54 +1,83 @@
 """What follows CREATE QUERY and its name."""
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.model.definitions import Connector, Option, QueryDefinition, StopAfter
+from penstock.model.definitions import JoinMode, Option, QueryDefinition, StopAfter
 from penstock.model.goals import Goals
 from penstock.sql.connectors import read_connector, read_options
 from penstock.sql.dialect import Penstock
-from penstock.sql.intervals import duration, duration_sql
+from penstock.sql.intervals import positive_duration
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
 
-GOALS = ("max_latency", "max_error", "weight")
+OPTIONS = ("max_latency", "max_error", "weight", "join")
+JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
+# By two words, since one may be a name; INTO is a keyword.
+STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"))
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
 def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefinition, exp.Query]:
-    """Read a query's goals, its SELECT and the clauses after it; return the SELECT's tree too."""
-    goals = _goals(reader) if reader.accept("WITH") else Goals()
+    """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
+    goals, join = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0])
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
         reader.miss("a SELECT")
     select, tail = _split(reader.rest())
     tree = reader.read_apart(select, select_of)
-    stop_after, sink = reader.read_apart(tail, _tail)
-    written = reader.sql[select[0].start : select[-1].end + 1]
-    return QueryDefinition(name, written, goals, sink, stop_after, text), tree
+    clauses = reader.read_apart(tail, _tail)
+    definition = QueryDefinition(
+        name,
+        select=reader.sql[select[0].start : select[-1].end + 1],
+        goals=goals,
+        sink=clauses.get("INTO"),
+        stop_after=clauses.get("STOP"),
+        text=text,
+        emit_early=clauses.get("EMIT"),
+        allowed_lateness=clauses.get("ALLOWED"),
+        join=join,
+    )
+    return definition, tree
 
 
-def _goals(reader: Reader) -> Goals:
+def _options(reader: Reader) -> tuple[Goals, JoinMode]:
     token = reader.token
-    goals = dict(read_options(reader))
+    options = dict(read_options(reader))
     with reader.placed(token):
-        for name in goals:
-            if name not in GOALS:
-                hint = near_miss(name, GOALS).lower() or f"one of {', '.join(GOALS)}"
-                raise UnknownOptionError(f"no goal is called {name}", hint=hint)
-        latency = goals.get("max_latency")
-        if not (latency is None or isinstance(latency, timedelta)):
-            raise BadOptionError("max_latency must be a length of time", hint="INTERVAL 2 SECONDS")
-        error, weight = _number(goals, "max_error"), _number(goals, "weight")
-        return Goals(latency, error, 1.0 if weight is None else weight)
+        for name in options:
+            if name not in OPTIONS:
+                hint = near_miss(name, OPTIONS).lower() or f"one of {', '.join(OPTIONS)}"
+                raise UnknownOptionError(f"a query has no option {name}", hint=hint)
+        return _goals(options), _join(options.get("join", JOINS[0]))
 
 
-def _number(goals: dict[str, Option], name: str) -> float | None:
-    value = goals.get(name)
+def _goals(options: dict[str, Option]) -> Goals:
+    latency = options.get("max_latency")
+    if not (latency is None or isinstance(latency, timedelta)):
+        raise BadOptionError("max_latency must be a length of time", hint="INTERVAL 2 SECONDS")
+    error, weight = _number(options, "max_error"), _number(options, "weight")
+    return Goals(latency, error, 1.0 if weight is None else weight)
+
+
+def _join(value: Option) -> JoinMode:
+    for mode in JOINS:
+        if isinstance(value, str) and value.lower() == mode:
+            return mode
+    known = " or ".join(f"'{mode}'" for mode in JOINS)
+    raise BadOptionError(
+        f"join must be {known}", hint="both give the same rows; 'reuse' keeps more"
+    )
+
+
+def _number(options: dict[str, Option], name: str) -> float | None:
+    value = options.get(name)
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -59,7 +88,7 @@ def _number(goals: dict[str, Option], name: str) -> float | None:
 def _split(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
     """Cut the tokens where the first clause after the SELECT begins.
 
-    sqlglot would read STOP as an alias, so it may not see these clauses.
+    sqlglot would read STOP, EMIT and ALLOWED as aliases, so it may not see these clauses.
     """
     depth = 0
     for index, token in enumerate(tokens):
@@ -70,44 +99,50 @@ def _split(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
 
 
 def _starts_clause(tokens: list[Token]) -> bool:
-    """Say whether the second of these tokens starts STOP AFTER or INTO, and is no alias."""
+    """Say whether the second of these tokens starts a clause after the SELECT, and is no alias."""
     before, *words = tokens
     if before.token_type in (TokenType.ALIAS, TokenType.DOT):
         return False
     match [token.text.upper() for token in words if token.token_type is not TokenType.IDENTIFIER]:
         case ["INTO", *_]:
             return True
-        case ["STOP", "AFTER", *follow]:
+        case [first, second, *follow] if (first, second) in STARTS:
             return follow not in (["FROM"], [","])
         case _:
             return False
 
 
-def _tail(reader: Reader) -> tuple[StopAfter | None, Connector | None]:
-    """Read STOP AFTER and INTO, in either order."""
-    stop_after, sink = None, None
+def _tail(reader: Reader) -> dict[str, Any]:
+    """Read the clauses after the SELECT, in any order."""
+    given: dict[str, Any] = {}
     while reader.token:
-        if stop_after is None and reader.accept("STOP"):
-            stop_after = _stop_after(reader)
-        elif sink is None and reader.accept("INTO"):
-            sink = read_connector(reader)
-        else:
-            reader.miss("the end", hint="after the SELECT stand STOP AFTER and INTO, each once")
-    return stop_after, sink
+        word = next((word for word in CLAUSES if word not in given and reader.accept(word)), None)
+        if word is None:
+            known = "STOP AFTER, EMIT EARLY EVERY, ALLOWED LATENESS and INTO"
+            reader.miss("the end", hint=f"after the SELECT stand {known}, each once")
+        given[word] = CLAUSES[word](reader)
+    return given
 
 
 def _stop_after(reader: Reader) -> StopAfter:
     reader.expect("AFTER")
+    if reader.sees("INTERVAL"):
+        return StopAfter(interval=positive_duration(reader, of="STOP AFTER"))
     with reader.placed(reader.token):
-        if reader.sees("INTERVAL"):
-            interval = duration(reader, refuse=BadOptionError)
-            if interval <= timedelta(0):
-                raise BadOptionError(f"STOP AFTER {duration_sql(interval)} must be above zero")
-            return StopAfter(interval=interval)
         tuples = _tuples(reader)
     if not reader.accept("TUPLE"):
         reader.expect("TUPLES", hint="STOP AFTER 1000 TUPLES, or STOP AFTER INTERVAL 2 HOURS")
     return StopAfter(tuples=tuples)
+
+
+def _emit_early(reader: Reader) -> timedelta:
+    reader.expect("EARLY", "EVERY")
+    return positive_duration(reader, of="EMIT EARLY EVERY")
+
+
+def _allowed_lateness(reader: Reader) -> timedelta:
+    reader.expect("LATENESS")
+    return positive_duration(reader, of="ALLOWED LATENESS")
 
 
 def _tuples(reader: Reader) -> int:
@@ -117,3 +152,11 @@ def _tuples(reader: Reader) -> int:
     if not number.isdecimal() or not 1 <= int(number[:19]) < 2**63:
         raise BadOptionError(f"STOP AFTER {number[:40]} TUPLES must be a whole number above zero")
     return int(number)
+
+
+CLAUSES: dict[str, Callable[[Reader], Any]] = {
+    "STOP": _stop_after,
+    "EMIT": _emit_early,
+    "ALLOWED": _allowed_lateness,
+    "INTO": read_connector,
+}

@@ -9,7 +9,7 @@ from penstock.model.definitions import AdaptiveSlack, StreamDefinition
 from penstock.model.schema import Schema
 from penstock.sql.columns import read_schema
 from penstock.sql.connectors import read_connector
-from penstock.sql.intervals import duration, duration_sql
+from penstock.sql.intervals import duration, duration_sql, positive_duration
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 
@@ -36,6 +36,8 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
         slack=given.get("SLACK", ZERO),
         valid_for=given.get("VALID"),
         text=text,
+        archive_for=given.get("ARCHIVE"),
+        idle_after=given.get("IDLE"),
     )
 
 
@@ -67,19 +69,21 @@ def _slack(reader: Reader, _: Schema) -> timedelta | AdaptiveSlack:
     return slack
 
 
-def _valid_for(reader: Reader, _: Schema) -> timedelta:
-    reader.expect("FOR")
-    with reader.placed(reader.token):
-        reader.expect("INTERVAL")
-        valid_for = duration(reader, refuse=BadOptionError)
-        if valid_for <= ZERO:
-            raise BadOptionError(f"VALID FOR {duration_sql(valid_for)} must be above zero")
-    return valid_for
+def _length(clause: str, word: str) -> Callable[[Reader, Schema], timedelta]:
+    """Return the rule of a clause of two words and a length of time."""
+
+    def rule(reader: Reader, _: Schema) -> timedelta:
+        reader.expect(word)
+        return positive_duration(reader, of=f"{clause} {word}")
+
+    return rule
 
 
 CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
     "TIMESTAMP": _time_column,
     "SLACK": _slack,
-    "VALID": _valid_for,
+    "VALID": _length("VALID", "FOR"),
+    "ARCHIVE": _length("ARCHIVE", "FOR"),
+    "IDLE": _length("IDLE", "AFTER"),
     "FROM": lambda reader, _: read_connector(reader),
 }
