@@ -32,7 +32,7 @@ def shown(value: object) -> str:
     match value:
         case Statement():
             return "\n".join(f"  {line}" for line in dump(value).splitlines()).strip()
-        case exp.Query():
+        case exp.Expr():
             return to_sql(value)
         case Schema():
             return value.ddl()
@@ -57,8 +57,8 @@ def lines_of(data: object) -> list[str]:
 
 
 def windows_in(tree: exp.Query) -> list[tuple[str, Window]]:
-    tables = tree.find_all(exp.Table)
-    return [(table.alias_or_name, window) for table in tables if (window := window_of(table))]
+    inputs = tree.find_all(exp.Table, exp.Subquery)
+    return [(node.alias_or_name, window) for node in inputs if (window := window_of(node))]
 
 
 def dump(statement: Statement) -> str:

@@ -1,6 +1,7 @@
 """SQL text in, statements out: Spark SQL, with streams, queries and windows."""
 
 from penstock.sql.dialect import Penstock
+from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
     CreateQuery,
@@ -9,6 +10,7 @@ from penstock.sql.statements import (
     Describe,
     Drop,
     Explain,
+    Punctuate,
     ResumeQuery,
     SelectOnce,
     Show,
@@ -24,12 +26,15 @@ __all__ = [
     "Describe",
     "Drop",
     "Explain",
+    "ModifierCall",
     "Penstock",
+    "Punctuate",
     "ResumeQuery",
     "SelectOnce",
     "Show",
     "Statement",
     "StopQuery",
+    "modifier_of",
     "parse",
     "parse_select",
     "spark_sql",

@@ -1,4 +1,4 @@
-"""The Penstock dialect: Spark's, with windows in brackets after the tables of FROM and JOIN."""
+"""The Penstock dialect: Spark's, with windows in brackets after what stands in FROM and JOIN."""
 
 from typing import Any, ClassVar
 
@@ -33,6 +33,8 @@ class Penstock(Spark):
 
     class Parser(Reader):
         """Spark's queries and expressions, and nothing that is not a query."""
+
+        _derived: exp.Expr | None = None  # what stood in the last parentheses of a FROM
 
         FUNCTIONS = functions.FUNCTIONS
         FUNCTION_PARSERS = functions.FUNCTION_PARSERS
@@ -88,16 +90,37 @@ class Penstock(Spark):
                 return self._parse_window_after(this)
             return super()._parse_bracket(this)
 
-        def _parse_window_after(self, table: exp.Expr | None) -> exp.Table:
-            if not isinstance(table, exp.Table):
+        def _parse_wrapped_select(self, table: bool = False) -> exp.Expr | None:
+            wrapped = super()._parse_wrapped_select(table=table)
+            self._derived = wrapped if table else None
+            return wrapped
+
+        def _parse_subquery(
+            self, this: exp.Expr | None, parse_alias: bool = True
+        ) -> exp.Subquery | None:
+            # In an expression, a bracket after a subquery takes an element of its value.
+            in_from = this is not None and this is self._derived
+            window = None
+            if in_from and self.sees("["):
+                window = window_of(self._parse_window_after(exp.Subquery(this=this)))
+            subquery = super()._parse_subquery(this, parse_alias)
+            if subquery and window:
+                subquery.set(WINDOW, window)
+            if subquery and in_from and self.sees("["):
+                self._parse_window_after(subquery)
+            return subquery
+
+        def _parse_window_after(self, node: exp.Expr | None) -> exp.Expr:
+            if node is None or not _can_have_window(node):
                 self.fail(
-                    "a window stands after the name of a stream or query",
-                    hint="name the subquery in a CREATE QUERY of its own",
+                    "a window stands after the name of a stream or query, or after a subquery",
+                    hint="FROM traffic [RANGE 1 MINUTE], or FROM (SELECT …) [RANGE 1 MINUTE] AS x",
                 )
-            if window_of(table):
-                self.fail(f"{table.name} has a window already", hint="keep one of the two")
-            table.set(WINDOW, read_window(self))
-            return table
+            if window_of(node):
+                name = node.alias_or_name or "the subquery"
+                self.fail(f"{name} has a window already", hint="keep one of the two")
+            node.set(WINDOW, read_window(self))
+            return node
 
         def _parse_interval(self, *args: Any, **kwargs: Any) -> exp.Expr | None:  # type: ignore[override]
             interval = super()._parse_interval(*args, **kwargs)
@@ -122,7 +145,7 @@ class Penstock(Spark):
             return super()._parse_types(*args, **kwargs)
 
     class Generator(SparkGenerator):
-        """Spark's text, with each table's window after its name."""
+        """Spark's text, with the window of each table and subquery behind it."""
 
         TRANSFORMS: ClassVar[dict[type[exp.Expr], Any]] = {
             # What was written for Spark needs no rewriting for it.
@@ -141,3 +164,16 @@ class Penstock(Spark):
             name = super().table_parts(expression)
             window = window_of(expression)
             return f"{name} [{window_sql(window)}]" if window else name
+
+        def wrap(self, expression: exp.Expr | str) -> str:
+            """Return what stands in parentheses, with a subquery's window behind them."""
+            text = super().wrap(expression)
+            window = window_of(expression) if isinstance(expression, exp.Expr) else None
+            return f"{text} [{window_sql(window)}]" if window else text
+
+
+def _can_have_window(node: exp.Expr) -> bool:
+    """Say whether a window may follow; parentheses around names and joins are no query."""
+    if isinstance(node, exp.Subquery):
+        return isinstance(node.unnest(), exp.Query)
+    return isinstance(node, exp.Table)

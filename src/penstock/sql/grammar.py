@@ -5,6 +5,7 @@ from collections.abc import Callable
 from penstock.errors import Place
 from penstock.sql.create import KINDS, read_create
 from penstock.sql.dialect import Penstock
+from penstock.sql.punctuate import read_punctuate
 from penstock.sql.refusals import near_miss, place_at
 from penstock.sql.settle import select_of
 from penstock.sql.statements import (
@@ -99,6 +100,7 @@ RULES: dict[str, Callable[[Parser], Statement]] = {
     "DROP": _drop,
     "STOP": _stop,
     "RESUME": _resume,
+    "PUNCTUATE": read_punctuate,
     "SHOW": _show,
     "DESCRIBE": _describe,
     "EXPLAIN": _explain,

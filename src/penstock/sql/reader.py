@@ -148,11 +148,12 @@ class Reader(SparkParser):
 
     @contextmanager
     def placed(self, token: Token) -> Iterator[None]:
-        """Give errors that know no place this token's."""
+        """Give errors that know no place in this text the token's."""
         try:
             yield
         except PenstockError as error:
-            error.place = error.place or place_at(self.sql, self._offset(token))
+            if error.place is None or not error.place.source:
+                error.place = place_at(self.sql, self._offset(token))
             raise
 
     def raise_error(self, message: str, token: Token = SENTINEL_NONE) -> None:

@@ -9,10 +9,12 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from penstock.errors import PenstockError, SqlError
+from penstock.errors import BadWindowError, PenstockError, SqlError
 from penstock.sql.dialect import Penstock
+from penstock.sql.modifiers import modifier_of
+from penstock.sql.refusals import place_at
 from penstock.sql.script import split
-from penstock.sql.trees import to_sql
+from penstock.sql.trees import to_sql, window_of
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 
@@ -22,7 +24,10 @@ POSITIONS = ("line", "col", "start", "end")  # sqlglot's notes of where a node w
 def select_of(reader: Penstock.Parser) -> exp.Query:
     """Read a SELECT that survives printing."""
     with reader.placed(reader.token):
-        return settled(reader.select(), Penstock.Parser.select)
+        tree = reader.select()
+        for node in tree.walk():
+            _check(node, reader.sql)
+        return settled(tree, Penstock.Parser.select)
 
 
 def settled(tree: Tree, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
@@ -39,6 +44,28 @@ def settled(tree: Tree, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
             hint=f"it would read: {written[:200]}",
         )
     return tree if again == tree else _without_positions(again)
+
+
+def _check(node: exp.Expr, text: str) -> None:
+    """Refuse modifiers and windows that make no sense, at their own place."""
+    try:
+        modifier_of(node)
+        if isinstance(node, exp.Subquery) and window_of(node):
+            _check_window(node)
+    except PenstockError as error:
+        starts = (each.meta["start"] for each in node.walk() if "start" in each.meta)
+        start = next(starts, None)
+        error.place = None if start is None else place_at(text, start)
+        raise
+
+
+def _check_window(node: exp.Subquery) -> None:
+    """Refuse the window of a subquery that is no input by itself: nobody would look for it."""
+    if not isinstance(node.parent, exp.From | exp.Join) and not node.args.get("joins"):
+        raise BadWindowError(
+            "the window of a subquery stands inside other parentheses",
+            hint="take the outer ones away: FROM (SELECT …) [RANGE 1 MINUTE] AS x",
+        )
 
 
 def _read(text: str, rule: Callable[[Penstock.Parser], Tree]) -> Tree:

@@ -72,6 +72,14 @@ class ResumeQuery(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class Punctuate(Statement):
+    """PUNCTUATE: no more tuples for which the condition holds will come from the stream."""
+
+    stream: str
+    condition: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Show(Statement):
     """SHOW STREAMS, SHOW TABLES or SHOW QUERIES."""
 

@@ -1,7 +1,7 @@
 """Trees of SELECTs: their windows, and their text.
 
-A window is the argument `window` of its `exp.Table`: frozen data, no child of the tree, so that
-copies and equality carry it and no walk or rewrite of the tree goes into it.
+A window is the argument `window` of its `exp.Table` or `exp.Subquery`: frozen data, no child of
+the tree, so that copies and equality carry it and no walk or rewrite of the tree goes into it.
 """
 
 from typing import TypeVar, cast
@@ -13,21 +13,22 @@ from penstock.errors import BadQueryError, SqlError
 from penstock.model.windows import Window
 
 WINDOW = "window"
+INPUTS = (exp.Table, exp.Subquery)  # what may have a window
 DIALECT = "penstock"  # as sqlglot's registry knows it once dialect.py is loaded
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 
 
-def window_of(table: exp.Table) -> Window | None:
-    """Return the window that stands after the table's name."""
-    return cast("Window | None", table.args.get(WINDOW))
+def window_of(node: exp.Expr) -> Window | None:
+    """Return the window that stands after a table's name or a subquery, or None."""
+    return cast("Window | None", node.args.get(WINDOW)) if isinstance(node, INPUTS) else None
 
 
 def without_windows(tree: Tree) -> Tree:
-    """Return a copy in which no table has a window."""
+    """Return a copy in which nothing has a window."""
     copy = tree.copy()
-    for table in copy.find_all(exp.Table):
-        table.set(WINDOW, None)
+    for node in copy.find_all(*INPUTS):
+        node.set(WINDOW, None)
     return copy
 
 
@@ -48,9 +49,9 @@ def to_sql(tree: exp.Expr) -> str:
 
 def spark_sql(tree: exp.Expr) -> str:
     """Return the tree's text as Spark reads it; the tree must have no windows left."""
-    if any(window_of(table) for table in tree.find_all(exp.Table)):
+    if any(window_of(node) for node in tree.find_all(*INPUTS)):
         raise BadQueryError(
             "a window stands where Spark would have to read it",
-            hint="windows go after streams in a query's own FROM",
+            hint="windows go after streams, queries and subqueries in a query's own FROM",
         )
     return to_sql(tree)

@@ -6,6 +6,7 @@ from penstock.errors import PenstockError
 from penstock.model.windows import Window
 from penstock.sql import (
     CreateQuery,
+    Punctuate,
     SelectOnce,
     Statement,
     parse,
@@ -37,6 +38,10 @@ def check(text: str) -> None:
     for statement in found:
         if isinstance(statement, CreateQuery | SelectOnce):
             assert parse_select(to_sql(statement.select)) == statement.select
+        if isinstance(statement, Punctuate):
+            (again,) = parse(f"PUNCTUATE s WHERE {to_sql(statement.condition)}")
+            assert isinstance(again, Punctuate)
+            assert again.condition == statement.condition
 
 
 @patient
@@ -55,6 +60,14 @@ def test_any_words_parse_or_are_refused_and_what_parses_survives_printing(text: 
 @given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
 def test_any_select_parses_or_is_refused_and_what_parses_survives_printing(text: str) -> None:
     check(f"SELECT {text}")
+
+
+@patient
+@given(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join))
+def test_any_clauses_and_conditions_parse_or_are_refused(text: str) -> None:
+    check(f"CREATE STREAM s (a INT) FROM push() {text}")
+    check(f"CREATE QUERY q AS SELECT a FROM s {text}")
+    check(f"PUNCTUATE s WHERE {text}")
 
 
 @patient

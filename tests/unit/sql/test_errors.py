@@ -13,6 +13,7 @@ def refused(text: str) -> PenstockError:
 
 
 STREAM = "CREATE STREAM s (ts TIMESTAMP, a INT) "
+EARLY = "CREATE QUERY q AS SELECT a FROM s "
 CASES = [
     # statements
     ("BLA", "SQL_SYNTAX", 1),
@@ -63,6 +64,15 @@ CASES = [
     (STREAM + "SLACK INTERVAL 2 BANANAS FROM f()", "SQL_SYNTAX", 56),
     (STREAM + "VALID FOR INTERVAL 0 SECONDS FROM f()", "BAD_OPTION", 49),
     (STREAM + "VALID INTERVAL 1 SECOND FROM f()", "SQL_SYNTAX", 45),
+    (STREAM + "ARCHIVE FOR INTERVAL 0 DAYS FROM f()", "BAD_OPTION", 51),
+    (STREAM + "ARCHIVE FOR INTERVAL -7 DAYS FROM f()", "BAD_OPTION", 51),
+    (STREAM + "ARCHIVE FOR INTERVAL 1 MONTH FROM f()", "BAD_OPTION", 51),
+    (STREAM + "ARCHIVE FOR 7 DAYS FROM f()", "SQL_SYNTAX", 51),
+    (STREAM + "ARCHIVE AFTER INTERVAL 7 DAYS FROM f()", "SQL_SYNTAX", 47),
+    (STREAM + "IDLE AFTER INTERVAL 0 SECONDS FROM f()", "BAD_OPTION", 50),
+    (STREAM + "IDLE AFTER INTERVAL '-1' DAY FROM f()", "BAD_OPTION", 50),
+    (STREAM + "IDLE FOR INTERVAL 1 SECOND FROM f()", "SQL_SYNTAX", 44),
+    (STREAM + "IDLE AFTER INTERVAL 1 DAY IDLE AFTER INTERVAL 1 DAY FROM f()", "SQL_SYNTAX", 65),
     # connectors
     ("CREATE TABLE t FROM f", "SQL_SYNTAX", 22),
     ("CREATE TABLE t FROM 'f'()", "SQL_SYNTAX", 21),
@@ -91,6 +101,48 @@ CASES = [
     ("CREATE QUERY q AS SELECT a FROM s INTO f() INTO f()", "SQL_SYNTAX", 44),
     ("CREATE QUERY q AS SELECT a FROM s INTO f", "SQL_SYNTAX", 41),
     ("CREATE QUERY q AS SELECT a FRM s INTO f()", "SQL_SYNTAX", 28),
+    (EARLY + "EMIT EARLY EVERY INTERVAL 0 SECONDS", "BAD_OPTION", 52),
+    (EARLY + "EMIT EARLY EVERY INTERVAL -1 SECONDS", "BAD_OPTION", 52),
+    (EARLY + "EMIT EARLY INTERVAL 1 SECOND", "SQL_SYNTAX", 46),
+    (EARLY + "EMIT EARLY EVERY 1 SECOND", "SQL_SYNTAX", 52),
+    (EARLY + "ALLOWED LATENESS INTERVAL 0 DAYS", "BAD_OPTION", 52),
+    (EARLY + "ALLOWED LATENESS 1 DAY", "SQL_SYNTAX", 52),
+    (EARLY + "ALLOWED LATENESS INTERVAL 1 DAY ALLOWED LATENESS", "SQL_SYNTAX", 67),
+    ("CREATE QUERY q WITH (join => 'merge') AS SELECT 1", "BAD_OPTION", 21),
+    ("CREATE QUERY q WITH (join => reuse) AS SELECT 1", "BAD_OPTION", 21),
+    ("CREATE QUERY q WITH (join => 1) AS SELECT 1", "BAD_OPTION", 21),
+    # punctuation
+    ("PUNCTUATE", "SQL_SYNTAX", 10),
+    ("PUNCTUATE s", "SQL_SYNTAX", 12),
+    ("PUNCTUATE s WHERE", "SQL_SYNTAX", 18),
+    ("PUNCTUATE s a = 1", "SQL_SYNTAX", 13),
+    ("PUNCTUATE s WHERE a = 1 GROUP BY a", "SQL_SYNTAX", 25),
+    ("PUNCTUATE s WHERE a IN (SELECT 1)", "BAD_QUERY", 19),
+    ("PUNCTUATE s WHERE EXISTS (SELECT 1)", "BAD_QUERY", 19),
+    ("PUNCTUATE s WHERE max(a) = 1", "BAD_QUERY", 19),
+    ("PUNCTUATE s WHERE row_number() OVER (ORDER BY a) = 1", "BAD_QUERY", 19),
+    ("PUNCTUATE s WHERE adiff(a) = 1", "BAD_QUERY", 19),
+    ("PUNCTUATE s WHERE adiff(a, b) = 1", "BAD_QUERY", 19),
+    # modifiers
+    ("SELECT a, 1 + adiff() FROM s", "BAD_QUERY", 15),
+    ("SELECT adiff(a, b) FROM s", "BAD_QUERY", 8),
+    ("SELECT 1 WHERE rdiff(a, 0.1) > 1", "BAD_QUERY", 16),
+    ("SELECT a, aslope(y) FROM s", "BAD_QUERY", 11),
+    ("SELECT aslope(y, x, z) FROM s", "BAD_QUERY", 8),
+    ("SELECT adiff(*) FROM s", "BAD_QUERY", 8),
+    ("SELECT adiff(DISTINCT a) FROM s", "BAD_QUERY", 8),
+    ("SELECT adiff((SELECT 1)) FROM s", "BAD_QUERY", 8),
+    ("SELECT rdiff(a, sudo => 1) FROM s", "UNKNOWN_OPTION", 8),
+    ("SELECT adiff(a, pseudo => 1) FROM s", "UNKNOWN_OPTION", 8),
+    ("SELECT rdiff(a, pseudo => 1, PSEUDO => 2) FROM s", "BAD_OPTION", 8),
+    ("SELECT adiff(a, profile => 'X') FROM s", "BAD_OPTION", 8),
+    ("SELECT adiff(a, profile => O) FROM s", "BAD_OPTION", 8),
+    ("SELECT adiff(a) OVER (PARTITION BY k ORDER BY ts) FROM s", "BAD_QUERY", 8),
+    ("SELECT adiff(a) OVER (ROWS 1 PRECEDING) FROM s", "BAD_QUERY", 8),
+    ("SELECT adiff(a) OVER w FROM s WINDOW w AS (PARTITION BY k)", "BAD_QUERY", 8),
+    ("SELECT adiff(a) FILTER (WHERE b) FROM s", "BAD_QUERY", 8),
+    ("SELECT a FROM s [WHEN max(adiff(a, b)) > 3]", "BAD_QUERY", 17),
+    ("SELECT a FROM s WHERE b IN (SELECT adiff(c, d) FROM t)", "BAD_QUERY", 36),
     # SELECT
     ("SELECT", "SQL_SYNTAX", 7),
     ("SELECT FROM t", "SQL_SYNTAX", 8),
@@ -108,6 +160,9 @@ CASES = [
     ("SELECT a FROM s LATERAL explode(xs) AS t(x)", "SQL_SYNTAX", 1),
     ("SELECT CAST(a AS FLOAT(x)) FROM t", "SQL_SYNTAX", 1),
     ("SELECT /*+ BROADCAST(') */ a FROM t", "SQL_SYNTAX", 1),
+    ("SELECT a FROM ((SELECT b FROM t) [ROWS 3]) AS x", "BAD_WINDOW", 24),
+    ("SELECT a FROM ((SELECT 1) [ROWS 3]) [ROWS 4] AS x", "BAD_WINDOW", 24),
+    ("SELECT a FROM ((SELECT b FROM t) [ROWS 3] UNION ALL SELECT 2) AS x", "BAD_WINDOW", 24),
     # text
     ("SELECT (a FROM t", "SQL_SYNTAX", 8),
     ("SELECT a) FROM t", "SQL_SYNTAX", 9),
@@ -139,6 +194,11 @@ HINTS = [
     ("CREATE STREAM s (a INT) SLACK ADAPTIV FROM f()", "ADAPTIVE"),
     ("CREATE STREAM s (a INT) SLACK INTERVAL 2 SECODNS FROM f()", "SECONDS"),
     ("CREATE QUERY q WITH (max_latancy => INTERVAL 1 DAY) AS SELECT 1", "max_latency"),
+    ("CREATE STREAM s (a INT) ARCHVE FOR INTERVAL 1 DAY FROM f()", "ARCHIVE"),
+    ("CREATE QUERY q WITH (jion => 'reuse') AS SELECT 1", "join"),
+    ("SELECT rdiff(a, psuedo => 1) FROM s", "pseudo"),
+    ("SELECT aslope(a, b, profil => 'O') FROM s", "profile"),
+    ("PUNCTUAT s WHERE a = 1", "PUNCTUATE"),
     ("DROP QUREY q", "QUERY"),
     ("STOP QUREY q", "QUERY"),
     ("SHOW QUERYS", "QUERIES"),
@@ -151,6 +211,18 @@ HINTS = [
 @pytest.mark.parametrize(("text", "meant"), HINTS, ids=[case[0] for case in HINTS])
 def test_a_near_miss_is_hinted_at(text: str, meant: str) -> None:
     assert refused(text).hint == f"did you mean {meant}?"
+
+
+def test_a_join_s_mode_is_told_which_there_are() -> None:
+    message = refused("CREATE QUERY q WITH (join => 'hash') AS SELECT 1").message
+    assert "'recompute'" in message
+    assert "'reuse'" in message
+
+
+def test_a_window_that_never_closes_is_refused() -> None:
+    error = refused("SELECT a FROM s [WHEN a > 3]")
+    assert error.code == "BAD_WINDOW"
+    assert "never closes" in error.message
 
 
 def test_a_word_that_starts_no_statement_is_told_which_there_are() -> None:

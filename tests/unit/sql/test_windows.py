@@ -2,11 +2,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from sqlglot import exp
 
 from penstock.errors import BadWindowError, PenstockError
 from penstock.model.windows import GenericWindow, LandmarkWindow, RangeWindow, RowsWindow, Window
-from penstock.sql import parse_select, window_of
+from penstock.sql import parse_select, to_sql, window_of
 from penstock.sql.windows import window_sql
 from tests.unit.sql.texts import windows
 
@@ -30,7 +31,8 @@ def test_a_window_reads_as_it_was_printed(given_window: Window) -> None:
         ("RANGE INTERVAL '1 day' SLIDE INTERVAL '6' HOUR", "RANGE 1 DAY SLIDE 6 HOURS"),
         ("RANGE 14 DAYS SLIDE 7 DAYS", "RANGE 2 WEEKS SLIDE 1 WEEK"),
         ("RANGE 0.25 SECONDS", "RANGE 250 MILLISECONDS"),
-        ("BEGIN 1 END 2 HOP (+1, -1)", "BEGIN 1 END 2 HOP (1, -1)"),
+        ("BEGIN 1 END 2 HOP (+1, 0)", "BEGIN 1 END 2 HOP (1, 0)"),
+        ("BEGIN 7 END 9 HOP ( -1,-1 )", "BEGIN 7 END 9 HOP (-1, -1)"),
         ("PARTITION BY k ROWS 3", "PARTITION BY `k` ROWS 3"),
         ("WHEN   sum( x )>3", "WHEN SUM(x) > 3"),
     ],
@@ -73,7 +75,23 @@ BAD = [
     "BEGIN 'soon' END '2026-01-01' HOP (0, 0)",
     "BEGIN '0001-01-01T00:00:00+10:00' END '2026-01-01' HOP (0, 0)",
     "BEGIN '2026-01-01' END '2026-01-02' HOP (0, 0) UNTIL 3",
+    "BEGIN 0 END 100 HOP (1, 1)",
+    "BEGIN 3 END 2 HOP (1, 1)",
+    "BEGIN '2026-01-01' END '2026-01-01' HOP (1 DAY, 1 DAY)",
+    "BEGIN 1 END 2 HOP (1, -1)",
+    "BEGIN 1 END 2 HOP (0, 0)",
+    "BEGIN 1 END 2 HOP (-1, 0)",
+    "BEGIN 5 END 9 HOP (1, 1) UNTIL 8",
+    "BEGIN 5 END 9 HOP (-1, -1) UNTIL 5",
     "LANDMARK FROM '2026-02-30' EVERY 1 DAY",
+    "LANDMARK FROM 0 EVERY 10",
+    "LANDMARK FROM 1 EVERY 0",
+    "LANDMARK FROM '2026-02-01' EVERY -1 DAY",
+    "WHEN a > 3",
+    "WHEN TRUE",
+    "WHEN (SELECT max(b) FROM t) > 3",
+    "WHEN sum(a) OVER () > 3",
+    "WHEN max(adiff(a)) > 3",
 ]
 
 
@@ -116,8 +134,20 @@ def test_a_window_that_cannot_be_read_is_refused(text: str) -> None:
     assert caught.value.code == "SQL_SYNTAX"
 
 
-@pytest.mark.parametrize("text", ["(SELECT 1) [ROWS 3]", "s [ROWS 3] AS a [ROWS 3]"])
-def test_a_window_stands_once_and_after_a_name(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "s [ROWS 3] AS a [ROWS 3]",
+        "(SELECT 1) [ROWS 3] [ROWS 3]",
+        "(SELECT 1) [ROWS 3] AS a [ROWS 3]",
+        "(s) [ROWS 3]",
+        "(s JOIN t ON TRUE) [ROWS 3]",
+        "VALUES (1) AS v(a) [ROWS 3]",
+        "(VALUES (1)) [ROWS 3]",
+        "s UNION ALL (SELECT 1) [ROWS 3]",
+    ],
+)
+def test_a_window_stands_once_and_after_a_name_or_a_subquery(text: str) -> None:
     with pytest.raises(PenstockError) as caught:
         parse_select(f"SELECT * FROM {text}")
     assert caught.value.code == "SQL_SYNTAX"
@@ -129,12 +159,48 @@ def test_windows_stand_before_and_after_aliases() -> None:
     assert found == {"a": RowsWindow(1), "b": RowsWindow(2), "c": RowsWindow(3)}
 
 
+JOINS = ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"]
+FORMS = [
+    "{what} [ROWS {rows}] AS {alias}",
+    "{what} [ROWS {rows}] {alias}",
+    "{what} AS {alias} [ROWS {rows}]",
+    "{what} {alias} [ROWS {rows}]",
+]
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(FORMS), st.sampled_from(["s", "q.late", "(SELECT a FROM t)"])),
+        min_size=1,
+        max_size=4,
+    ),
+    st.sampled_from([", ", " CROSS JOIN ", " NATURAL JOIN ", *JOINS]),
+)
+def test_every_input_of_every_join_may_have_a_window(
+    inputs: list[tuple[str, str]], join: str
+) -> None:
+    entries = [
+        form.format(what=what, rows=n + 1, alias=f"x{n}") for n, (form, what) in enumerate(inputs)
+    ]
+    if join in JOINS:
+        others = [f" {join} {one} ON TRUE" for one in entries[1:]]
+        tree = parse_select(f"SELECT 1 FROM {entries[0]}{''.join(others)}")
+    else:
+        tree = parse_select(f"SELECT 1 FROM {join.join(entries)}")
+    nodes = [node for node in tree.find_all(exp.Table, exp.Subquery) if node.alias]
+    assert {node.alias: window_of(node) for node in nodes} == {
+        f"x{n}": RowsWindow(n + 1) for n in range(len(inputs))
+    }
+    assert parse_select(to_sql(tree)) == tree
+
+
 def test_keys_keep_their_case_and_may_be_quoted() -> None:
     assert window("PARTITION BY Car, `the lane` ROWS 3") == RowsWindow(3, None, ("Car", "the lane"))
 
 
 def test_a_condition_may_hold_brackets_of_its_own() -> None:
-    assert window("WHEN xs[0] > ys[zs[1]]") != window("WHEN xs[0] > ys[zs[2]]")
+    assert window("WHEN max(xs[0]) > ys[zs[1]]") != window("WHEN max(xs[0]) > ys[zs[2]]")
 
 
 def test_range_without_slide_has_none() -> None:
