@@ -1,6 +1,8 @@
 """Aggregates as partials that combine: the algebra behind panes.
 
 Law: finish(combine(partials of any cut)) equals Spark's own aggregate over the whole.
+What has no partials that combine (a median, a count of distinct values) is *holistic*: it needs
+the tuples themselves, and its one partial is Spark's own call.
 First and last go by event time; among tuples of one time the smallest (largest) value wins,
 so that the answer does not depend on the order of arrival. The moments combine by the rule of
 Chan, Golub and LeVeque (1979), which does not cancel as sums of squares do.
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError
+from penstock.errors import BadQueryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class Aggregate:
     partials: tuple[str, ...]
     combines: tuple[str, ...]
     finish: str = "{0}"
+
+    @property
+    def is_holistic(self) -> bool:
+        """Say whether partials of it do not combine."""
+        return len(self.combines) < len(self.partials)
 
     def partial_sql(self, name: str) -> list[tuple[str, str]]:
         """Return the partial columns of the aggregate `name`, over tuples."""
@@ -43,31 +50,34 @@ class Aggregate:
         return [f"{name}_{place}" for place in range(len(self.partials))]
 
 
+AROUND = exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup
+
+
 def is_aggregate(node: exp.Expr) -> bool:
     """Say whether the node calls an aggregate function, with what belongs to the call."""
-    return isinstance(node, exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.AggFunc)
+    return isinstance(node, AROUND | exp.AggFunc)
 
 
 def decompose(
     call: exp.Expr, *, time: str, show: Callable[[exp.Expr], str], type_of: "TypeOf"
 ) -> Aggregate:
     """Return the call as partials; `time` is SQL for the event time, `show` prints a node."""
+    if isinstance(call, exp.WithinGroup) or isinstance(call.this, exp.WithinGroup):
+        return Aggregate(show(call), (show(call),), ())
     where = ""
     inner = call.this if isinstance(call, exp.IgnoreNulls | exp.RespectNulls) else call
     ignore_nulls = isinstance(call, exp.IgnoreNulls)
     if isinstance(inner, exp.Filter):  # Spark has it before IGNORE NULLS
         where = f" FILTER (WHERE {show(inner.expression.this)})"
         inner = inner.this
-    if inner.find(exp.Distinct):
-        raise NotYetError(
-            f"{show(inner)}: DISTINCT inside an aggregate does not run yet",
-            hint="group by the column in a query of its own, and count over that",
+    if any(is_aggregate(each) for each in inner.walk() if each is not inner):
+        raise BadQueryError(
+            f"{show(inner)}: an aggregate cannot stand inside an aggregate",
+            hint="aggregate in a SELECT below",
         )
     maker = _MAKERS.get(_name(inner))
-    if maker is None:
-        raise NotYetError(f"the aggregate {show(inner)} does not run yet")
-    if any(is_aggregate(each) for each in inner.walk() if each is not inner):
-        raise NotYetError(f"{show(inner)}: an aggregate inside an aggregate does not run yet")
+    if maker is None or inner.find(exp.Distinct):
+        return Aggregate(show(call), (show(call),), ())
     return maker(_Call(inner, show(call), where, time, show, type_of, ignore_nulls))
 
 
