@@ -1,41 +1,20 @@
 """From a parsed SELECT to operators."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError, UnknownColumnError, UnknownNameError
+from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
-from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_aggregate import bind_aggregate
-from penstock.plan.operators import EventTime, Filter, Operator, Project, TableJoin, Union
-from penstock.plan.operators.table_join import KINDS
-from penstock.plan.scope import Relation, Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Source, StreamSource, TableSource
-from penstock.sql import spark_sql, window_of
-
-Lookup = Callable[[str], Source | None]
-LEAF = "input"  # the name under which the analyst sees an operator's input
-
-# Clauses that need more than one tuple's neighbourhood; each waits for its operator.
-NOT_YET = {
-    "with_": "WITH",
-    "with": "WITH",
-    "distinct": "SELECT DISTINCT",
-    "order": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "qualify": "QUALIFY",
-    "windows": "WINDOW",
-    "laterals": "LATERAL VIEW",
-    "sort": "SORT BY",
-    "cluster": "CLUSTER BY",
-    "distribute": "DISTRIBUTE BY",
-    "pivots": "PIVOT",
-    "sample": "TABLESAMPLE",
-}
+from penstock.plan.bind_from import LEAF, FromBinder, Lookup
+from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
+from penstock.plan.operators import EventTime, Filter, Operator, Project, Union
+from penstock.plan.scope import Scope, place_of
+from penstock.plan.sources import Analyst
+from penstock.sql import spark_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +28,7 @@ class Binder:
         """Return the operators of a SELECT or of a UNION ALL of them."""
         if isinstance(tree, exp.Subquery):
             return self.bind(tree.this)
-        _refuse_clauses(tree)
+        refuse_clauses(tree)
         if isinstance(tree, exp.Union):
             return self._bind_union(tree)
         if not isinstance(tree, exp.Select):
@@ -68,10 +47,11 @@ class Binder:
     def _bind_select(self, select: exp.Select) -> Operator:
         where, having = select.args.get("where"), select.args.get("having")
         for node in (*select.expressions, where, having, select.args.get("group")):
-            _refuse_deep(node)
-        operator, scope, window = self._bind_from(select)
-        if where:
-            operator = self._filter(operator, scope.resolve(where.this))
+            refuse_deep(node)
+        read = FromBinder(self.lookup, self.analyst, self.bind).of(select)
+        operator, scope, window = read.operator, read.scope, read.window
+        if read.where is not None:
+            operator = self._filter(operator, scope.resolve(read.where))
         shown = list(_expand_stars(select.expressions, scope))
         asked = [node for _, node in shown] + ([having.this] if having else [])
         if select.args.get("group") or any(map(_has_aggregate, asked)):
@@ -95,7 +75,7 @@ class Binder:
             raise BadQueryError(
                 f"WHERE cannot use the aggregate {spark_sql(found)}", hint="use HAVING"
             )
-        texts = sorted({spark_sql(each) for each in _conjuncts(condition)})
+        texts = sorted({spark_sql(each) for each in conjuncts(condition)})
         kept = Filter(operator, tuple(texts))
         self.analyst.schema(kept.sql([LEAF]), {LEAF: operator.schema})
         return kept
@@ -109,103 +89,16 @@ class Binder:
         schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
         return Project(operator, texts, schema, _kept_times(operator, texts))
 
-    def _bind_from(self, select: exp.Select) -> tuple[Operator, Scope, Window | None]:
-        clause = select.args.get("from_") or select.args.get("from")
-        if clause is None:
-            raise BadQueryError("a standing query needs FROM a stream")
-        entries = [(clause.this, None), *((j.this, j) for j in select.args.get("joins") or ())]
-        sides = [(self._source(node), node, join) for node, join in entries]
-        streams = [(s, node, join) for s, node, join in sides if isinstance(s, StreamSource)]
-        if not streams:
-            raise BadQueryError(
-                "a standing query needs FROM a stream; these are only tables",
-                hint="leave CREATE QUERY … AS out for a one-time SELECT",
-            )
-        if len(streams) > 1:
-            raise NotYetError("a join of streams does not run yet", hint="a join with a table does")
-        source, node, _ = streams[0]
-        operator = source.operator
-        scope = Scope((relation(_alias(node), operator.schema.names, plain),))
-        first = sides[0][0]
-        for table, entry, join in sides:
-            if isinstance(table, TableSource):
-                by = join or streams[0][2]
-                operator, scope = self._join_table(
-                    operator, scope, table, _alias(entry), by, swapped=table is first
-                )
-        return operator, scope, window_of(node) if isinstance(node, exp.Table) else None
-
-    def _source(self, node: exp.Expr) -> Source:
-        if isinstance(node, exp.Subquery):
-            if not node.alias:
-                raise BadQueryError("a SELECT in FROM needs a name", hint="write (SELECT …) AS x")
-            return StreamSource(self.bind(node.this))
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            raise NotYetError(f"FROM {spark_sql(node)} does not run yet", place=place_of(node))
-        _refuse_clauses(node)
-        name = ".".join(part.name for part in node.parts)
-        source = self.lookup(name)
-        if source is None:
-            raise UnknownNameError(
-                f"no stream, table or query {name}",
-                hint="SHOW STREAMS, SHOW TABLES and SHOW QUERIES list what there is",
-                place=place_of(node),
-            )
-        return source
-
-    def _join_table(
-        self,
-        operator: Operator,
-        scope: Scope,
-        table: TableSource,
-        alias: str,
-        join: exp.Join | None,
-        *,
-        swapped: bool,
-    ) -> tuple[Operator, Scope]:
-        kind = _join_kind(join, swapped=swapped)
-        if scope.has(alias):
-            raise BadQueryError(f"two inputs are called {alias}", hint="give one of them AS a name")
-        right = relation(alias, table.schema.names, lambda name: _qualified("r", name))
-        left = Scope(
-            tuple(
-                Relation(each.alias, tuple((n, _qualified("l", c.name)) for n, c in each.columns))
-                for each in scope.relations
-            )
-        )
-        both = Scope((*left.relations, right))
-        on = _join_condition(join, both, left, right)
-        if not on and kind not in ("CROSS", "INNER"):
-            raise BadQueryError(f"{kind} JOIN needs ON")
-        semi = kind in ("LEFT SEMI", "LEFT ANTI")
-        taken = () if semi else tuple(_fresh_names(operator.schema, table))
-        bare = TableJoin(operator, table.table, table.incarnation, kind, on, taken, Schema())
-        # Only the ON can be wrong here; the columns follow from both sides.
-        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
-        joined = TableJoin(operator, table.table, table.incarnation, kind, on, taken, schema)
-        if semi:
-            return joined, scope
-        named = Relation(alias, tuple((name, plain(out)) for name, out in taken))
-        return joined, Scope((*scope.relations, named))
-
 
 def _branches(tree: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(tree, exp.Union):
-        _refuse_clauses(tree)
+        refuse_clauses(tree)
         if tree.args.get("distinct"):
             raise NotYetError("UNION does not run yet", hint="UNION ALL does")
         yield from _branches(tree.this)
         yield from _branches(tree.expression)
     else:
         yield tree
-
-
-def _refuse_clauses(tree: exp.Expr) -> None:
-    for name, shown in NOT_YET.items():
-        if name == "distinct" and isinstance(tree, exp.SetOperation):
-            continue  # every UNION has one of the two; which one is looked at later
-        if tree.args.get(name):
-            raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
@@ -248,15 +141,6 @@ def _resolve_shown(shown: list[tuple[str, exp.Expr]], scope: Scope) -> list[tupl
     return columns
 
 
-def _refuse_deep(node: exp.Expr | None) -> None:
-    if node is None:
-        return
-    if node.find(exp.Window):
-        raise NotYetError(f"{spark_sql(node)}: OVER does not run over streams")
-    if node.find(exp.Subquery, exp.Select):
-        raise NotYetError(f"{spark_sql(node)}: a SELECT inside an expression does not run yet")
-
-
 def _refuse_twins(names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
@@ -283,66 +167,3 @@ def _common_times(inputs: tuple[Operator, ...], schema: Schema) -> tuple[EventTi
         ):
             return (EventTime(schema.names[place]),)
     return ()
-
-
-def _alias(node: exp.Expr) -> str:
-    return node.alias_or_name
-
-
-def _qualified(side: str, name: str) -> exp.Expr:
-    return exp.column(exp.to_identifier(name, quoted=True), table=side)
-
-
-def _join_kind(join: exp.Join | None, *, swapped: bool) -> str:
-    if join is None:
-        return "CROSS"
-    side, kind = join.side.upper(), join.kind.upper()
-    if join.args.get("method"):
-        raise NotYetError(f"{join.args['method']} JOIN does not run", hint="write ON")
-    wanted = "LEFT " + kind if kind in ("SEMI", "ANTI") else side or kind or "INNER"
-    if wanted == "INNER" and not (join.args.get("on") or join.args.get("using")):
-        wanted = "CROSS"
-    if wanted not in KINDS or (swapped and wanted not in ("INNER", "CROSS")):
-        raise BadQueryError(
-            f"{wanted} JOIN cannot keep a table's rows for a stream that never ends",
-            hint="put the stream left and use INNER, LEFT, LEFT SEMI or LEFT ANTI",
-        )
-    return wanted
-
-
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield what AND joins, however it is bracketed."""
-    waiting = [condition]
-    while waiting:
-        node = waiting.pop().unnest()
-        if isinstance(node, exp.And):
-            waiting += [node.left, node.right]
-        else:
-            yield node
-
-
-def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Relation) -> str:
-    if join is None:
-        return ""
-    if using := join.args.get("using"):
-        pairs = []
-        for column in using:
-            mine = left.resolve(exp.column(column.name))
-            other = Scope((right,)).resolve(exp.column(column.name))
-            pairs.append(f"{spark_sql(mine)} = {spark_sql(other)}")
-        return " AND ".join(sorted(pairs))
-    if on := join.args.get("on"):
-        _refuse_deep(on)
-        resolved = both.resolve(on)
-        return " AND ".join(sorted(f"({spark_sql(each)})" for each in _conjuncts(resolved)))
-    return ""
-
-
-def _fresh_names(schema: Schema, table: TableSource) -> Iterator[tuple[str, str]]:
-    taken = {name.lower() for name in schema.names}
-    for name in table.schema.names:
-        out = name
-        while out.lower() in taken:
-            out = f"{table.table.lower()}_{out}"
-        taken.add(out.lower())
-        yield name, out

@@ -1,0 +1,57 @@
+"""What a SELECT over streams may not say yet, and the parts of a condition."""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.errors import NotYetError
+from penstock.plan.scope import place_of
+from penstock.sql import spark_sql
+
+# Clauses that need more than one tuple's neighbourhood; each waits for its operator.
+NOT_YET = {
+    "with_": "WITH",
+    "with": "WITH",
+    "distinct": "SELECT DISTINCT",
+    "order": "ORDER BY",
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW",
+    "laterals": "LATERAL VIEW",
+    "sort": "SORT BY",
+    "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+}
+
+
+def refuse_clauses(tree: exp.Expr) -> None:
+    """Raise where the tree has a clause that waits for its operator."""
+    for name, shown in NOT_YET.items():
+        if name == "distinct" and isinstance(tree, exp.SetOperation):
+            continue  # every UNION has one of the two; which one is looked at later
+        if tree.args.get(name):
+            raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
+
+
+def refuse_deep(node: exp.Expr | None) -> None:
+    """Raise where an expression looks beyond its own tuple."""
+    if node is None:
+        return
+    if node.find(exp.Window):
+        raise NotYetError(f"{spark_sql(node)}: OVER does not run over streams")
+    if node.find(exp.Subquery, exp.Select):
+        raise NotYetError(f"{spark_sql(node)}: a SELECT inside an expression does not run yet")
+
+
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield what AND joins, however it is bracketed."""
+    waiting = [condition]
+    while waiting:
+        node = waiting.pop().unnest()
+        if isinstance(node, exp.And):
+            waiting += [node.left, node.right]
+        else:
+            yield node
