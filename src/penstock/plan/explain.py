@@ -33,6 +33,8 @@ def _unit_lines(unit: Unit) -> Iterator[str]:
     yield f"unit {unit.key[:6]} reads the trains of {', '.join(n[:6] for n in unit.inputs)}"
     if unit.aggregate is None:
         yield f"  each train:  {unit.rows_sql(views)}"
+        if unit.stateful is not None:
+            yield f"  then:        {unit.stateful.text()}"
     else:
         yield f"  each train:  {unit.pane_sql(views)}"
         yield f"  at a close:  {unit.close_sql('partials', (0, 0))}"

@@ -1,8 +1,9 @@
 """Units: connected sets of operators that run as one Spark job over a train.
 
 A unit ends where its output is needed as trains: at a query's root, at a node that several
-read, around a Take (which counts, and needs no Spark), and below a stateful operator that reads
-another one (whose rows come by their own clock). So a unit has at most one stateful operator.
+read, around a Take (which counts, and needs no Spark), at an Ordered (which sorts without it,
+for whoever needs the order), and below a stateful operator that reads another one (whose rows
+come by their own clock). So a unit has at most one stateful operator.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +13,7 @@ from penstock.model.trains import shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Operator,
+    Ordered,
     Scan,
     Take,
     Union,
@@ -76,10 +78,18 @@ class Unit:
         aggregate = self._aggregate()
         return aggregate.pane_sql(_relation(aggregate.input, views))
 
-    def close_sql(self, parts: str, starts: tuple[int, int]) -> str:
-        """Return the SELECT from partials to result rows, for windows that start in a range."""
+    def close_sql(
+        self,
+        parts: str,
+        numbers: tuple[int, int],
+        *,
+        emitted: str = "final",
+        touched: str | None = None,
+    ) -> str:
+        """Return the SELECT from partials to result rows, for windows of a range of numbers."""
         aggregate = self._aggregate()
-        return self.above_sql(f"({aggregate.close_sql(parts, starts)})")
+        closed = aggregate.close_sql(parts, numbers, emitted=emitted, touched=touched)
+        return self.above_sql(f"({closed})")
 
     def watermark(self, leaves: Mapping[str, int]) -> int:
         """Return the watermark of the root of a unit without state."""
@@ -108,7 +118,7 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     nodes, readers = graph.nodes(), graph.readers()
     ends = {key(root) for root in graph.queries.values()} | (set(standing) & nodes.keys())
     ends |= {name for name, read_by in readers.items() if len(read_by) > 1}
-    ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take)}
+    ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Ordered)}
     ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take)}
     for node in nodes.values():  # inputs first, so that a cut below is seen above
         if is_stateful(node) or isinstance(node, Union):

@@ -91,8 +91,9 @@ class LiveUnit:
         """Run over the trains; nothing of the state has changed if this raises."""
         began = time.perf_counter()
         ahead = self._ahead_of(ranges_of(inputs))
-        marks = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
-        marks |= {name: trains[-1].info.watermark for name, trains in inputs.items() if trains}
+        before = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
+        after = {name: trains[-1].info.watermark for name, trains in inputs.items() if trains}
+        marks = before | after
         rows = {name: [t.rows for t in inputs.get(name, ())] for name in self.unit.inputs}
         if isinstance(self.unit.root, Take):
             output = self._take(rows, marks)
@@ -101,7 +102,8 @@ class LiveUnit:
             output = Output(table, self.unit.watermark(marks))
         else:
             below = self.unit.marks(marks)
-            step = self.state.step(Run(processor, self.unit, rows, below, ahead))
+            run = Run(processor, self.unit, rows, below, self.unit.marks(before), ahead)
+            step = self.state.step(run)
             late = self._keep_late(number, step.late)
             output = Output(step.table, self.state.promise(below), late)
         self.marks = marks

@@ -9,7 +9,7 @@ from penstock.engine.states import State, new_state
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Scan, Take, is_stateful, key, walk
+from penstock.plan.operators import Operator, Ordered, Scan, Take, is_stateful, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
@@ -80,8 +80,7 @@ class Plant:
 
     def _new_state(self, operator: Operator) -> State:
         """Return the state of an operator that sees everything only from now on."""
-        below = [node for each in operator.inputs for node in walk(each)]
-        buffers = [self.buffers.get(key(node)) for node in below]
+        buffers = [self.buffers.get(key(node)) for node in _on_its_axis(operator)]
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
         return new_state(operator, max(highs, default=BEGIN_OF_TIME))
 
@@ -211,6 +210,14 @@ class Plant:
             reader in active and number < buffer.written
             for reader, number in buffer.readers().items()
         )
+
+
+def _on_its_axis(operator: Operator) -> Iterable[Operator]:
+    """Yield the nodes below whose event times an operator counts in: numbers are no times."""
+    for each in operator.inputs:
+        yield each
+        if not (isinstance(each, Ordered) and each.axis == "number"):
+            yield from _on_its_axis(each)
 
 
 def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:

@@ -1,8 +1,9 @@
 """The states of the stateful operators, one file each."""
 
+from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.state import Kept, KeptPart, State
-from penstock.plan.operators import Operator, WindowAggregate
+from penstock.plan.operators import Operator, Ordered, WindowAggregate
 
 __all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
 
@@ -15,6 +16,8 @@ def new_state(operator: Operator, begin: int) -> State:
     match operator:
         case WindowAggregate():
             return PaneState(operator, begin)
+        case Ordered():
+            return OrderedState(operator)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
@@ -24,5 +27,7 @@ def restored(operator: Operator, kept: Kept) -> State:
     match operator:
         case WindowAggregate():
             return PaneState.back(operator, kept)
+        case Ordered():
+            return OrderedState.back(operator, kept)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")

@@ -20,14 +20,16 @@ from penstock.plan.units import Unit
 class Run:
     """One run of a unit: the rows of its leaves, and the watermarks after them.
 
-    `marks` are those of the stateful operator's inputs, in their order. `ahead` are partials
-    of these rows that were computed while the run before was at work.
+    `marks` are those of the stateful operator's inputs, in their order, and `before` the same
+    ahead of the run. `ahead` are partials of these rows that were computed while the run before
+    was at work.
     """
 
     processor: Processor
     unit: Unit
     rows: Mapping[str, Sequence[Rows]]
     marks: tuple[int, ...]
+    before: tuple[int, ...]
     ahead: pa.Table | None = None
 
     def leaves(self) -> dict[str, Leaf]:

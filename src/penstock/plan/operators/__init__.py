@@ -2,6 +2,7 @@
 
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
+from penstock.plan.operators.ordered import NUMBER, Ordered
 from penstock.plan.operators.project import Project
 from penstock.plan.operators.scan import Scan
 from penstock.plan.operators.table_join import TableJoin, table_view
@@ -9,12 +10,14 @@ from penstock.plan.operators.take import Take
 from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 
-STATEFUL = (WindowAggregate,)
+STATEFUL = (WindowAggregate, Ordered)
 
 __all__ = [
+    "NUMBER",
     "EventTime",
     "Filter",
     "Operator",
+    "Ordered",
     "Project",
     "Scan",
     "TableJoin",
