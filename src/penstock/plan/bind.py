@@ -10,8 +10,9 @@ from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_aggregate import bind_aggregate
 from penstock.plan.bind_from import LEAF, FromBinder, Lookup
+from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
-from penstock.plan.operators import EventTime, Filter, Operator, Project, Union
+from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project, Union
 from penstock.plan.scope import Scope, place_of
 from penstock.plan.sources import Analyst
 from penstock.sql import spark_sql
@@ -45,6 +46,8 @@ class Binder:
         return Union(inputs, schema, _common_times(inputs, schema))
 
     def _bind_select(self, select: exp.Select) -> Operator:
+        if modifies(select):
+            return self._bind_modified(select)
         where, having = select.args.get("where"), select.args.get("having")
         for node in (*select.expressions, where, having, select.args.get("group")):
             refuse_deep(node)
@@ -69,6 +72,19 @@ class Binder:
                 raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
             columns = _resolve_shown(shown, scope)
         return self._project(operator, columns)
+
+    def _bind_modified(self, select: exp.Select) -> Operator:
+        read = FromBinder(self.lookup, self.analyst, self.bind).of(select)
+        if read.window is not None:
+            raise BadQueryError(
+                "modifiers compare tuples, and need no window", hint="leave the brackets out"
+            )
+        operator: Operator = Ordered(read.operator, "time")
+        if read.where is not None:
+            operator = self._filter(operator, read.scope.resolve(read.where))
+        shown = list(_expand_stars(select.expressions, read.scope))
+        _refuse_twins(name for name, _ in shown)
+        return bind_modifiers(shown, operator, read.scope, self.analyst)
 
     def _filter(self, operator: Operator, condition: exp.Expr) -> Operator:
         if found := next((each for each in condition.walk() if is_aggregate(each)), None):

@@ -78,18 +78,10 @@ class Unit:
         aggregate = self._aggregate()
         return aggregate.pane_sql(_relation(aggregate.input, views))
 
-    def close_sql(
-        self,
-        parts: str,
-        numbers: tuple[int, int],
-        *,
-        emitted: str = "final",
-        touched: str | None = None,
-    ) -> str:
-        """Return the SELECT from partials to result rows, for windows of a range of numbers."""
+    def close_sql(self, parts: str, starts: tuple[int, int]) -> str:
+        """Return the SELECT from partials to result rows, for windows that start in a range."""
         aggregate = self._aggregate()
-        closed = aggregate.close_sql(parts, numbers, emitted=emitted, touched=touched)
-        return self.above_sql(f"({closed})")
+        return self.above_sql(f"({aggregate.close_sql(parts, starts)})")
 
     def watermark(self, leaves: Mapping[str, int]) -> int:
         """Return the watermark of the root of a unit without state."""

@@ -13,8 +13,9 @@ from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
+from penstock.plan.lateness import judges
 from penstock.plan.once import over_views, place_of_column
-from penstock.plan.operators import WindowAggregate, key, table_view, walk
+from penstock.plan.operators import key, table_view
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.system import System, file_of
 
@@ -74,11 +75,15 @@ def _results(system: System, known: KnownQuery) -> pa.Table:
 
 def late_rows(system: System, known: Any) -> pa.Table:
     """Return the tuples that came too late for a query's windows."""
-    aggregates = [node for node in walk(known.root) if isinstance(node, WindowAggregate)]
-    if not aggregates:
+    judged_by = judges(known.root)
+    if not judged_by:
         return empty_table(known.root.schema)
-    last = aggregates[-1]  # inputs come first: those below belong to the queries that it reads
-    return _read([system.home.late(key(last))], arrow_schema(last.input.schema))
+    schemas = [node.inputs[0].schema for node in judged_by]
+    tables = [
+        _read([system.home.late(key(node))], arrow_schema(schema))
+        for node, schema in zip(judged_by, schemas, strict=True)
+    ]
+    return pa.concat_tables(tables, promote_options="default")
 
 
 def rejects(system: System, known: Any) -> pa.Table:

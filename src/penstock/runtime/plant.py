@@ -9,7 +9,8 @@ from penstock.engine.states import State, new_state
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, Ordered, Scan, Take, is_stateful, key, walk
+from penstock.plan.lateness import judges
+from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.feed import Feed
 from penstock.runtime.live_query import LiveQuery
@@ -168,9 +169,8 @@ class Plant:
         """Return how many tuples came too late for a query's windows."""
         if query.name.lower() not in self.queries:
             return query.late_rows
-        stateful = [node for node in walk(query.root) if is_stateful(node)]
-        last = stateful[-1] if stateful else None  # those below are other queries' windows
-        return sum(u.late_rows for u in self.units.values() if last and u.unit.stateful == last)
+        judged_by = judges(query.root)
+        return sum(u.late_rows for u in self.units.values() if u.unit.stateful in judged_by)
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""

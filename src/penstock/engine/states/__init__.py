@@ -1,9 +1,10 @@
 """The states of the stateful operators, one file each."""
 
+from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.state import Kept, KeptPart, State
-from penstock.plan.operators import Operator, Ordered, WindowAggregate
+from penstock.plan.operators import Modify, Operator, Ordered, WindowAggregate
 
 __all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
 
@@ -18,6 +19,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return PaneState(operator, begin)
         case Ordered():
             return OrderedState(operator)
+        case Modify():
+            return ModifyState(operator)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
@@ -29,5 +32,7 @@ def restored(operator: Operator, kept: Kept) -> State:
             return PaneState.back(operator, kept)
         case Ordered():
             return OrderedState.back(operator, kept)
+        case Modify():
+            return ModifyState.back(operator, kept)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")

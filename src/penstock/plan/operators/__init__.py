@@ -1,6 +1,7 @@
 """The operators, one file each."""
 
 from penstock.plan.operators.filter import Filter
+from penstock.plan.operators.modify import Modify
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
 from penstock.plan.operators.ordered import NUMBER, Ordered
 from penstock.plan.operators.project import Project
@@ -10,12 +11,13 @@ from penstock.plan.operators.take import Take
 from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 
-STATEFUL = (WindowAggregate, Ordered)
+STATEFUL = (WindowAggregate, Ordered, Modify)
 
 __all__ = [
     "NUMBER",
     "EventTime",
     "Filter",
+    "Modify",
     "Operator",
     "Ordered",
     "Project",
