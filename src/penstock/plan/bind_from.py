@@ -1,13 +1,24 @@
 """From a FROM clause to the operators below the SELECT."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownNameError
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
+from penstock.plan.bind_join import (
+    INNER,
+    Entry,
+    JoinBinder,
+    Joined,
+    Where,
+    begun,
+    check_windows,
+    join_kind,
+    refuse_namesakes,
+)
 from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
@@ -17,6 +28,7 @@ from penstock.sql import spark_sql, window_of
 
 Lookup = Callable[[str], Source | None]
 LEAF = "input"  # the name under which the analyst sees an operator's input
+Side = tuple[Source, exp.Expr, exp.Join | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +66,10 @@ class FromBinder:
                 "a standing query needs FROM a stream; these are only tables",
                 hint="leave CREATE QUERY … AS out for a one-time SELECT",
             )
+        if any(window_of(node) for table, node, _ in sides if isinstance(table, TableSource)):
+            raise BadQueryError("a table has no window: all of it is there at any time")
         if len(streams) > 1:
-            raise NotYetError("a join of streams does not run yet", hint="a join with a table does")
+            return self._of_several(select, sides)
         source, node, _ = streams[0]
         operator = source.operator
         scope = Scope((relation(_alias(node), operator.schema.names, plain),))
@@ -67,6 +81,54 @@ class FromBinder:
                     operator, scope, table, _alias(entry), by, swapped=table is first
                 )
         return BoundFrom(operator, scope, window_of(node), where.this if where else None)
+
+    def _of_several(self, select: exp.Select, sides: Sequence[Side]) -> BoundFrom:
+        """Return a join of streams, and of tables with them."""
+        known = Scope(tuple(relation(_alias(n), _columns(s), plain) for s, n, _ in sides))
+        refuse_namesakes(known)
+        condition = select.args.get("where")
+        where = Where.of(condition.this if condition else None, known)
+        # Only where nothing is preserved does WHERE say whom a tuple may meet.
+        usable = where if all(join_kind(j) in INNER for _, _, j in sides) else Where()
+        entries = [
+            Entry(source.operator, _alias(node), window_of(node), join)
+            for source, node, join in sides
+            if isinstance(source, StreamSource)
+        ]
+        check_windows(entries, select)
+        joins = JoinBinder(select, self.analyst, usable)
+        entries = [joins.filtered(entry) for entry in entries]
+        joined, before = None, []
+        for source, node, join in sides:
+            if isinstance(source, TableSource):
+                if joined is None:
+                    before.append((source, node, join))
+                else:
+                    joined = self._with_table(joined, source, node, join, swapped=False)
+                continue
+            entry = entries.pop(0)
+            if joined is not None:
+                joined = joins.join(joined, entry, last=not entries)
+                continue
+            joined = begun(entry)
+            for table, name, by in before:
+                joined = self._with_table(joined, table, name, by or join, swapped=by is None)
+        assert joined is not None  # noqa: S101  (there are streams)
+        return BoundFrom(joined.operator, joined.scope, None, where.without(joins.taken))
+
+    def _with_table(
+        self,
+        joined: Joined,
+        table: TableSource,
+        node: exp.Expr,
+        join: exp.Join | None,
+        *,
+        swapped: bool,
+    ) -> Joined:
+        operator, scope = self._join_table(
+            joined.operator, joined.scope, table, _alias(node), join, swapped=swapped
+        )
+        return replace(joined, operator=operator, scope=scope)
 
     def _source(self, node: exp.Expr) -> Source:
         if isinstance(node, exp.Subquery):
@@ -122,6 +184,11 @@ class FromBinder:
         return joined, Scope((*scope.relations, named))
 
 
+def _columns(source: Source) -> tuple[str, ...]:
+    schema = source.schema if isinstance(source, TableSource) else source.operator.schema
+    return schema.names
+
+
 def _alias(node: exp.Expr) -> str:
     return node.alias_or_name
 
@@ -131,14 +198,7 @@ def _qualified(side: str, name: str) -> exp.Expr:
 
 
 def _join_kind(join: exp.Join | None, *, swapped: bool) -> str:
-    if join is None:
-        return "CROSS"
-    side, kind = join.side.upper(), join.kind.upper()
-    if join.args.get("method"):
-        raise NotYetError(f"{join.args['method']} JOIN does not run", hint="write ON")
-    wanted = "LEFT " + kind if kind in ("SEMI", "ANTI") else side or kind or "INNER"
-    if wanted == "INNER" and not (join.args.get("on") or join.args.get("using")):
-        wanted = "CROSS"
+    wanted = join_kind(join)
     if wanted not in KINDS or (swapped and wanted not in ("INNER", "CROSS")):
         raise BadQueryError(
             f"{wanted} JOIN cannot keep a table's rows for a stream that never ends",

@@ -4,7 +4,8 @@ from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.state import Kept, KeptPart, State
-from penstock.plan.operators import Modify, Operator, Ordered, WindowAggregate
+from penstock.engine.states.window_join import WindowJoinState
+from penstock.plan.operators import Modify, Operator, Ordered, WindowAggregate, WindowJoin
 
 __all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
 
@@ -21,6 +22,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return OrderedState(operator)
         case Modify():
             return ModifyState(operator)
+        case WindowJoin():
+            return WindowJoinState(operator)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
@@ -34,5 +37,7 @@ def restored(operator: Operator, kept: Kept) -> State:
             return OrderedState.back(operator, kept)
         case Modify():
             return ModifyState.back(operator, kept)
+        case WindowJoin():
+            return WindowJoinState.back(operator, kept)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")

@@ -10,8 +10,9 @@ from penstock.plan.operators.table_join import TableJoin, table_view
 from penstock.plan.operators.take import Take
 from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
+from penstock.plan.operators.window_join import WindowJoin
 
-STATEFUL = (WindowAggregate, Ordered, Modify)
+STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin)
 
 __all__ = [
     "NUMBER",
@@ -26,6 +27,7 @@ __all__ = [
     "Take",
     "Union",
     "WindowAggregate",
+    "WindowJoin",
     "is_stateful",
     "key",
     "table_view",

@@ -1,0 +1,130 @@
+"""The rows that a join keeps of one input: parts, append-only, with the times that they span."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.rows import Rows, fit, in_memory, laid_together, read_parquet
+from penstock.engine.states.state import KeptPart, Run
+from penstock.engine.types import arrow_schema
+from penstock.errors import PenstockError
+from penstock.model.schema import Schema
+from penstock.plan.operators import key
+
+MERGE_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
+MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows, and the first and last value of the columns that bound them."""
+
+    rows: Rows
+    first: int
+    last: int
+    level: int = 0
+
+
+@dataclass(slots=True)
+class JoinRows:
+    """The rows of one input; `low` and `high` name the columns of a part's first and last value."""
+
+    schema: Schema
+    low: str
+    high: str
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Rows]:
+        """Return the rows in order of arrival."""
+        return [part.rows for part in self.parts]
+
+    def part_of(self, table: pa.Table) -> Part | None:
+        """Return a part that is not kept yet, or None where there are no rows."""
+        if not table.num_rows:
+            return None
+        return Part(in_memory(table), *self._span(table))
+
+    def accept(self, new: Part | None, needed_from: int, spill: Path) -> None:
+        """Keep a part, and let go of those whose last value lies before what is needed."""
+        if new is not None:
+            self.parts.append(new)
+        gone = [part for part in self.parts if part.last < needed_from]
+        self.parts = [part for part in self.parts if part.last >= needed_from]
+        for part in gone:
+            part.rows.delete()
+        # The run counts from here on, so nothing below may fail it: it would be done again.
+        with suppress(PenstockError, OSError):
+            self._tidy(needed_from, spill)
+
+    def kept(self, **facts: int) -> list[KeptPart]:
+        """Return the parts for a checkpoint."""
+        return [
+            KeptPart(p.rows, {"first": p.first, "last": p.last, "level": p.level, **facts})
+            for p in self.parts
+        ]
+
+    def back(self, parts: Iterable[KeptPart]) -> Self:
+        """Take the parts that a checkpoint kept."""
+        self.parts = [
+            Part(p.rows, p.facts["first"], p.facts["last"], p.facts["level"]) for p in parts
+        ]
+        return self
+
+    def _tidy(self, needed_from: int, spill: Path) -> None:
+        """Merge parts of one level once there are many, and spill what is large."""
+        while parts := self._to_merge():
+            table = laid_together([self._read(part.rows) for part in parts])
+            table = table.filter(pc.greater_equal(table[self.high], needed_from)).combine_chunks()
+            merged = [Part(in_memory(table), *self._span(table), parts[0].level + 1)]
+            at = self.parts.index(parts[0])
+            gone = {id(part) for part in parts}
+            rest = [part for part in self.parts[at:] if id(part) not in gone]
+            self.parts = [*self.parts[:at], *(merged if table.num_rows else ()), *rest]
+            for part in parts:
+                part.rows.delete()
+        for part in self.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(spill)
+
+    def _to_merge(self) -> list[Part]:
+        for level in range(max((part.level for part in self.parts), default=0) + 1):
+            parts = [p for p in self.parts if p.level == level and p.rows.count < MERGE_ROWS]
+            if len(parts) >= MERGE_PARTS:
+                return parts
+        return []
+
+    def _read(self, rows: Rows) -> pa.Table:
+        return fit(rows.to_table(self.schema), arrow_schema(self.schema))
+
+    def _span(self, table: pa.Table) -> tuple[int, int]:
+        if not table.num_rows:
+            return 0, 0
+        return pc.min(table[self.low]).as_py(), pc.max(table[self.high]).as_py()
+
+
+Compute = Callable[[pa.Table], pa.Table]
+
+
+def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:
+    """Return columns of the tuples of an input that needs no computing, in order of arrival."""
+    stateful = run.unit.stateful
+    assert stateful is not None  # noqa: S101  (it is a state that asks)
+    below = stateful.inputs[place]
+    if key(below) not in run.rows:
+        return None
+    schema = Schema(tuple(c for c in below.schema if c.name in columns))
+    wanted = arrow_schema(schema)
+    tables = [_columns(each, schema, wanted) for each in run.rows[key(below)]]
+    return laid_together([wanted.empty_table(), *tables])
+
+
+def _columns(rows: Rows, schema: Schema, wanted: pa.Schema) -> pa.Table:
+    if rows.table is not None:
+        return fit(rows.table.select(wanted.names), wanted)
+    return read_parquet(rows.paths, schema)

@@ -1,0 +1,156 @@
+"""The state of a window join: what is still there of each side, and how far it is decided.
+
+    reached: the watermarks of both sides after the last run. A tuple of a preserved side with u
+             before the other's has been decided upon: it had a partner, or came without one.
+
+A tuple behind its own side's watermark is late and meets nobody.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.processor import Leaf
+from penstock.engine.rows import Rows, empty_table, fit, laid_together
+from penstock.engine.states.join_rows import JoinRows, Part, input_rows
+from penstock.engine.states.sorting import sorted_rows
+from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.types import arrow_schema
+from penstock.model.schema import Schema
+from penstock.model.trains import BEGIN_OF_TIME
+from penstock.plan.operators.window_join import MET, UNTIL, Marks, WindowJoin
+
+SIDES = (0, 1)
+NAMES = ("l", "r")
+
+
+@dataclass(slots=True)
+class WindowJoinState:
+    """Rows of both sides."""
+
+    join: WindowJoin
+    reached: Marks = (BEGIN_OF_TIME, BEGIN_OF_TIME)
+    sides: tuple[JoinRows, JoinRows] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep nothing at first."""
+        left, right = (JoinRows(self.join.state_schema(p), MET, UNTIL) for p in SIDES)
+        self.sides = (left, right)
+
+    def step(self, run: Run) -> Step:
+        """Join what is new with what is there, and let go of what has passed."""
+        marks = self.join.marks(run.marks)
+        arrived = [self._arrived(run, place) for place in SIDES]
+        new = [self.sides[p].part_of(table) for p, (table, _) in zip(SIDES, arrived, strict=True)]
+        table = self._joined(run, new, marks)
+        for place in SIDES:
+            needed_from = self.join.needed_from(place, marks)
+            self.sides[place].accept(new[place], needed_from, run.processor.spill)
+        self.reached = marks
+        return Step(table, self._late([late for _, late in arrived]))
+
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return the watermark of what the join gives."""
+        return self.join.promise(marks)
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        parts = [part for place in SIDES for part in self.sides[place].kept(side=place)]
+        return Kept({"reached": list(self.reached)}, parts)
+
+    @classmethod
+    def back(cls, join: WindowJoin, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        left, right = kept.facts["reached"]
+        state = cls(join, (left, right))
+        for place in SIDES:
+            state.sides[place].back(p for p in kept.parts if p.facts["side"] == place)
+        return state
+
+    def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
+        """Return the new tuples as the state keeps them, and those that came too late."""
+        table = arrived(self.join, run, place)
+        mark = self.reached[place]
+        if mark == BEGIN_OF_TIME or not table.num_rows or pc.min(table[MET]).as_py() >= mark:
+            return table, None
+        in_time = pc.greater_equal(table[MET], mark)
+        return table.filter(in_time), table.filter(pc.invert(in_time))
+
+    def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
+        schema = run.unit.root.schema
+        rows = self._rows_in_play(new, marks)
+        leaves: dict[str, Leaf] = {
+            run.view(name): (each, self.join.state_schema(NAMES.index(name[-1])))
+            for name, each in rows.items()
+            if each
+        }
+        relations = {name: run.view(name) for name, each in rows.items() if each}
+        sql = self.join.run_sql(relations, self.reached, marks)
+        if not sql:
+            return empty_table(schema)
+        leaves = {view: leaf for view, leaf in leaves.items() if view in sql}
+        table = run.select(run.unit.above_sql(f"({sql})"), leaves, schema)
+        return sorted_rows(table, [time.column for time in run.unit.root.times])
+
+    def _rows_in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
+        """Return the new, the old and all rows of each side that this run has to look at.
+
+        Where tuples are decided upon, everything that is kept of the other side has a say.
+        """
+        found: dict[str, list[Rows]] = {}
+        for place, name in enumerate(NAMES):
+            mine, other, side = new[place], new[1 - place], self.sides[place]
+            arrived = [mine.rows] if mine else []
+            old = [
+                part.rows
+                for part in side.parts
+                if 1 - place in self.join.preserved
+                or _may_meet(part, other)
+                or self._is_decided(part, place, marks)
+            ]
+            found |= {f"new_{name}": arrived, f"old_{name}": old, f"all_{name}": [*old, *arrived]}
+        return found
+
+    def _is_decided(self, part: Part, place: int, marks: Marks) -> bool:
+        """Say whether a tuple of it may pass the time in which it could meet somebody."""
+        other = 1 - place
+        return (
+            place in self.join.preserved
+            and self.reached[other] <= part.last
+            and (part.first < marks[other])
+        )
+
+    def _late(self, late: Sequence[pa.Table | None]) -> pa.Table | None:
+        """Return the late tuples of both sides as rows of the join without a partner."""
+        wanted = arrow_schema(self.join.late_schema)
+        found = [each.drop_columns([MET, UNTIL]) for each in late if each is not None]
+        if not found:
+            return None
+        return fit(laid_together([wanted.empty_table(), *found]), wanted)
+
+
+def arrived(join: WindowJoin, run: Run, place: int) -> pa.Table:
+    """Return the new tuples of an input as the state keeps them."""
+    schema, side = join.state_schema(place), join.sides[place]
+    hidden = [MET, UNTIL] if side.carries else [side.time.column]
+    table = input_rows(run, place, [*(name for name, _ in side.columns), *hidden])
+    if table is None:
+        sql = join.state_sql(place, f"({run.input_sql(place)})")
+        return _selected(run, sql, schema)
+    columns = [table[name] for name, _ in side.columns]
+    met = table[MET] if side.carries else table[side.time.column].cast(pa.int64())
+    until = table[UNTIL] if side.carries else pc.add(met, side.width)
+    return fit(pa.table([*columns, met, until], names=list(schema.names)), arrow_schema(schema))
+
+
+def _selected(run: Run, sql: str, schema: Schema) -> pa.Table:
+    """Run a SELECT over those leaves that it reads."""
+    leaves = {view: leaf for view, leaf in run.leaves().items() if view in sql}
+    return run.select(sql, leaves, schema, single=False)
+
+
+def _may_meet(part: Part, other: Part | None) -> bool:
+    return other is not None and part.last >= other.first and part.first <= other.last
