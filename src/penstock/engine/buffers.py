@@ -7,7 +7,7 @@ they fit into `keep_bytes`, so that a one-time SELECT has something recent to lo
 
 import threading
 from collections import deque
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,6 +95,7 @@ class Buffer:
         self.written = 0
         self.watermark = BEGIN_OF_TIME
         self.high: int | None = None
+        self.gone: int | None = None  # the latest time of the trains that are here no more
         self.memory_bytes = 0
         self._spilled_bytes = 0
         self._pool = pool
@@ -153,12 +154,20 @@ class Buffer:
             slowest = min(places, default=self.written)
             return [train for train in self._trains if train.info.number > slowest]
 
-    def to_table(self) -> pa.Table:
-        """Return the rows of all trains that are still here, read or not."""
+    def held(self) -> list[Train]:
+        """Return the trains that are still here, read or not; hold the pool's lock to read them."""
         with self._pool.lock:
-            return pa.concat_tables(
-                [empty_table(self.schema), *(t.rows.to_table(self.schema) for t in self._trains)]
-            )
+            return list(self._trains)
+
+    def to_table(self, without: Callable[[int], bool] = lambda _: False) -> pa.Table:
+        """Return the rows of all trains that are still here, read or not.
+
+        `without` says of a train's number whether it is left out.
+        """
+        with self._pool.lock:
+            wanted = [train.rows for train in self._trains if not without(train.info.number)]
+            tables = [rows.to_table(self.schema) for rows in wanted]
+            return pa.concat_tables([empty_table(self.schema), *tables])
 
     def figures(self) -> BufferFigures:
         """Return what is here: queued trains and rows are those that somebody must still read."""
@@ -200,7 +209,12 @@ class Buffer:
                 break
             gone = self._trains.popleft()
             self.memory_bytes -= gone.rows.memory_bytes
+            self._note_gone(gone.info)
             gone.rows.delete()
+
+    def _note_gone(self, info: TrainInfo) -> None:
+        if info.last is not None:
+            self.gone = info.last if self.gone is None else max(self.gone, info.last)
 
 
 KEEP_TRAINS = 64  # read trains that may stay for one-time SELECTs, whatever their size

@@ -1,26 +1,58 @@
 """Running a one-time SELECT."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from penstock.engine.rows import SMALL_ROWS, laid_together, read_parquet
 from penstock.engine.spark_errors import analysis_error, run_error
+from penstock.engine.types import spark_schema
+from penstock.model.schema import Schema
 
 
-def select_once(spark: SparkSession, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the rows of a SELECT; `tables` are the views that exist only for it."""
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Rows in Parquet files and the rest of them in a table; `count` is how many the files have."""
+
+    schema: Schema
+    count: int
+    files: tuple[Path, ...]
+    rest: pa.Table
+
+
+Relation: TypeAlias = "pa.Table | Stored"
+
+
+def select_once(spark: SparkSession, sql: str, relations: Mapping[str, Relation]) -> pa.Table:
+    """Return the rows of a SELECT; `relations` are the views that exist only for it."""
     try:
-        for view, table in tables.items():
-            # Spark stops reading at an empty chunk and loses what lies behind it.
-            spark.createDataFrame(table.combine_chunks()).createOrReplaceTempView(view)
+        for view, relation in relations.items():
+            _frame(spark, relation).createOrReplaceTempView(view)
         return spark.sql(sql).toArrow()
     except AnalysisException as error:
         raise analysis_error(error) from error
     except (PySparkException, Py4JError) as error:
         raise run_error(error) from error
     finally:
-        for view in tables:
+        for view in relations:
             spark.catalog.dropTempView(view)
+
+
+def _frame(spark: SparkSession, relation: Relation) -> DataFrame:
+    if not isinstance(relation, Stored):
+        # Spark stops reading at an empty chunk and loses what lies behind it.
+        return spark.createDataFrame(relation.combine_chunks())
+    if relation.count <= SMALL_ROWS:
+        stored = read_parquet(relation.files, relation.schema)
+        return _frame(spark, laid_together([stored, relation.rest]))
+    schema = spark_schema(relation.schema)
+    scanned = spark.read.schema(schema).parquet(*map(str, relation.files))
+    if not relation.rest.num_rows:
+        return scanned
+    return scanned.unionAll(spark.createDataFrame(relation.rest.combine_chunks(), schema))

@@ -6,6 +6,8 @@ is read as fast as a cached frame, needs no executor's memory, drags no lineage 
 of them are still one leaf of a plan.
 """
 
+import os
+import shutil
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,6 +123,15 @@ def write_parquet_at(table: pa.Table, path: Path) -> Path:
             ) from error
         raise
     return path
+
+
+def link_or_copy(source: Path, target: Path) -> Path:
+    """Give a file one more name; where the file system cannot, copy it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+    return target
 
 
 def read_parquet(paths: Sequence[Path], schema: Schema) -> pa.Table:

@@ -129,10 +129,30 @@ def _stateful_in(node: Operator, ends: set[str]) -> list[Operator]:
 
 def _unit(root: Operator, ends: set[str]) -> Unit:
     leaves: dict[str, Operator] = {}
+    ends = ends - _seen_through(_stateful_in(root, ends))
     for member in _unit_members(root, ends):
         leaves |= {key(each): each for each in member.inputs if key(each) in ends}
     stateful = _stateful_in(root, ends)
     return Unit(root, tuple(leaves.values()), stateful[0] if stateful else None)
+
+
+def _seen_through(stateful: Iterable[Operator]) -> set[str]:
+    """Return the nodes through which an operator that reads history looks at the streams.
+
+    Only a stream has history, so what others share between them is computed once more for it.
+    """
+    below = [
+        node
+        for each in stateful
+        if getattr(each, "reads_history", False)
+        for node in walk(each)
+        if node is not each and not isinstance(node, Scan)
+    ]
+    return {key(node) for node in below if not any(map(_counts, walk(node)))}
+
+
+def _counts(node: Operator) -> bool:
+    return isinstance(node, Take) or is_stateful(node)
 
 
 def _unit_members(root: Operator, ends: set[str]) -> list[Operator]:

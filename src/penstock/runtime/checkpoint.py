@@ -5,8 +5,6 @@ are read again from the source by their recorded boundaries. Trains between oper
 partials of aggregates, are files in the state directory, written once and named in the manifest.
 """
 
-import os
-import shutil
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -16,7 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from penstock.engine.buffers import Buffer, Train
-from penstock.engine.rows import SMALL_ROWS, Rows, write_parquet
+from penstock.engine.rows import SMALL_ROWS, Rows, link_or_copy, write_parquet
 from penstock.engine.states import Kept, KeptPart, State, restored
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Operator, key
@@ -56,6 +54,8 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
         journal.write_checkpoint(manifest, trains=slowest, runs=runs)
     plant.gone.clear()
     plant.gone_streams.clear()
+    for name, archive in plant.archives.items():
+        archive.safe = slowest.get(name, 0)
     for feed in plant.feeds.values():
         boundary = feeds[feed.key]["boundary"]
         if boundary is not None:
@@ -88,7 +88,7 @@ def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
             # A query that was defined and not yet in a checkpoint begins where that stood.
             buffer.advance(reader, kept["readers"].get(reader, kept["written"]))
         buffer.written, buffer.watermark = kept["written"], kept["watermark"]
-        buffer.high = kept["high"]
+        buffer.high = buffer.gone = kept["high"]
         for each in kept["trains"]:
             rows = _rows(directory / each["file"], each["info"]["rows"])
             buffer.written = each["info"]["number"] - 1
@@ -102,6 +102,10 @@ def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory
         live.time_is_up, live.ended = kept["time_is_up"], kept["ended"]
         live.rows_in, live.rows_out = kept["rows_in"], kept["rows_out"]
         live.late_rows = kept["late_rows"]
+        live.history = {
+            leaf: [_rows(directory / part["file"], part["rows"]) for part in parts]
+            for leaf, parts in kept.get("history", {}).items()
+        }
         live.state = _state(live.unit, kept["state"], directory)
     live.replay.extend(journal.runs_after(live.reader, live.runs))
 
@@ -150,6 +154,10 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
         "rows_in": live.rows_in,
         "rows_out": live.rows_out,
         "late_rows": live.late_rows,
+        "history": {
+            leaf: [{"file": _save(rows, directory), "rows": rows.count} for rows in parts]
+            for leaf, parts in live.history.items()
+        },
         "state": None if live.state is None else _state_of(live.state, directory),
     }
 
@@ -199,19 +207,12 @@ def _save(rows: Rows, directory: Path) -> str:
         path = write_parquet(rows.table, directory)
     else:
         path = directory / f"{uuid.uuid4().hex}.parquet"
-        _link(rows.paths[0], path)
+        link_or_copy(rows.paths[0], path)
     if rows.owned:
         for old in rows.paths:
             old.unlink(missing_ok=True)
     rows.paths, rows.owned = (path,), False
     return path.name
-
-
-def _link(source: Path, target: Path) -> None:
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _rows(path: Path, count: int) -> Rows:
@@ -223,6 +224,7 @@ def _files(manifest: Manifest) -> Iterable[str]:
     for buffer in manifest["buffers"].values():
         yield from (train["file"] for train in buffer["trains"])
     for unit in manifest["units"].values():
+        yield from (part["file"] for parts in unit["history"].values() for part in parts)
         yield from (part["file"] for part in (unit["state"] or {"parts": ()})["parts"])
 
 

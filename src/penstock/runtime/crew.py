@@ -9,12 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 DELIVERY_THREADS = 4
+ARCHIVE_THREADS = 2  # writing Parquet leaves the interpreter free
 
 Finish = Callable[[Future[object]], None]
 
 
 class Crew:
-    """Three pools: reading sources, running units (as many as slots), delivering."""
+    """Pools for reading sources, running units (as many as slots), delivering and archiving."""
 
     def __init__(self, slots: int) -> None:
         """Hire."""
@@ -24,6 +25,7 @@ class Crew:
             "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
             "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
             "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
+            "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
         }
         self._busy: set[str] = set()
         self._done: list[Callable[[], None]] = []

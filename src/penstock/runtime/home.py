@@ -5,7 +5,7 @@ home/
  ├─ lock        locked while a process is at home; holds its pid
  ├─ catalog.db  journal.db
  ├─ state/      checkpoints
- ├─ streams/  rejects/    one directory a stream
+ ├─ streams/  rejects/  archive/    one directory a stream
  ├─ results/  late/       one directory a query
  └─ spill/      trains over their buffers' bounds; nothing in it survives a restart
 """
@@ -27,7 +27,7 @@ from penstock.errors import DiskFullError, HomeBusyError, HomeError
 FORMAT = 1
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
-ROOMS = ("state", "streams", "rejects", "results", "late", "spill")
+ROOMS = ("state", "streams", "rejects", "archive", "results", "late", "spill")
 
 
 class Home:
@@ -93,6 +93,10 @@ class Home:
     def rejects(self, stream: str) -> Path:
         """Return the directory of a stream's tuples that did not fit, which exists."""
         return self._directory("rejects", stream)
+
+    def archive(self, stream: str) -> Path:
+        """Return the directory of a stream's archive, which exists."""
+        return self._directory("archive", stream)
 
     def results(self, query: str) -> Path:
         """Return the directory of a query's result log, which exists."""

@@ -42,7 +42,10 @@ class Ahead:
 
 @dataclass(slots=True)
 class LiveUnit:
-    """One unit; `marks` are the watermarks of its inputs as far as it has read them."""
+    """One unit; `marks` are the watermarks of its inputs as far as it has read them.
+
+    `history` are rows of its leaves from before its first train, until its first run takes them.
+    """
 
     unit: Unit
     late_directory: Path
@@ -52,6 +55,8 @@ class LiveUnit:
     time_is_up: bool = False
     ended: bool = False
     marks: dict[str, int] = field(default_factory=dict)
+    wants_history: bool = False
+    history: dict[str, list[Rows]] = field(default_factory=dict)
     replay: deque[RecordedRun] = field(default_factory=deque)
     running: Ranges = field(default_factory=dict)
     ahead: deque[Ahead] = field(default_factory=deque)
@@ -74,6 +79,8 @@ class LiveUnit:
     @property
     def promise(self) -> int:
         """Return the watermark of the output, as far as the inputs have been read."""
+        if self.history:
+            return BEGIN_OF_TIME
         if self.state is None:
             return self.unit.watermark(self.marks)
         return self.state.promise(self.unit.marks(self.marks))
@@ -94,7 +101,10 @@ class LiveUnit:
         before = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
         after = {name: trains[-1].info.watermark for name, trains in inputs.items() if trains}
         marks = before | after
-        rows = {name: [t.rows for t in inputs.get(name, ())] for name in self.unit.inputs}
+        rows = {
+            name: [*self.history.get(name, ()), *(t.rows for t in inputs.get(name, ()))]
+            for name in self.unit.inputs
+        }
         if isinstance(self.unit.root, Take):
             output = self._take(rows, marks)
         elif self.state is None:
@@ -107,6 +117,7 @@ class LiveUnit:
             late = self._keep_late(number, step.late)
             output = Output(step.table, self.state.promise(below), late)
         self.marks = marks
+        self._let_go_of_history()
         self.ended = output.watermark == END_OF_TIME
         self.rows_in += sum(each.count for parts in rows.values() for each in parts)
         self.rows_out += output.table.num_rows
@@ -118,9 +129,14 @@ class LiveUnit:
         """Do a run again later that failed; it stays recorded."""
         self.replay.appendleft(RecordedRun(self.reader, number, inputs))
 
+    def _let_go_of_history(self) -> None:
+        for rows in (each for parts in self.history.values() for each in parts):
+            rows.delete()  # files of a checkpoint are not ours: the next one removes them
+        self.history = {}
+
     def _ahead_of(self, ranges: Ranges) -> pa.Table | None:
         """Return what was computed ahead for a run over these trains."""
-        if self.ahead and self.ahead[0].ranges == ranges:
+        if self.ahead and self.ahead[0].ranges == ranges and not self.history:
             return self.ahead.popleft().partials
         return None
 

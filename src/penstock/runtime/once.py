@@ -1,14 +1,15 @@
-"""One-time SELECTs: over what the buffers hold, over tables, results, late rows and rejects."""
+"""One-time SELECTs: over streams' buffers and archives, tables, results, late rows, rejects."""
 
 import itertools
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engine.once import select_once
+from penstock.engine.once import Relation, Stored, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
@@ -16,6 +17,7 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import judges
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
+from penstock.runtime.archive import covers
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.system import System, file_of
 
@@ -25,30 +27,30 @@ _numbers = itertools.count()
 
 def run_once(system: System, select: Any) -> pa.Table:
     """Return the rows of a SELECT over what is there now."""
-    tables: dict[str, pa.Table] = {}
+    relations: dict[str, Relation] = {}
     prefix = f"penstock_once_{next(_numbers)}"
 
     def view_of(name: str) -> str:
         known = system.directory.get(name)
         if isinstance(known, KnownTable):
             return table_view(known.definition.name, known.incarnation)
-        view = f"{prefix}_{len(tables)}"
-        tables[view] = _rows(system, name)
+        view = f"{prefix}_{len(relations)}"
+        relations[view] = _rows(system, name, reading)
         return view
 
-    sql = over_views(select, view_of)
-    try:
-        return select_once(system.sessions.large, sql, tables)
-    except UnknownColumnError as error:
-        error.place = place_of_column(select, error.message)
-        raise
+    with ExitStack() as reading:  # what an archive has now stays until the answer is there
+        sql = over_views(select, view_of)
+        try:
+            return select_once(system.sessions.large, sql, relations)
+        except UnknownColumnError as error:
+            error.place = place_of_column(select, error.message)
+            raise
 
 
-def _rows(system: System, name: str) -> pa.Table:
+def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     known = system.directory.get(name)
     if isinstance(known, KnownStream):
-        buffer = system.plant.buffers.open(key(known.scan), known.definition.schema)
-        return buffer.to_table()
+        return _kept(system, known, reading)
     if isinstance(known, KnownQuery):
         return _results(system, known)
     owner, _, part = name.rpartition(".")
@@ -64,6 +66,20 @@ def _rows(system: System, name: str) -> pa.Table:
             hint="a query's late rows are query.late, what did not fit a stream is stream.rejects",
         )
     return reader()
+
+
+def _kept(system: System, known: KnownStream, reading: ExitStack) -> Relation:
+    """Return what a stream's archive and buffer hold, each train once."""
+    scan = known.scan
+    buffer = system.plant.buffers.open(key(scan), known.definition.schema)
+    archive = system.plant.archives.get(key(scan))
+    if archive is None:
+        return buffer.to_table()
+    with system.plant.buffers.lock:  # no train leaves the buffer between the two looks
+        pieces = reading.enter_context(archive.reading())
+        rest = buffer.to_table(without=lambda number: covers(pieces, number))
+    files = tuple(piece.path for piece in pieces)
+    return Stored(scan.schema, sum(piece.rows for piece in pieces), files, rest)
 
 
 def _results(system: System, known: KnownQuery) -> pa.Table:

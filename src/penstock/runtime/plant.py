@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engine.buffers import Buffer, BufferPool
+from penstock.engine.rows import Rows
 from penstock.engine.states import State, new_state
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -12,7 +13,9 @@ from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
+from penstock.runtime.archive import Archive
 from penstock.runtime.feed import Feed
+from penstock.runtime.history import complete_from, history_of
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 
@@ -34,6 +37,7 @@ class Plant:
     units: dict[str, LiveUnit] = field(default_factory=dict)
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
+    archives: dict[str, Archive] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
 
@@ -50,7 +54,7 @@ class Plant:
         """Make these the units: states and places go over to them, new ones begin now."""
         old = dict(self.units)
         states = {
-            key(live.unit.stateful): (live.state, live.late_rows)
+            key(live.unit.stateful): live
             for live in old.values()
             if live.unit.stateful is not None and live.state is not None
         }
@@ -63,9 +67,7 @@ class Plant:
         self.gone |= {live.reader for name, live in old.items() if name not in self.units}
         self._unregister_gone()
 
-    def _live(
-        self, unit: Unit, old: LiveUnit | None, states: Mapping[str, tuple[State, int]]
-    ) -> LiveUnit:
+    def _live(self, unit: Unit, old: LiveUnit | None, states: Mapping[str, LiveUnit]) -> LiveUnit:
         if old is not None and old.unit == unit:
             return old
         owner = unit.stateful or unit.root  # late rows are its, whoever runs it
@@ -75,12 +77,42 @@ class Plant:
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
             live.time_is_up, live.ended = old.time_is_up, old.ended
         if unit.stateful is not None:
-            begun = states.get(key(unit.stateful))
-            live.state, live.late_rows = begun or (self._new_state(unit.stateful), 0)
+            if (begun := states.get(key(unit.stateful))) is not None:
+                live.state, live.late_rows = begun.state, begun.late_rows
+                live.history = begun.history
+            else:
+                live.state = self._new_state(unit.stateful)
+                live.wants_history = getattr(unit.stateful, "reads_history", False)
         return live
 
+    def _give_history(self, live: LiveUnit) -> None:
+        """Let the first run of a new unit begin with what the streams had before it."""
+        live.wants_history = False
+        for leaf in live.unit.leaves:
+            buffer = self.buffers.get(key(leaf))
+            if isinstance(leaf, Scan) and buffer is not None:
+                rows = self.history(leaf, buffer.readers()[live.reader])
+                if rows:
+                    live.history[key(leaf)] = rows
+
+    def history(self, scan: Scan, upto: int | None = None) -> list[Rows]:
+        """Return what a stream still has of its trains up to a number, or of all; only at rest.
+
+        In order, each train once; without a number, just what a reader that registers now misses.
+        """
+        buffer, archive = self.buffers.open(key(scan), scan.schema), self.archives.get(key(scan))
+        last = buffer.written if upto is None else upto
+        return history_of(buffer, archive, last, self.buffers.spill)
+
+    def history_from(self, scan: Scan) -> int | None:
+        """Return the time (microseconds) from which on a stream's history is complete, or None."""
+        buffer = self.buffers.open(key(scan), scan.schema)
+        return complete_from(buffer, self.archives.get(key(scan)))
+
     def _new_state(self, operator: Operator) -> State:
-        """Return the state of an operator that sees everything only from now on."""
+        """Return the state of an operator that sees everything only from now on, or all."""
+        if getattr(operator, "reads_history", False):
+            return new_state(operator, BEGIN_OF_TIME)
         buffers = [self.buffers.get(key(node)) for node in _on_its_axis(operator)]
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
         return new_state(operator, max(highs, default=BEGIN_OF_TIME))
@@ -96,12 +128,15 @@ class Plant:
             number, mark = min(taken_over, default=(buffer.written, buffer.watermark))
             buffer.register(live.reader, number)
             live.marks.setdefault(name, mark)
+        if live.wants_history:
+            self._give_history(live)
         if not output.written:  # those that read it may wait long for its first train
             output.watermark = live.promise
 
     def _unregister_gone(self) -> None:
         wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
         wanted |= {(query.reader, query.input) for query in self.queries.values()}
+        wanted |= {(archive.reader, name) for name, archive in self.archives.items()}
         for buffer in self.buffers:
             for reader in buffer.readers():
                 if (reader, buffer.key) not in wanted:
@@ -179,9 +214,9 @@ class Plant:
             if buffer is not None and buffer.readers() and not (feed.ended or feed.given_up):
                 return False
         units, queries = list(self.units.values()), list(self.queries.values())
-        if any(live.must_end and not live.cause for live in units) or any(
-            map(self.is_over, queries)
-        ):
+        if any((live.must_end or live.history) and not live.cause for live in units):
+            return False
+        if any(map(self.is_over, queries)):
             return False
         return not any(self._waits(buffer) for buffer in self.buffers)
 
@@ -199,10 +234,11 @@ class Plant:
         return any(units) or any(query.replay for query in running)
 
     def active_readers(self) -> set[str]:
-        """Return the units and queries that are not held."""
+        """Return the units, queries and archives that are not held."""
+        archives = {each.reader for each in list(self.archives.values()) if not each.given_up}
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
-        return active | {query.reader for query in running}
+        return archives | active | {query.reader for query in running}
 
     def _waits(self, buffer: Buffer) -> bool:
         active = self.active_readers()

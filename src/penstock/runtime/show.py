@@ -41,6 +41,9 @@ STREAM_COLUMNS = pa.schema(
         ("memory_bytes", pa.int64()),
         ("disk_bytes", pa.int64()),
         ("watermark", pa.timestamp("us", "UTC")),
+        ("archived_rows", pa.int64()),
+        ("archived_bytes", pa.int64()),
+        ("history_from", pa.timestamp("us", "UTC")),
         ("cause", pa.string()),
     ]
 )
@@ -157,6 +160,8 @@ def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
     feed = system.plant.feeds[key(known.scan)]
     buffer = system.plant.buffers.open(feed.key, known.definition.schema)
     figures = buffer.figures()
+    archive = system.plant.archives.get(feed.key)
+    cause = feed.cause or (archive.cause if archive is not None else "")
     state = "FAILED" if feed.cause else "ENDED" if feed.ended else "OPEN"
     return {
         "stream": known.definition.name,
@@ -170,5 +175,8 @@ def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
         "memory_bytes": figures.memory_bytes,
         "disk_bytes": figures.disk_bytes,
         "watermark": feed.watermark if abs(feed.watermark) < SHOWN_TIME else None,
-        "cause": feed.cause.splitlines()[0] if feed.cause else "",
+        "archived_rows": archive.rows if archive is not None else 0,
+        "archived_bytes": archive.size if archive is not None else 0,
+        "history_from": system.plant.history_from(known.scan),
+        "cause": cause.partition("\n")[0],
     }

@@ -1,6 +1,7 @@
 """The supervisor: one thread that looks, decides and lets others act.
 
     sources --intake--> buffers --turns--> buffers --deliveries--> sinks
+                           '--archiving--> archives
 
 Order is kept because a stream is read, a unit runs and a query delivers once at a time. Changes
 and checkpoints happen at rest: no new work is started until what runs has ended.
@@ -15,6 +16,7 @@ from pathlib import Path
 from penstock.clock import Clock
 from penstock.engine.processor import Processor
 from penstock.errors import PenstockError, RunError, told
+from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
 from penstock.runtime.crew import Crew
 from penstock.runtime.deliveries import Deliveries
@@ -64,6 +66,7 @@ class Supervisor:
         self._intake = Intake(plant, self._crew, journal, clock)
         self._turns = Turns(plant, self._crew, journal, clock, means.processor, means.strategy)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
+        self._archiving = Archiving(plant, self._crew, clock)
         self._resting = 0
         self._rest_lock = threading.RLock()
         self._stopping = self._stalled = False
@@ -169,6 +172,7 @@ class Supervisor:
             self._end_by_deadline(now)
             self._deliveries.start()
             self._turns.start(now)
+            self._archiving.start(now)
             self._intake.start(now)
             self._stalled = self._crew.is_idle
         self._crew.wait(POLL_SECONDS)

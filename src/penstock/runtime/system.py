@@ -14,6 +14,7 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.push import Push
 from penstock.engine.processor import Processor
+from penstock.engine.rows import Rows
 from penstock.engine.session import Sessions
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
@@ -27,6 +28,7 @@ from penstock.model.definitions import (
 from penstock.plan.bind import Binder
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, key, walk
+from penstock.runtime.archive import Archive
 from penstock.runtime.checkpoint import (
     Manifest,
     knows,
@@ -126,7 +128,11 @@ class System:
         feed = Feed(scan, definition, interface, self.home.rejects(file_of(scan)))
         self.directory.add(KnownStream(definition, scan))
         self.plant.feeds[feed.key] = feed
-        self.plant.buffers.open(feed.key, definition.schema)
+        buffer = self.plant.buffers.open(feed.key, definition.schema)
+        if definition.archive_for is not None:
+            archive = Archive(feed.key, definition, self.home.archive(file_of(scan)))
+            self.plant.archives[feed.key] = archive
+            buffer.register(archive.reader)
         return feed
 
     def check_stream(self, definition: StreamDefinition) -> None:
@@ -194,8 +200,21 @@ class System:
         feed.interface.close()
         self.plant.buffers.drop(feed.key)
         self.plant.gone_streams.add(feed.key)
+        if (archive := self.plant.archives.pop(feed.key, None)) is not None:
+            archive.remove()
         for directory in (self.home.stream(file_of(scan)), self.home.rejects(file_of(scan))):
             shutil.rmtree(directory, ignore_errors=True)
+
+    def history(self, scan: Scan) -> list[Rows]:
+        """Return what a stream still has that a reader which registers now misses; at rest.
+
+        Archive and buffer, in order, each train once; files are linked below spill/ for the caller.
+        """
+        return self.plant.history(scan)
+
+    def history_from(self, scan: Scan) -> int | None:
+        """Return the time (microseconds) from which on a stream's history is complete, or None."""
+        return self.plant.history_from(scan)
 
     def bind_text(self, name: str, select: Any, text: str) -> KnownQuery:
         """Return a SELECT's operators as those of a query that is not there."""
@@ -255,7 +274,10 @@ class System:
         for feed in self.plant.feeds.values():
             kept = manifest["feeds"].get(feed.key)
             number = kept["number"] if kept else 0
-            feed.restore(kept, self.journal.trains_after(feed.key, number))
+            recorded = self.journal.trains_after(feed.key, number)
+            feed.restore(kept, recorded)
+            if (archive := self.plant.archives.get(feed.key)) is not None:
+                archive.forget_after(recorded[-1].number if recorded else feed.number)
             try:
                 feed.open()
             except PenstockError as error:

@@ -103,7 +103,7 @@ class Turns:
                 continue
             group = self._group(live)
             trains = [train for each in (group or {}).values() for train in each]
-            if group is not None and (trains or live.must_end or live.replay):
+            if group is not None and (trains or live.must_end or live.replay or live.history):
                 rows = sum(train.rows.count for train in trains)
                 since = min((train.info.arrived for train in trains), default=now)
                 ready[live.unit.key] = (ReadyUnit(live.unit.key, rows, since), live, group)

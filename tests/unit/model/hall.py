@@ -21,6 +21,8 @@ from penstock.model.definitions import Connector, QueryDefinition, QueryState, S
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Operator, Scan, key
 from penstock.plan.units import Unit, cut_at_shared
+from penstock.runtime.archive import Archive
+from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import (
     knows,
     note_gone,
@@ -121,9 +123,14 @@ class Hall:
     """A plant with everything around it; what survives a death is kept apart from what does not."""
 
     def __init__(
-        self, home: Path, streams: Sequence[str] = ("s",), bounds: Bounds | None = None
+        self,
+        home: Path,
+        streams: Sequence[str] = ("s",),
+        bounds: Bounds | None = None,
+        clauses: Mapping[str, timedelta] | None = None,
     ) -> None:
-        self.home, self.bounds = home, bounds or Bounds()
+        """`clauses` are further fields of every stream's definition, such as `archive_for`."""
+        self.home, self.bounds, self.clauses = home, bounds or Bounds(), dict(clauses or {})
         (home / "state").mkdir(parents=True)
         self.journal = MemoryJournal()
         self.scripts: dict[str, ScriptedSource] = {name: ScriptedSource([]) for name in streams}
@@ -144,13 +151,9 @@ class Hall:
         self.intake = Intake(*parts)  # type: ignore[arg-type]
         self.turns = Turns(*parts, self.processor, RoundRobin())  # type: ignore[arg-type]
         self.deliveries = Deliveries(*parts)  # type: ignore[arg-type]
-        for name, source in self.scripts.items():
-            definition = StreamDefinition(name, SCHEMA, Connector("twin"), "ts", timedelta(0))
-            again = ScriptedSource(source.script)
-            self.scripts[name] = again
-            feed = Feed(scan(name), definition, again, self.home / "rejects")
-            self.plant.feeds[feed.key] = feed
-            self.plant.buffers.open(feed.key, SCHEMA)
+        self.archiving = Archiving(self.plant, self.crew, self.clock)  # type: ignore[arg-type]
+        for name in self.scripts:
+            self._open_stream(name)
         checkpoint = self.journal.last_checkpoint()
         manifest = checkpoint.manifest if checkpoint else NOTHING
         wanted = [n for n in self.roots if self.states[n] is not QueryState.FINISHED]
@@ -163,7 +166,10 @@ class Hall:
         for feed in self.plant.feeds.values():
             kept = manifest["feeds"].get(feed.key)
             number = kept["number"] if kept else 0
-            feed.restore(kept, self.journal.trains_after(feed.key, number))
+            recorded = self.journal.trains_after(feed.key, number)
+            feed.restore(kept, recorded)
+            if (archive := self.plant.archives.get(feed.key)) is not None:
+                archive.forget_after(recorded[-1].number if recorded else feed.number)
             feed.open()
         restore_buffers(self.plant, manifest, self.home / "state")
         for live in self.plant.units.values():
@@ -176,6 +182,18 @@ class Hall:
                 self._run(name, self.roots[name])
             self.reconnect()
             self.checkpoint()
+
+    def _open_stream(self, name: str) -> None:
+        definition = StreamDefinition(name, SCHEMA, Connector("twin"), "ts", **self.clauses)
+        again = ScriptedSource(self.scripts[name].script)
+        self.scripts[name] = again
+        feed = Feed(scan(name), definition, again, self.home / "rejects")
+        self.plant.feeds[feed.key] = feed
+        buffer = self.plant.buffers.open(feed.key, SCHEMA)
+        if definition.archive_for is not None:
+            archive = Archive(feed.key, definition, self.home / "archive" / name)
+            self.plant.archives[feed.key] = archive
+            buffer.register(archive.reader)
 
     # -- what a user does ------------------------------------------------------------------
 
@@ -229,11 +247,15 @@ class Hall:
             self.reconnect()
             self.checkpoint()
 
+    def put_away(self) -> None:
+        self.archiving.start(self.clock.now())
+
     def step(self) -> bool:
         """Start all that can be started; say whether anything could."""
         before = len(self.crew.submitted)
         self.deliver()
         self.turn()
+        self.put_away()
         self.take_in()
         return len(self.crew.submitted) > before
 
