@@ -63,7 +63,8 @@ class Processor:
         """
         if not any(rows.count for each in inputs.values() for rows in each):
             return None
-        return self._over(unit, inputs, unit.pane_sql, None, single=True, ahead=ahead)
+        raw = unit.aggregate is not None and unit.aggregate.raw is not None
+        return self._over(unit, inputs, unit.pane_sql, None, single=not raw, ahead=ahead)
 
     def late(
         self,
@@ -83,18 +84,36 @@ class Processor:
 
         return self._over(unit, inputs, sql, aggregate.input.schema, single=False)
 
-    def close(self, unit: Unit, parts: Sequence[Rows], starts: tuple[int, int]) -> pa.Table:
-        """Return the result rows of the windows that start within `starts`."""
-        view = f"penstock_{unit.key}_{PARTIALS}"
-        sql = unit.close_sql(view, starts)
-        return self.select({view: (parts, None)}, sql, unit.root.schema, single=True)
+    def close(
+        self,
+        unit: Unit,
+        parts: Sequence[Rows],
+        numbers: tuple[int, int],
+        *,
+        emitted: str = "final",
+        touched: Sequence[Rows] | None = None,
+    ) -> pa.Table:
+        """Return the result rows of the windows of these numbers, the first and the last.
 
-    def compact(self, unit: Unit, parts: Sequence[Rows]) -> pa.Table:
+        With `touched`, only those of windows and keys that these partials belong to.
+        """
+        view = f"penstock_{unit.key}_{PARTIALS}"
+        leaves: dict[str, Leaf] = {view: (parts, None)}
+        if touched is not None:
+            leaves[f"{view}_touched"] = (touched, None)
+        marked = f"{view}_touched" if touched is not None else None
+        sql = unit.close_sql(view, numbers, emitted=emitted, touched=marked)
+        return self.select(leaves, sql, unit.root.schema, single=True)
+
+    def compact(
+        self, unit: Unit, parts: Sequence[Rows], collapse_before: int | None = None
+    ) -> pa.Table:
         """Return the same partials with equal keys and panes combined."""
         aggregate = unit.aggregate
         assert aggregate is not None  # noqa: S101  (only aggregates have partials)
         view = f"penstock_{unit.key}_{PARTIALS}"
-        return self.select({view: (parts, None)}, aggregate.compact_sql(view), None, single=True)
+        sql = aggregate.compact_sql(view, collapse_before)
+        return self.select({view: (parts, None)}, sql, None, single=True)
 
     def _over(
         self,

@@ -55,7 +55,14 @@ AROUND = exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Say whether the node calls an aggregate function, with what belongs to the call."""
-    return isinstance(node, AROUND | exp.AggFunc)
+    return isinstance(node, AROUND | exp.AggFunc) and not _is_over(node)
+
+
+def _is_over(node: exp.Expr) -> bool:
+    """Say whether the call belongs to an OVER: that is no aggregate."""
+    while isinstance(node.parent, AROUND) and node.arg_key == "this":
+        node = node.parent
+    return isinstance(node.parent, exp.Window) and node.arg_key == "this"
 
 
 def decompose(
@@ -75,8 +82,9 @@ def decompose(
             f"{show(inner)}: an aggregate cannot stand inside an aggregate",
             hint="aggregate in a SELECT below",
         )
-    maker = _MAKERS.get(_name(inner))
-    if maker is None or inner.find(exp.Distinct):
+    name = "count distinct" if _is_count_distinct(inner) else _name(inner)
+    maker = _MAKERS.get(name)
+    if maker is None or (inner.find(exp.Distinct) and name != "count distinct"):
         return Aggregate(show(call), (show(call),), ())
     return maker(_Call(inner, show(call), where, time, show, type_of, ignore_nulls))
 
@@ -105,6 +113,10 @@ class _Call:
         if len(given) <= place:
             raise BadQueryError(f"{self.text} needs {place + 1} arguments")
         return given[place]
+
+
+def _is_count_distinct(call: exp.Expr) -> bool:
+    return isinstance(call, exp.Count) and isinstance(call.this, exp.Distinct)
 
 
 def _name(call: exp.Expr) -> str:
@@ -194,6 +206,47 @@ _POP = "CASE WHEN {0}.n > 0 THEN {0}.m2 / {0}.n END"
 _SAMPLE = "CASE WHEN {0}.n > 1 THEN {0}.m2 / ({0}.n - 1) END"
 
 
+def _count_distinct(call: _Call) -> Aggregate:
+    values = [call.show(each) for each in call.node.this.expressions]
+    where = call.where
+    for value in values:  # as Spark has it, a row with a NULL among them does not count
+        where = _also(where, f"{value} IS NOT NULL")
+    fields = ", ".join(f"{value} AS x{place}" for place, value in enumerate(values))
+    sql = f"collect_set(struct({fields})){where}"
+    return Aggregate(call.text, (sql,), (_TOGETHER,), "CAST(size({0}) AS BIGINT)")
+
+
+def _collect_set(call: _Call) -> Aggregate:
+    sql = f"collect_set({call.argument()}){call.where}"
+    return Aggregate(call.text, (sql,), (_TOGETHER,), "array_sort({0})")
+
+
+def _collect_list(call: _Call) -> Aggregate:
+    """Collect in order of time; the sort is stable, so ties stay as they came."""
+    value = call.argument()
+    where = _also(call.where, f"{value} IS NOT NULL")
+    sql = f"collect_list(struct({call.time} AS t, {value} AS x)){where}"
+    order = "(a, b) -> CASE WHEN a.t < b.t THEN -1 WHEN a.t > b.t THEN 1 ELSE 0 END"
+    finish = f"transform(array_sort({{0}}, {order}), each -> each.x)"
+    return Aggregate(call.text, (sql,), ("flatten(collect_list({0}))",), finish)
+
+
+def _sketch(combine: str) -> Callable[[_Call], Aggregate]:
+    def make(call: _Call) -> Aggregate:
+        return Aggregate(call.text, (call.text,), (f"{combine}({{0}})",))
+
+    return make
+
+
+def _approx_count_distinct(call: _Call) -> Aggregate:
+    sql = f"hll_sketch_agg({call.argument()}){call.where}"
+    finish = "coalesce(hll_sketch_estimate({0}), 0L)"
+    return Aggregate(call.text, (sql,), ("hll_union_agg({0})",), finish)
+
+
+_TOGETHER = "array_distinct(flatten(collect_list({0})))"
+
+
 def _also(where: str, condition: str) -> str:
     if not where:
         return f" FILTER (WHERE {condition})"
@@ -204,6 +257,16 @@ def _also(where: str, condition: str) -> str:
 Maker = Callable[[_Call], Aggregate]
 _MAKERS: dict[str, Maker] = {
     "count": _count,
+    "count distinct": _count_distinct,
+    "approx_count_distinct": _approx_count_distinct,
+    "array_agg": _collect_list,
+    "collect_list": _collect_list,
+    "collect_set": _collect_set,
+    "hll_sketch_agg": _sketch("hll_union_agg"),
+    "theta_sketch_agg": _sketch("theta_union_agg"),
+    "kll_sketch_agg_bigint": _sketch("kll_merge_agg_bigint"),
+    "kll_sketch_agg_double": _sketch("kll_merge_agg_double"),
+    "kll_sketch_agg_float": _sketch("kll_merge_agg_float"),
     "count_if": _count_if,
     "sum": _sum,
     "avg": _avg,

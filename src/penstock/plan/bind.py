@@ -1,34 +1,47 @@
 """From a parsed SELECT to operators."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
+from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
-from penstock.plan.bind_aggregate import bind_aggregate
+from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
 from penstock.plan.bind_from import LEAF, FromBinder, Lookup
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
+from penstock.plan.bind_per_window import PerWindow
+from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project, Union
-from penstock.plan.scope import Scope, place_of
-from penstock.plan.sources import Analyst
+from penstock.plan.operators.window_aggregate import EMITTED, END, START
+from penstock.plan.scope import Scope, place_of, plain, relation
+from penstock.plan.sources import Analyst, Source, StreamSource
 from penstock.sql import spark_sql
+
+Shown = list[tuple[str, exp.Expr]]
+BOUNDS = (START, END)
 
 
 @dataclass(frozen=True, slots=True)
 class Binder:
-    """Binds SELECTs against what `lookup` knows; `analyst` tells types."""
+    """Binds SELECTs against what `lookup` knows; `analyst` tells types.
+
+    `emission` is for the outermost SELECT: when it gives rows of a window beside its close.
+    """
 
     lookup: Lookup
     analyst: Analyst
+    emission: Emission = ONCE
 
     def bind(self, tree: exp.Expr) -> Operator:
         """Return the operators of a SELECT or of a UNION ALL of them."""
         if isinstance(tree, exp.Subquery):
             return self.bind(tree.this)
+        if tree.args.get("with_"):
+            return self._with_names(tree.args["with_"]).bind(_without_names(tree))
         refuse_clauses(tree)
         if isinstance(tree, exp.Union):
             return self._bind_union(tree)
@@ -36,10 +49,26 @@ class Binder:
             raise NotYetError(f"{tree.key.upper()} over streams does not run yet")
         return self._bind_select(tree)
 
+    @property
+    def _below(self) -> "Binder":
+        """Return the binder of a SELECT inside this one."""
+        return replace(self, emission=ONCE)
+
+    def _with_names(self, clause: exp.Expr) -> "Binder":
+        """Return the binder that also knows what WITH names."""
+        if clause.args.get("recursive"):
+            raise BadQueryError("WITH RECURSIVE cannot run over streams", place=place_of(clause))
+        binder = self
+        for each in clause.expressions:
+            if each.args["alias"].args.get("columns"):
+                raise NotYetError("WITH x (columns) does not run yet", hint="name them in SELECT")
+            named = StreamSource(binder._below.bind(each.this))
+            binder = replace(binder, lookup=_with_name(binder.lookup, each.alias, named))
+        return binder
+
     def _bind_union(self, tree: exp.Union) -> Operator:
-        if tree.args.get("distinct"):
-            raise NotYetError("UNION does not run yet", hint="UNION ALL does")
-        inputs = tuple(self.bind(each) for each in _branches(tree))
+        _refuse_union(tree)
+        inputs = tuple(self._below.bind(each) for each in _branches(tree))
         leaves = {f"{LEAF}{place}": each.schema for place, each in enumerate(inputs)}
         sql = Union(inputs, Schema()).sql(list(leaves))
         schema = self.analyst.schema(sql, leaves)
@@ -51,30 +80,57 @@ class Binder:
         where, having = select.args.get("where"), select.args.get("having")
         for node in (*select.expressions, where, having, select.args.get("group")):
             refuse_deep(node)
-        read = FromBinder(self.lookup, self.analyst, self.bind).of(select)
-        operator, scope, window = read.operator, read.scope, read.window
+        read = FromBinder(self.lookup, self.analyst, self._below.bind).of(select)
+        scope, window = read.scope, read.window
+        operator = numbered(window, read.operator)
         if read.where is not None:
             operator = self._filter(operator, scope.resolve(read.where))
         shown = list(_expand_stars(select.expressions, scope))
         asked = [node for _, node in shown] + ([having.this] if having else [])
+        if _is_distinct_content(select, window, asked):
+            select = select.copy()
+            select.set("group", exp.Group(all=True))
         if select.args.get("group") or any(map(_has_aggregate, asked)):
-            bound = bind_aggregate(select, shown, operator, scope, window, self.analyst)
+            read = replace(read, operator=operator)
+            bound = bind_aggregate(select, shown, read, self.analyst, self.emission)
             operator, columns = bound.operator, bound.columns
             if bound.having is not None:
                 operator = self._filter(operator, bound.having)
         else:
-            if window is not None:
-                raise BadQueryError(
-                    "a window needs an aggregate to compute over it",
-                    hint="leave the brackets out, or aggregate",
-                )
-            if having:
-                raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
-            columns = _resolve_shown(shown, scope)
-        return self._project(operator, columns)
+            operator, columns = self._plain(select, shown, operator, scope, window)
+        return self._finished(select, operator, columns)
+
+    def _plain(
+        self,
+        select: exp.Select,
+        shown: Shown,
+        operator: Operator,
+        scope: Scope,
+        window: Window | None,
+    ) -> tuple[Operator, Shown]:
+        """Return what a SELECT without aggregates reads, and its columns over that."""
+        if select.args.get("having"):
+            raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
+        if self.emission:
+            raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need an aggregate over a window")
+        if window is None:
+            return operator, _resolve_shown(shown, scope)
+        inside = Scope((*scope.relations, relation("", BOUNDS, plain)))
+        columns = _resolve_shown(shown, inside)
+        ordered = [inside.resolve(each) for each in _orders(select)]
+        names = _names([*(node for _, node in columns), *ordered])
+        return bind_content(operator, window, names, self.analyst), columns
+
+    def _finished(self, select: exp.Select, operator: Operator, columns: Shown) -> Operator:
+        """Return the output: columns, and what compares the rows of one window."""
+        if self.emission and EMITTED not in {name.lower() for name, _ in columns}:
+            columns = [*columns, (EMITTED, plain(EMITTED))]
+        if not _compares(select, columns):
+            return self._project(operator, columns)
+        return PerWindow(self._project, self._filter, operator, self.emission).of(select, columns)
 
     def _bind_modified(self, select: exp.Select) -> Operator:
-        read = FromBinder(self.lookup, self.analyst, self.bind).of(select)
+        read = FromBinder(self.lookup, self.analyst, self._below.bind).of(select)
         if read.window is not None:
             raise BadQueryError(
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"
@@ -87,6 +143,10 @@ class Binder:
         return bind_modifiers(shown, operator, read.scope, self.analyst)
 
     def _filter(self, operator: Operator, condition: exp.Expr) -> Operator:
+        if over := condition.find(exp.Window):
+            raise BadQueryError(
+                f"WHERE cannot use {spark_sql(over)}", hint="use QUALIFY, over a window"
+            )
         if found := next((each for each in condition.walk() if is_aggregate(each)), None):
             raise BadQueryError(
                 f"WHERE cannot use the aggregate {spark_sql(found)}", hint="use HAVING"
@@ -109,16 +169,61 @@ class Binder:
 def _branches(tree: exp.Expr) -> Iterator[exp.Expr]:
     if isinstance(tree, exp.Union):
         refuse_clauses(tree)
-        if tree.args.get("distinct"):
-            raise NotYetError("UNION does not run yet", hint="UNION ALL does")
+        _refuse_union(tree)
         yield from _branches(tree.this)
         yield from _branches(tree.expression)
     else:
         yield tree
 
 
+def _refuse_union(tree: exp.Union) -> None:
+    if tree.args.get("distinct"):
+        raise NotYetError("UNION does not run yet", hint="UNION ALL does")
+    for clause, shown in (("order", "ORDER BY"), ("limit", "LIMIT"), ("offset", "OFFSET")):
+        if tree.args.get(clause):
+            raise BadQueryError(
+                f"{shown} over a UNION ALL of streams", hint="give each SELECT its own"
+            )
+
+
 def _has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate(each) for each in node.walk())
+
+
+def _is_distinct_content(select: exp.Select, window: Window | None, asked: list[exp.Expr]) -> bool:
+    """Say whether DISTINCT asks for the different tuples of a window: that is GROUP BY ALL."""
+    plainly = not select.args.get("group") and not any(map(_has_aggregate, asked))
+    compares = any(select.args.get(each) for each in ("order", "limit", "qualify"))
+    return bool(select.args.get("distinct")) and window is not None and plainly and not compares
+
+
+def _compares(select: exp.Select, columns: Shown) -> bool:
+    clauses = ("distinct", "order", "limit", "offset", "qualify")
+    group = select.args.get("group")
+    grouped = group is not None and group.args.get("all")
+    asked = [each for each in clauses if select.args.get(each)]
+    if asked == ["distinct"] and grouped and not any(_has_aggregate(node) for _, node in columns):
+        asked = []  # the keys are different as they are
+    return bool(asked) or any(node.find(exp.Window) for _, node in columns)
+
+
+def _orders(select: exp.Select) -> list[exp.Expr]:
+    order, qualify = select.args.get("order"), select.args.get("qualify")
+    return [*(order.expressions if order else ()), *([qualify.this] if qualify else ())]
+
+
+def _names(nodes: list[exp.Expr]) -> set[str]:
+    return {c.parts[0].name.lower() for node in nodes for c in node.find_all(exp.Column)}
+
+
+def _with_name(lookup: Lookup, name: str, source: Source) -> Lookup:
+    return lambda wanted: source if wanted.lower() == name.lower() else lookup(wanted)
+
+
+def _without_names(tree: exp.Expr) -> exp.Expr:
+    tree = tree.copy()
+    tree.set("with_", None)
+    return tree
 
 
 def _expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str, exp.Expr]]:

@@ -1,29 +1,54 @@
 """GROUP BY over a window: keys, aggregates, and what is computed from them."""
 
-from dataclasses import dataclass
-from datetime import timedelta
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
-from penstock.model.windows import RangeWindow, Window
+from penstock.model.windows import Window
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
-from penstock.plan.operators import EventTime, Operator, WindowAggregate
+from penstock.plan.bind_from import BoundFrom
+from penstock.plan.bind_windows import INSTANT, Sequence, sequence
+from penstock.plan.operators import Operator, WindowAggregate
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
-from penstock.sql import spark_sql
+from penstock.sql import parse_select, spark_sql
 
 LEAF = "input"
-MICROSECOND = timedelta(microseconds=1)
+
+Named = tuple[tuple[str, str], ...]
+Aggregates = tuple[tuple[str, Aggregate], ...]
+Make = Callable[[Any, Operator, Named, Aggregates, Analyst], Operator]
+
+# Windows that their content makes, each with an operator of its own.
+BY_CONTENT: dict[type[Window], Make] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """When rows of a window come beside its close, in microseconds."""
+
+    early: int | None = None
+    lateness: int = 0
+
+    def __bool__(self) -> bool:
+        """Say whether there is anything beside the close."""
+        return self.early is not None or self.lateness > 0
+
+
+ONCE = Emission()
 
 
 @dataclass(frozen=True, slots=True)
 class BoundAggregate:
     """The aggregate, and the output columns and HAVING over its result."""
 
-    operator: WindowAggregate
+    operator: Operator
     columns: list[tuple[str, exp.Expr]]
     having: exp.Expr | None
 
@@ -31,25 +56,26 @@ class BoundAggregate:
 def bind_aggregate(
     select: exp.Select,
     shown: list[tuple[str, exp.Expr]],
-    operator: Operator,
-    scope: Scope,
-    window: Window | None,
+    read: BoundFrom,
     analyst: Analyst,
+    emission: Emission = ONCE,
 ) -> BoundAggregate:
     """Return the window aggregate of a SELECT with GROUP BY or aggregates."""
-    span, time = _window(window, operator)
-    group = select.args.get("group")
-    keys = _Keys(scope, shown).of(group)
-    outputs = [(name, scope.resolve(_mark_bounds(node))) for name, node in shown]
+    scope, bounds = read.scope, read.window is not None  # else window_start is a column
+    keys = _Keys(scope, shown, bounds).of(select.args.get("group"))
+    shown = [(name, _spell_over(node, shown, scope)) for name, node in shown]
+    outputs = [(name, scope.resolve(_marked(node, bounds))) for name, node in shown]
     condition = select.args.get("having")
     having = (
-        scope.resolve(_mark_bounds(_spell_out(condition.this, shown, scope))) if condition else None
+        scope.resolve(_marked(_spell_out(condition.this, shown, scope), bounds))
+        if condition
+        else None
     )
     calls = _calls([node for _, node in outputs] + ([having] if having is not None else []))
-    result = _operator(operator, span, time, keys, calls, analyst)
-    rewrite = _Rewrite(
-        {sql: name for name, sql in result.keys}, {a.text: name for name, a in result.aggregates}
-    )
+    maker = _Maker(read.operator, analyst, emission)
+    named, aggregates = maker.named(keys), maker.aggregates(calls)
+    result = maker.operator(read.window, named, aggregates)
+    rewrite = _Rewrite({sql: name for name, sql in named}, {a.text: name for name, a in aggregates})
     return BoundAggregate(
         result,
         [(name, rewrite.over_result(node)) for name, node in outputs],
@@ -57,26 +83,18 @@ def bind_aggregate(
     )
 
 
-def _window(window: Window | None, operator: Operator) -> tuple[RangeWindow, EventTime]:
-    if window is None:
-        raise BadQueryError(
-            "an aggregate over a stream needs a window",
-            hint="write it after the stream, such as FROM traffic [RANGE 10 SECONDS]",
-        )
-    if not isinstance(window, RangeWindow):
-        raise NotYetError(f"{type(window).__name__} does not run yet", hint="[RANGE …] does")
-    if not operator.times:
-        raise BadQueryError(
-            "a time window needs a stream with an event time",
-            hint="give the stream TIMESTAMP BY, or select window_start in the query below",
-        )
-    return window, operator.times[0]
+def bind_content(
+    operator: Operator, window: Window, columns: Iterable[str], analyst: Analyst
+) -> WindowAggregate:
+    """Return the operator that gives each window's tuples as they are."""
+    return _Maker(operator, analyst, ONCE).content(window, frozenset(columns))
 
 
 @dataclass(frozen=True, slots=True)
 class _Keys:
     scope: Scope
     shown: list[tuple[str, exp.Expr]]
+    bounds: bool
 
     def of(self, group: exp.Group | None) -> list[str]:
         if group is None:
@@ -91,7 +109,9 @@ class _Keys:
         else:
             nodes = [self._meant(node) for node in group.expressions]
         texts = {
-            spark_sql(self.scope.resolve(node)): None for node in nodes if not _is_bound_name(node)
+            spark_sql(self.scope.resolve(node))
+            for node in nodes
+            if not (self.bounds and _is_bound_name(node))
         }
         return sorted(texts)
 
@@ -102,7 +122,8 @@ class _Keys:
             if not 1 <= place <= len(self.shown):
                 raise BadQueryError(f"GROUP BY {place}: there are {len(self.shown)} columns")
             return self.shown[place - 1][1]
-        if isinstance(node, exp.Column) and not node.table and not _is_bound_name(node):
+        own = self.bounds and _is_bound_name(node)
+        if isinstance(node, exp.Column) and not node.table and not own:
             try:
                 self.scope.resolve(node)
             except UnknownColumnError:
@@ -129,12 +150,22 @@ def _spell_out(condition: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Sc
     return condition.copy().transform(replace)
 
 
+def _spell_over(node: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Scope) -> exp.Expr:
+    """Return the expression with aliases inside OVER replaced by what they stand for."""
+    if not node.find(exp.Window):
+        return node
+    others = [(name, each) for name, each in shown if not each.find(exp.Window)]
+    return _spell_out(node, others, scope)
+
+
 def _is_bound_name(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and not node.table and node.name.lower() in (START, END)
 
 
-def _mark_bounds(tree: exp.Expr) -> exp.Expr:
+def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
     """Return a copy in which the window's own bounds, outside aggregates, carry its qualifier."""
+    if not bounds:
+        return tree.copy()
 
     def replace(node: exp.Expr) -> exp.Expr:
         if _is_bound_name(node) and not _inside_aggregate(node):
@@ -162,36 +193,122 @@ def _calls(nodes: list[exp.Expr]) -> list[exp.Expr]:
     return [found[text] for text in sorted(found)]
 
 
-def _operator(
-    operator: Operator,
-    span: RangeWindow,
-    time: EventTime,
-    keys: list[str],
-    calls: list[exp.Expr],
-    analyst: Analyst,
-) -> WindowAggregate:
-    def type_of(sql: str) -> str:
-        seen = analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: operator.schema})
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    below: Operator
+    analyst: Analyst
+    emission: Emission
+
+    def named(self, keys: list[str]) -> Named:
+        letter = self._unused("k")
+        return tuple((f"{letter}{place}", sql) for place, sql in enumerate(keys))
+
+    def aggregates(self, calls: list[exp.Expr]) -> Aggregates:
+        letter, time = self._unused("a"), self._time()
+        made: list[tuple[str, Aggregate]] = []
+        for place, call in enumerate(calls):
+            self._type_of(spark_sql(call))  # Spark judges the call as it stands
+            aggregate = decompose(call, time=time, show=spark_sql, type_of=self._type_of)
+            made.append((f"{letter}{place}", aggregate))
+        return tuple(made)
+
+    def operator(self, window: Window | None, keys: Named, aggregates: Aggregates) -> Operator:
+        """Return the operator that answers for the windows."""
+        if window is None:
+            return self._of_sequence(self._instants(keys), keys, aggregates)
+        found = sequence(window, self.below)
+        if found is not None:
+            return self._of_sequence(found, keys, aggregates)
+        if self.emission:
+            raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need a window with stated bounds")
+        maker = BY_CONTENT.get(type(window))
+        if maker is None:
+            raise NotYetError(f"{type(window).__name__} does not run yet", hint="[RANGE …] does")
+        return maker(window, self.below, keys, aggregates, self.analyst)
+
+    def content(self, window: Window, columns: frozenset[str]) -> WindowAggregate:
+        """Return the operator that gives the windows' tuples."""
+        found = sequence(window, self.below)
+        if found is None:
+            raise BadQueryError(
+                "a window that its content makes needs an aggregate to compute over it",
+                hint="aggregate, or take RANGE, ROWS, LANDMARK or BEGIN",
+            )
+        kept = tuple(name for name in self.below.schema.names if name.lower() in columns)
+        bare = WindowAggregate(
+            self.below,
+            found.time,
+            found.hops,
+            (),
+            (),
+            Schema(),
+            axis=found.axis,
+            raw=kept,
+            grouped=False,
+            reads_history=found.reads_history,
+        )
+        return self._analysed(bare)
+
+    def _of_sequence(self, found: Sequence, keys: Named, aggregates: Aggregates) -> WindowAggregate:
+        raw = None
+        if any(each.is_holistic for _, each in aggregates):
+            raw = self._mentioned([sql for _, sql in keys], aggregates)
+        bare = WindowAggregate(
+            self.below,
+            found.time,
+            found.hops,
+            keys,
+            aggregates,
+            Schema(),
+            axis=found.axis,
+            raw=raw,
+            early=self.emission.early,
+            lateness=self.emission.lateness,
+            reads_history=found.reads_history,
+        )
+        return self._analysed(bare)
+
+    def _analysed(self, bare: WindowAggregate) -> WindowAggregate:
+        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: self.below.schema})
+        return replace(bare, schema=schema)
+
+    def _instants(self, keys: Named) -> Sequence:
+        """Return one window for each moment of an event time that is grouped by."""
+        grouped = {sql for _, sql in keys}
+        for time in self.below.times:
+            if quoted(time.column) in grouped:
+                return Sequence(INSTANT, time)
+        raise BadQueryError(
+            "an aggregate over a stream needs a window",
+            hint="write it after the stream, such as FROM traffic [RANGE 10 SECONDS], or group "
+            "by a time that the query below gives, such as window_start",
+        )
+
+    def _mentioned(self, keys: list[str], aggregates: Aggregates) -> tuple[str, ...]:
+        """Return the input's columns that keys, aggregates and the time need."""
+        texts = [*keys, self._time(), *(sql for _, a in aggregates for sql in a.partials)]
+        tree = parse_select(f"SELECT {', '.join(texts)}")
+        names = {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
+        return tuple(name for name in self.below.schema.names if name.lower() in names)
+
+    def _time(self) -> str:
+        """Return the place of a tuple in the order of the stream, for first and last."""
+        times = self.below.times
+        if not times:
+            return "0L"
+        column = self.below.schema.find(times[0].column)
+        is_number = column is not None and column.type == "bigint"
+        return quoted(times[0].column) if is_number else f"unix_micros({quoted(times[0].column)})"
+
+    def _type_of(self, sql: str) -> str:
+        seen = self.analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: self.below.schema})
         return seen.columns[0].type
 
-    micros = f"unix_micros({quoted(time.column)})"
-    aggregates: list[tuple[str, Aggregate]] = []
-    for place, call in enumerate(calls):
-        type_of(spark_sql(call))  # Spark judges the call as it stands
-        made = decompose(call, time=micros, show=spark_sql, type_of=type_of)
-        aggregates.append((f"a{place}", made))
-    size = span.size // MICROSECOND
-    bare = WindowAggregate(
-        operator,
-        time,
-        size,
-        (span.slide or span.size) // MICROSECOND,
-        tuple((f"k{place}", sql) for place, sql in enumerate(keys)),
-        tuple(aggregates),
-        Schema(),
-    )
-    schema = analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
-    return WindowAggregate(operator, time, size, bare.slide, bare.keys, bare.aggregates, schema)
+    def _unused(self, letter: str) -> str:
+        """Return a beginning of names that no column of the input has."""
+        taken = re.compile(rf"_*{letter}\d+(_\d+)?", re.IGNORECASE)
+        found = [name for name in self.below.schema.names if taken.fullmatch(name)]
+        return "_" * (1 + max(map(len, found))) + letter if found else letter
 
 
 @dataclass(frozen=True, slots=True)

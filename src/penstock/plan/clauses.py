@@ -10,13 +10,6 @@ from penstock.sql import spark_sql
 
 # Clauses that need more than one tuple's neighbourhood; each waits for its operator.
 NOT_YET = {
-    "with_": "WITH",
-    "with": "WITH",
-    "distinct": "SELECT DISTINCT",
-    "order": "ORDER BY",
-    "limit": "LIMIT",
-    "offset": "OFFSET",
-    "qualify": "QUALIFY",
     "windows": "WINDOW",
     "laterals": "LATERAL VIEW",
     "sort": "SORT BY",
@@ -30,8 +23,6 @@ NOT_YET = {
 def refuse_clauses(tree: exp.Expr) -> None:
     """Raise where the tree has a clause that waits for its operator."""
     for name, shown in NOT_YET.items():
-        if name == "distinct" and isinstance(tree, exp.SetOperation):
-            continue  # every UNION has one of the two; which one is looked at later
         if tree.args.get(name):
             raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
 
@@ -40,8 +31,6 @@ def refuse_deep(node: exp.Expr | None) -> None:
     """Raise where an expression looks beyond its own tuple."""
     if node is None:
         return
-    if node.find(exp.Window):
-        raise NotYetError(f"{spark_sql(node)}: OVER does not run over streams")
     if node.find(exp.Subquery, exp.Select):
         raise NotYetError(f"{spark_sql(node)}: a SELECT inside an expression does not run yet")
 

@@ -16,6 +16,7 @@ from penstock.plan.operators import (
     Ordered,
     Scan,
     Take,
+    Top,
     Union,
     WindowAggregate,
     is_stateful,
@@ -46,6 +47,11 @@ class Unit:
     def inputs(self) -> tuple[str, ...]:
         """Return the keys of the buffers that it reads."""
         return tuple(key(leaf) for leaf in self.leaves)
+
+    @property
+    def is_ordered(self) -> bool:
+        """Say whether the rows of a run come in an order that was asked for."""
+        return any(isinstance(node, Top) for node in self.members())
 
     def members(self) -> list[Operator]:
         """Return the operators inside, inputs first."""
@@ -78,10 +84,18 @@ class Unit:
         aggregate = self._aggregate()
         return aggregate.pane_sql(_relation(aggregate.input, views))
 
-    def close_sql(self, parts: str, starts: tuple[int, int]) -> str:
-        """Return the SELECT from partials to result rows, for windows that start in a range."""
+    def close_sql(
+        self,
+        parts: str,
+        numbers: tuple[int, int],
+        *,
+        emitted: str = "final",
+        touched: str | None = None,
+    ) -> str:
+        """Return the SELECT from partials to result rows, for windows of a range of numbers."""
         aggregate = self._aggregate()
-        return self.above_sql(f"({aggregate.close_sql(parts, starts)})")
+        closed = aggregate.close_sql(parts, numbers, emitted=emitted, touched=touched)
+        return self.above_sql(f"({closed})")
 
     def watermark(self, leaves: Mapping[str, int]) -> int:
         """Return the watermark of the root of a unit without state."""

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,8 @@ from penstock.model.definitions import (
     StreamDefinition,
 )
 from penstock.plan.bind import Binder
+from penstock.plan.bind_aggregate import Emission
+from penstock.plan.bind_windows import MICROSECOND
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, key, walk
 from penstock.runtime.archive import Archive
@@ -153,6 +156,7 @@ class System:
         binder = Binder(
             lambda name: self.directory.source(name, definition.name, definition.stop_after),
             self.analyst,
+            emission_of(definition),
         )
         root = binder.bind(statement.select)
         return KnownQuery(definition, root, frozenset(names_in(statement.select)))
@@ -328,6 +332,12 @@ class System:
         query.meter.rows = self.journal.delivered_rows(query.reader)
         restore_finished(query, manifest)
         self.plant.finished[definition.name.lower()] = query
+
+
+def emission_of(definition: QueryDefinition) -> Emission:
+    """Return when a query's windows give rows beside their close."""
+    early, lateness = definition.emit_early, definition.allowed_lateness or timedelta(0)
+    return Emission(None if early is None else early // MICROSECOND, lateness // MICROSECOND)
 
 
 def file_of(scan: Scan) -> str:

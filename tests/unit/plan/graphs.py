@@ -15,6 +15,7 @@ from penstock.plan.operators import (
     Union,
     WindowAggregate,
 )
+from penstock.plan.operators.hops import spans
 from tests.unit.plan.twin import columns
 
 ROW = columns(ts="timestamp", v="int")
@@ -40,7 +41,7 @@ def made(kind: str, variant: int, first: Operator, second: Operator) -> Operator
         case "take":
             return Take(first, f"q{variant}", 10)
         case "windows":
-            windows = WindowAggregate(first, TIME[0], 10, 10, (), (COUNT,), RESULT)
+            windows = WindowAggregate(first, TIME[0], spans(10, 10), (), (COUNT,), RESULT)
             bound = windows.times[variant]
             shown = (("ts", f"`{bound.column}`"), ("v", "`a0`"))
             return Project(windows, shown, ROW, (EventTime("ts", bound.offset),))

@@ -2,6 +2,7 @@ import pytest
 
 from penstock.errors import BadQueryError
 from penstock.plan.operators import EventTime, Filter, Operator, Project, WindowAggregate
+from penstock.plan.operators.hops import spans
 from tests.unit.plan.twin import TRAFFIC, World, bind
 
 MINUTE = "traffic [RANGE 1 MINUTE]"
@@ -38,7 +39,7 @@ def shown(select: str) -> dict[str, str]:
 )
 def test_a_window_is_kept_in_microseconds(window: str, size: int, slide: int) -> None:
     found = aggregate_of(bind(f"SELECT count(*) AS n FROM traffic [{window}]"))
-    assert (found.size, found.slide) == (size, slide)
+    assert found.hops == spans(size, slide)
     assert found.time == EventTime("ts")
     assert found.input is TRAFFIC
 
@@ -161,7 +162,7 @@ def test_outside_an_aggregate_the_bounds_are_the_windows_and_inside_the_inputs()
     assert isinstance(root, Project)
     assert root.columns == (("window_start", "`window_start`"), ("m", "`a0`"))
     hour = aggregate_of(root)
-    assert hour.size == 3_600_000_000
+    assert hour.hops == spans(3_600_000_000, 3_600_000_000)
     assert [each.text for _, each in hour.aggregates] == ["MAX(`window_start`)"]
 
 

@@ -18,6 +18,7 @@ from penstock.plan.operators import (
     key,
     walk,
 )
+from penstock.plan.operators.hops import spans
 from penstock.plan.units import Unit, cut_at_shared
 from tests.unit.plan.graphs import ROW, graphs, made, pools, scan
 from tests.unit.plan.twin import TRAFFIC, World, columns
@@ -207,9 +208,9 @@ def test_what_stands_above_an_aggregate_runs_when_windows_close() -> None:
         "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind HAVING n > 2"
     )
     panes = unit.pane_sql({key(TRAFFIC): "leaf"})
-    assert "FROM leaf GROUP BY" in panes
+    assert "FROM leaf AS i GROUP BY" in panes
     assert "> 2" not in panes
-    closed = unit.close_sql("parts", (0, 60_000_000))
+    closed = unit.close_sql("parts", (0, 1))
     assert closed.startswith("SELECT `k0` AS `kind`, `a0` AS `n` FROM (SELECT * FROM (")
     assert "BETWEEN 0L AND 60000000L" in closed
     assert closed.endswith("AS i WHERE ((`a0`) > 2))")
@@ -271,11 +272,11 @@ def test_the_end_of_windows_is_ahead_of_their_start_by_the_size(
     start: int, other: int, size: int
 ) -> None:
     ends = ends_of_windows(size)
-    over = WindowAggregate(ends, ends.times[0], 10, 10, (), (), ROW)
+    over = WindowAggregate(ends, ends.times[0], spans(10, 10), (), (), ROW)
     assert watermark(over, windows=start) == start + size
     union = Union((ends, scan("t")), ROW, (EventTime("ts"),))
     assert watermark(union, windows=start, t=other) == min(start + size, other)
-    above = WindowAggregate(union, EventTime("ts"), 10, 10, (), (), ROW)
+    above = WindowAggregate(union, EventTime("ts"), spans(10, 10), (), (), ROW)
     assert watermark(above, windows=start, t=other) == min(start + size, other)
 
 
@@ -283,14 +284,14 @@ def test_a_projection_keeps_the_offset_of_the_time_that_it_keeps() -> None:
     ends = ends_of_windows(30)
     kept = Project(ends, (("m", "`e`"),), columns(m="timestamp"), (EventTime("m", 30),))
     assert watermark(kept, windows=100) == 100  # the offset is in the time, not yet in the mark
-    over = WindowAggregate(kept, kept.times[0], 10, 10, (), (), ROW)
+    over = WindowAggregate(kept, kept.times[0], spans(10, 10), (), (), ROW)
     assert watermark(over, windows=100) == 130
 
 
 @pytest.mark.parametrize("end", [BEGIN_OF_TIME, END_OF_TIME])
 def test_the_ends_of_time_do_not_move(end: int) -> None:
     ends = ends_of_windows(30)
-    over = WindowAggregate(ends, ends.times[0], 10, 10, (), (), ROW)
+    over = WindowAggregate(ends, ends.times[0], spans(10, 10), (), (), ROW)
     assert watermark(over, windows=end) == end
     union = Union((ends, scan("t")), ROW, (EventTime("ts"),))
     assert watermark(union, windows=end, t=end) == end

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Project, Union, WindowAggregate, key
+from penstock.plan.operators.hops import spans
 from penstock.runtime.feed import PATIENCE
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -311,7 +312,7 @@ def test_the_promise_of_a_silent_stream_holds_for_a_query_that_comes_later(hall:
 
 def counted(source: Operator, label: str) -> Operator:
     """Return a windowed query whose last step alone is its own."""
-    windows = WindowAggregate(source, EventTime("ts"), 10, 10, (), (), SCHEMA)
+    windows = WindowAggregate(source, EventTime("ts"), spans(10, 10), (), (), SCHEMA)
     return Project(windows, ((label, "1"),), SCHEMA)
 
 

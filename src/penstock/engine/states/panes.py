@@ -1,16 +1,15 @@
 """The state of a window aggregate: partials, append-only, and how far windows have closed.
 
-    next_start: the first window that has not closed; every earlier one has been answered.
-
-A tuple is late where it missed a window that has closed. It still counts in those of its
-windows that are open.
+A tuple is late where it missed a window that has closed for good. It still counts in those of
+its windows that are open.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,7 +19,8 @@ from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
-from penstock.plan.operators.window_aggregate import PANE, WindowAggregate
+from penstock.plan.operators.hops import Hops
+from penstock.plan.operators.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
 from penstock.plan.units import Unit
 
 COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
@@ -38,44 +38,51 @@ class Part:
 
 @dataclass(slots=True)
 class PaneState:
-    """Partials of one aggregate. `begin` bounds the windows that it answers for."""
+    """Partials of one aggregate. `begin` bounds the windows that it answers for.
+
+    `next_number` is the first window that has not closed, `kept_number` the first that is still
+    kept: they differ while closed windows may be corrected.
+    """
 
     aggregate: WindowAggregate
     begin: int = BEGIN_OF_TIME
-    next_start: int | None = None
+    next_number: int | None = None
+    kept_number: int | None = None
     parts: list[Part] = field(default_factory=list)
+    early: int | None = None
+    arrived: int = 0
 
     def __post_init__(self) -> None:
         """Answer only for windows that start at or after `begin`."""
-        if self.next_start is None:
-            self.next_start = self.first_start
+        if self.next_number is None:
+            self.next_number = self.kept_number = self.first_number
 
     @property
-    def first_start(self) -> int | None:
+    def hops(self) -> Hops:
+        """Return the windows."""
+        return self.aggregate.hops
+
+    @property
+    def first_number(self) -> int | None:
         """Return the first window that this state answers for, or None where all count."""
-        slide = self.aggregate.slide
-        return None if self.begin == BEGIN_OF_TIME else -(-self.begin // slide) * slide
-
-    @property
-    def closed_end(self) -> int | None:
-        """Return the end of the last window that closed, or None before any."""
-        if self.next_start is None or self.next_start == self.first_start:
-            return None
-        return self.next_start - self.aggregate.slide + self.aggregate.size
+        return None if self.begin == BEGIN_OF_TIME else self.hops.first_from(self.begin)
 
     @property
     def late_span(self) -> tuple[int, int] | None:
-        """Return the times from and before which a tuple is late now, or None before any close.
+        """Return the places from and before which a tuple is late now, or None before any close.
 
         A tuple before the first window that is answered for missed nothing.
         """
-        end = self.closed_end
-        if end is None:
+        if self.kept_number is None or self.kept_number == self.first_number:
             return None
-        return (BEGIN_OF_TIME if self.first_start is None else self.first_start), end
+        first = self.first_number
+        if first is None and not self.hops.endless:
+            first = 0
+        since = BEGIN_OF_TIME if first is None else self.hops.start_of(first)
+        return since, self.hops.end_of(self.kept_number - 1)
 
     def is_late(self, partials: pa.Table) -> bool:
-        """Say whether some of these partials missed a window that has closed."""
+        """Say whether some of these partials missed a window that has closed for good."""
         if (span := self.late_span) is None:
             return False
         panes = partials[PANE]
@@ -83,64 +90,52 @@ class PaneState:
         return bool(pc.any(late, min_count=0).as_py())
 
     def absorbed(self, partials: pa.Table | None) -> Part | None:
-        """Return the partials that an open window needs, not yet kept."""
-        if partials is not None and self.next_start is not None:
-            partials = partials.filter(pc.greater_equal(partials[PANE], self.next_start))
+        """Return the partials that a window needs that is still kept, not yet taken in."""
+        if partials is not None and self.kept_number is not None and self.hops.lower > 0:
+            kept_from = self.hops.start_of(self.kept_number)
+            partials = partials.filter(pc.greater_equal(partials[PANE], kept_from))
         if partials is None or not partials.num_rows:
             return None
         return Part(in_memory(partials), *_span(partials))
 
-    def closing(self, watermark: int, new: Part | None) -> tuple[int, int] | None:
-        """Return the first and the last window start to close, with `new` counted in, or None.
+    def closing(self, watermark: int, new: Part | None) -> Numbers | None:
+        """Return the first and the last window to close, with `new` counted in, or None.
 
         Windows without any tuple are passed over: they have no row.
         """
-        parts = [*self.parts, *([new] if new else [])]
-        if not parts or watermark == BEGIN_OF_TIME:
+        spread = self._spread(new)
+        if spread is None or watermark == BEGIN_OF_TIME:
             return None
-        slide, size = self.aggregate.slide, self.aggregate.size
-        first_pane = min(part.first_pane for part in parts)
-        first = -(-(first_pane - size + self.aggregate.pane) // slide) * slide
-        if self.next_start is not None:
-            first = max(first, self.next_start)
-        last = max(part.last_pane for part in parts) // slide * slide
-        if watermark != END_OF_TIME:
-            last = min(last, (watermark - size) // slide * slide)
-        return (first, last) if first <= last else None
+        first = self.hops.first_holding(*spread)
+        if self.next_number is not None:
+            first = max(first, self.next_number)
+        last = self._last_closing(watermark, spread)
+        return None if last is None or first > last else (first, last)
 
-    def parts_of(self, starts: tuple[int, int], new: Part | None) -> list[Rows]:
-        """Return the parts with partials of windows that start in the range."""
-        low, high = starts[0], starts[1] + self.aggregate.size
+    def parts_of(self, numbers: Numbers, new: Part | None) -> list[Rows]:
+        """Return the parts with partials of these windows."""
+        low = min(map(self.hops.start_of, numbers))
+        high = max(map(self.hops.end_of, numbers))
         parts = [*self.parts, *([new] if new else [])]
         return [p.rows for p in parts if p.first_pane < high and p.last_pane >= low]
 
     def accept(self, new: Part | None, watermark: int) -> None:
-        """Keep the new partials, and let go of windows that the watermark has closed."""
+        """Take the new partials in, and let go of windows that the watermark has closed."""
         if new is not None:
             self.parts.append(new)
-        reached = self._reached(watermark)
-        if reached is None or (self.next_start is not None and reached <= self.next_start):
-            return
-        self.next_start = reached
-        gone = [part for part in self.parts if part.last_pane < reached]
-        self.parts = [_from(part, reached) for part in self.parts if part.last_pane >= reached]
-        for part in gone:
-            part.rows.delete()
-
-    def _reached(self, watermark: int) -> int | None:
-        """Return the first window start that stays open, or None where nothing is known."""
-        slide, size = self.aggregate.slide, self.aggregate.size
-        if watermark == END_OF_TIME:
-            return max((p.last_pane // slide * slide + slide for p in self.parts), default=None)
-        if watermark == BEGIN_OF_TIME:
-            return None
-        return (watermark - size) // slide * slide + slide
+        self.next_number = self._moved(self.next_number, watermark)
+        kept = shifted(watermark, -self.aggregate.lateness)
+        self.kept_number = self._moved(self.kept_number, kept)
+        self._let_go()
 
     def watermark_out(self, watermark: int) -> int:
-        """Return the promise of the result: no window that starts earlier will come."""
-        if watermark == END_OF_TIME:
+        """Return the promise of the result: no row with an earlier time will come."""
+        number = self.kept_number
+        if watermark == END_OF_TIME or (number is not None and self.hops.is_over(number)):
             return END_OF_TIME
-        return BEGIN_OF_TIME if self.next_start is None else self.next_start
+        if number is None or not self.aggregate.times:
+            return BEGIN_OF_TIME
+        return self.hops.start_of(number) if self.hops.is_steady else self.hops.end_of(number)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of the output when the input has this one."""
@@ -152,7 +147,14 @@ class PaneState:
             KeptPart(p.rows, {"first": p.first_pane, "last": p.last_pane, "level": p.level})
             for p in self.parts
         ]
-        return Kept({"begin": self.begin, "next_start": self.next_start}, parts)
+        facts = {
+            "begin": self.begin,
+            "next": self.next_number,
+            "kept": self.kept_number,
+            "early": self.early,
+            "arrived": self.arrived,
+        }
+        return Kept(facts, parts)
 
     @classmethod
     def back(cls, aggregate: WindowAggregate, kept: Kept) -> Self:
@@ -160,7 +162,9 @@ class PaneState:
         parts = [
             Part(p.rows, p.facts["first"], p.facts["last"], p.facts["level"]) for p in kept.parts
         ]
-        return cls(aggregate, kept.facts["begin"], kept.facts["next_start"], parts)
+        facts = kept.facts
+        numbers = facts["next"], facts["kept"]
+        return cls(aggregate, facts["begin"], *numbers, parts, facts["early"], facts["arrived"])
 
     def step(self, run: Run) -> Step:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
@@ -170,36 +174,144 @@ class PaneState:
         if partials is not None and self.is_late(partials):
             since, before = self.late_span or (BEGIN_OF_TIME, BEGIN_OF_TIME)
             late = processor.late(unit, run.rows, before, since)
-        absorbed = self.absorbed(partials)
-        starts = self.closing(watermark, absorbed)
-        table = None
-        if starts is not None:
-            table = processor.close(unit, self.parts_of(starts, absorbed), starts)
-            table = sorted_rows(table, [t.column for t in unit.root.times])
+        absorbed = self.absorbed(self._with_arrival(partials))
+        tables = list(self._emitted(run, absorbed, watermark))
+        if not unit.is_ordered:
+            tables = [sorted_rows(each, [t.column for t in unit.root.times]) for each in tables]
         self.accept(absorbed, watermark)
+        self.arrived += 0 if partials is None else partials.num_rows
+        if self.aggregate.early is not None and abs(watermark) < END_OF_TIME:
+            self.early = watermark // self.aggregate.early
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(processor, unit)
-        return Step(table if table is not None else empty_table(unit.root.schema), late)
+        nothing = empty_table(unit.root.schema)
+        return Step(pa.concat_tables(tables) if tables else nothing, late)
+
+    def _emitted(self, run: Run, new: Part | None, watermark: int) -> Iterator[pa.Table]:
+        """Yield the rows of the windows that close, are corrected, or are shown early."""
+        if (closing := self.closing(watermark, new)) is not None:
+            yield self._close(run, closing, new, "final")
+        if new is not None and (corrected := self._corrected(new)) is not None:
+            yield self._close(run, corrected, new, "corrected")
+        if (open_ := self._open(watermark, new, closing)) is not None:
+            yield self._close(run, open_, new, "early")
+
+    def _close(self, run: Run, numbers: Numbers, new: Part | None, emitted: str) -> pa.Table:
+        parts = self.parts_of(numbers, new)
+        touched = [new.rows] if new is not None and emitted == "corrected" else None
+        return run.processor.close(run.unit, parts, numbers, emitted=emitted, touched=touched)
+
+    def _corrected(self, new: Part) -> Numbers | None:
+        """Return the windows that have closed, are still kept, and may hold new tuples."""
+        if not self.aggregate.lateness or self.next_number is None or self.kept_number is None:
+            return None
+        first = max(self.kept_number, self.hops.first_holding(new.first_pane, new.last_pane))
+        last = self.hops.last_holding(new.first_pane, new.last_pane)
+        last = None if last is None else min(last, self.next_number - 1)
+        return None if last is None or first > last else (first, last)
+
+    def _open(self, watermark: int, new: Part | None, closing: Numbers | None) -> Numbers | None:
+        """Return the open windows, where it is time to show them early."""
+        every, spread = self.aggregate.early, self._spread(new)
+        if every is None or spread is None or abs(watermark) >= END_OF_TIME:
+            return None
+        if self.early is not None and watermark // every <= self.early:
+            return None
+        first = self.hops.first_holding(*spread)
+        passed = closing[1] + 1 if closing is not None else self._moved(self.next_number, watermark)
+        first = first if passed is None else max(first, passed)
+        last = self.hops.last_holding(*spread)
+        return None if last is None or first > last else (first, last)
+
+    def _spread(self, new: Part | None) -> tuple[int, int] | None:
+        parts = [*self.parts, *([new] if new else [])]
+        if not parts:
+            return None
+        return min(p.first_pane for p in parts), max(p.last_pane for p in parts)
+
+    def _last_closing(self, watermark: int, spread: tuple[int, int]) -> int | None:
+        holding = self.hops.last_holding(*spread)
+        if watermark == END_OF_TIME:
+            return holding
+        closed = self.hops.last_closed(watermark)
+        if closed is None or holding is None:
+            return None
+        grows = self.hops.lower == 0 and self.hops.upper > 0
+        return closed if grows else min(closed, holding)  # a landmark grows through a silence, too
+
+    def _moved(self, number: int | None, watermark: int) -> int | None:
+        """Return the first window that stays open, never an earlier one than before."""
+        if watermark == BEGIN_OF_TIME:
+            return number
+        if watermark == END_OF_TIME:
+            spread = self._spread(None)
+            reached = None if spread is None else self.hops.last_holding(*spread)
+        else:
+            reached = self.hops.last_closed(watermark)
+        if reached is None:
+            return number
+        return reached + 1 if number is None else max(number, reached + 1)
+
+    def _let_go(self) -> None:
+        number = self.kept_number
+        if number is None:
+            return
+        if self.hops.is_over(number):
+            gone, self.parts = self.parts, []
+        elif self.hops.lower > 0:
+            start = self.hops.start_of(number)
+            gone = [part for part in self.parts if part.last_pane < start]
+            self.parts = [_from(part, start) for part in self.parts if part.last_pane >= start]
+        else:
+            return
+        for part in gone:
+            part.rows.delete()
 
     def _mark(self, marks: Sequence[int]) -> int:
         return shifted(marks[0], self.aggregate.time.offset)
 
+    def _with_arrival(self, partials: pa.Table | None) -> pa.Table | None:
+        """Number kept tuples as they came."""
+        if partials is None or self.aggregate.raw is None:
+            return partials
+        numbers = np.arange(self.arrived, self.arrived + partials.num_rows, dtype=np.int64)
+        return partials.append_column(ARRIVAL, pa.array(numbers))
+
     def _tidy(self, processor: Processor, unit: Unit) -> None:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
         while parts := self.to_compact():
-            self.replace(parts, _combined(processor, unit, parts))
+            self.replace(parts, self._combined(processor, unit, parts))
         for part in self.parts:
             if not part.rows.is_small:
                 part.rows.leave_memory(processor.spill)
 
+    def _combined(self, processor: Processor, unit: Unit, parts: Sequence[Part]) -> pa.Table:
+        """Return the partials of several parts as one table."""
+        tables = [part.rows.table for part in parts]
+        if all(table is not None for table in tables):
+            whole = laid_together(tables)
+            if is_small(whole) and self._collapse_before is None:
+                return whole  # not worth a job: laying them together makes one leaf as well
+        return processor.compact(unit, [part.rows for part in parts], self._collapse_before)
+
+    @property
+    def _collapse_before(self) -> int | None:
+        """Return before where a landmark's panes are needed only together."""
+        landmark = self.hops.lower == 0 and self.hops.upper > 0
+        if not landmark or not self.kept_number:
+            return None
+        return self.hops.end_of(self.kept_number - 1)
+
     def to_compact(self) -> list[Part]:
         """Return the parts of one level once there are many, newest levels first.
 
-        Levels keep the work low: a partial is combined again only once per level.
+        Levels keep the work low: a partial is combined again only once per level. Tuples do not
+        combine; only small lots of them are laid together.
         """
-        for level in range(max((part.level for part in self.parts), default=0) + 1):
-            parts = [part for part in self.parts if part.level == level]
+        able = [p for p in self.parts if self.aggregate.raw is None or p.rows.is_small]
+        for level in range(max((part.level for part in able), default=0) + 1):
+            parts = [part for part in able if part.level == level]
             if len(parts) >= COMPACT_PARTS:
                 return parts
         return []
@@ -212,16 +324,6 @@ class PaneState:
         self.parts.append(Part(in_memory(partials), first, last, parts[0].level + 1))
         for part in parts:
             part.rows.delete()
-
-
-def _combined(processor: Processor, unit: Unit, parts: Sequence[Part]) -> pa.Table:
-    """Return the partials of several parts as one table."""
-    tables = [part.rows.table for part in parts]
-    if all(table is not None for table in tables):
-        whole = laid_together(tables)
-        if is_small(whole):  # not worth a job: laying them together makes one leaf as well
-            return whole
-    return processor.compact(unit, [part.rows for part in parts])
 
 
 def _from(part: Part, pane: int) -> Part:

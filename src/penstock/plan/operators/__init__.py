@@ -1,13 +1,16 @@
 """The operators, one file each."""
 
+from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.modify import Modify
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
 from penstock.plan.operators.ordered import NUMBER, Ordered
 from penstock.plan.operators.project import Project
 from penstock.plan.operators.scan import Scan
+from penstock.plan.operators.session_aggregate import SessionAggregate
 from penstock.plan.operators.table_join import TableJoin, table_view
 from penstock.plan.operators.take import Take
+from penstock.plan.operators.top import Top
 from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 from penstock.plan.operators.window_join import WindowJoin
@@ -16,6 +19,7 @@ STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin)
 
 __all__ = [
     "NUMBER",
+    "Distinct",
     "EventTime",
     "Filter",
     "Modify",
@@ -23,8 +27,10 @@ __all__ = [
     "Ordered",
     "Project",
     "Scan",
+    "SessionAggregate",
     "TableJoin",
     "Take",
+    "Top",
     "Union",
     "WindowAggregate",
     "WindowJoin",

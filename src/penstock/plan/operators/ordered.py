@@ -20,10 +20,12 @@ class Ordered:
     """The input in order, with its tuples' numbers from 1 on in the column `_n`.
 
     `axis` says what orders the output to those above: event time as before, or the numbers.
+    With `reads_history` numbers begin with the oldest tuple that is still known.
     """
 
     input: Operator
     axis: Literal["time", "number"]
+    reads_history: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an input whose own column would be hidden."""
@@ -59,7 +61,8 @@ class Ordered:
     def text(self) -> str:
         """Say what orders."""
         by = self.time.column if self.time else "arrival"
-        return f"in order of {by}, by {self.axis}"
+        history = " with history" if self.reads_history else ""
+        return f"in order of {by}, by {self.axis}{history}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis: the engine sorts without Spark."""

@@ -22,6 +22,7 @@ from penstock.plan.operators import (
     key,
     walk,
 )
+from penstock.plan.operators.hops import spans
 from tests.unit.plan.twin import SOUTH, TRAFFIC, bind, columns
 
 ATOMS = ("mph > 1", "kind = 'car'", "car_id = 'a'")
@@ -103,9 +104,8 @@ def test_alias_case_order_and_brackets_make_no_other_node(order: list[str], brac
 
 def window(size: int, slide: int) -> WindowAggregate:
     count = ("a0", Aggregate("COUNT(*)", ("count(*)",), ("sum({0})",)))
-    return WindowAggregate(
-        TRAFFIC, EventTime("ts"), size, slide, (), (count,), columns(a0="bigint")
-    )
+    hops = spans(size, slide)
+    return WindowAggregate(TRAFFIC, EventTime("ts"), hops, (), (count,), columns(a0="bigint"))
 
 
 LENGTHS = st.integers(1, 2**53)
