@@ -3,9 +3,17 @@
 from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
+from penstock.engine.states.session import SessionState
 from penstock.engine.states.state import Kept, KeptPart, State
 from penstock.engine.states.window_join import WindowJoinState
-from penstock.plan.operators import Modify, Operator, Ordered, WindowAggregate, WindowJoin
+from penstock.plan.operators import (
+    Modify,
+    Operator,
+    Ordered,
+    SessionAggregate,
+    WindowAggregate,
+    WindowJoin,
+)
 
 __all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
 
@@ -22,6 +30,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return OrderedState(operator)
         case Modify():
             return ModifyState(operator)
+        case SessionAggregate():
+            return SessionState(operator)
         case WindowJoin():
             return WindowJoinState(operator)
         case _:
@@ -37,6 +47,8 @@ def restored(operator: Operator, kept: Kept) -> State:
             return OrderedState.back(operator, kept)
         case Modify():
             return ModifyState.back(operator, kept)
+        case SessionAggregate():
+            return SessionState.back(operator, kept)
         case WindowJoin():
             return WindowJoinState.back(operator, kept)
         case _:

@@ -15,7 +15,7 @@ from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 from penstock.plan.operators.window_join import WindowJoin
 
-STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin)
+STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin, SessionAggregate)
 
 __all__ = [
     "NUMBER",
