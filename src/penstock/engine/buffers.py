@@ -94,6 +94,7 @@ class Buffer:
         self.key, self.schema = key, schema
         self.written = 0
         self.watermark = BEGIN_OF_TIME
+        self.idle = False
         self.high: int | None = None
         self.gone: int | None = None  # the latest time of the trains that are here no more
         self.memory_bytes = 0
@@ -115,7 +116,7 @@ class Buffer:
 
     def note(self, info: TrainInfo) -> None:
         """Remember what the latest train says of the stream."""
-        self.written, self.watermark = info.number, info.watermark
+        self.written, self.watermark, self.idle = info.number, info.watermark, info.idle
         if info.last is not None:
             self.high = info.last if self.high is None else max(self.high, info.last)
 

@@ -12,7 +12,8 @@ class TrainInfo:
     """One finite, immutable, numbered run of tuples.
 
     `watermark` is the promise after this train: no later tuple has a time before it,
-    except late ones. `arrived` is when the first tuple arrived (seconds since 1970).
+    except late ones. `arrived` is when the first tuple arrived (seconds since 1970). After an
+    `idle` train nothing may come for long: others need not wait for it.
     """
 
     number: int
@@ -22,6 +23,7 @@ class TrainInfo:
     first: int | None = None
     last: int | None = None
     watermark: int = BEGIN_OF_TIME
+    idle: bool = False
 
     @property
     def is_end(self) -> bool:

@@ -6,10 +6,10 @@ for whoever needs the order), and below a stateful operator that reads another o
 come by their own clock). So a unit has at most one stateful operator.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.model.trains import shifted
+from penstock.model.trains import END_OF_TIME, shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Operator,
@@ -97,13 +97,26 @@ class Unit:
         closed = aggregate.close_sql(parts, numbers, emitted=emitted, touched=touched)
         return self.above_sql(f"({closed})")
 
-    def watermark(self, leaves: Mapping[str, int]) -> int:
-        """Return the watermark of the root of a unit without state."""
-        return _watermark(self.root, leaves)
+    def watermark(self, leaves: Mapping[str, int], idle: Container[str] = ()) -> int:
+        """Return the watermark of the root of a unit without state.
 
-    def marks(self, leaves: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the watermarks of the stateful operator's inputs."""
-        return tuple(_watermark(each, leaves) for each in self._stateful().inputs)
+        Leaves that are `idle` have no say while another is not. The watermark may then be behind
+        an earlier one: whoever has promised that keeps to it.
+        """
+        return _mark(self.root, leaves, idle)[0]
+
+    def marks(self, leaves: Mapping[str, int], idle: Container[str] = ()) -> tuple[int, ...]:
+        """Return the watermarks of the stateful operator's inputs, as `watermark` does.
+
+        An input that is idle goes along with those that are not.
+        """
+        below = [_mark(each, leaves, idle) for each in self._stateful().inputs]
+        least, all_idle = _least(below)
+        return tuple(max(mark, least) if rests and not all_idle else mark for mark, rests in below)
+
+    def is_idle(self, leaves: Mapping[str, int], idle: Collection[str]) -> bool:
+        """Say whether every leaf that has not ended is idle."""
+        return bool(idle) and all(n in idle or leaves[n] == END_OF_TIME for n in self.inputs)
 
     def _stateful(self) -> Operator:
         if self.stateful is None:
@@ -190,17 +203,31 @@ def _relation(operator: Operator, views: Mapping[str, str]) -> str:
     return views.get(key(operator)) or f"({_select(operator, views)})"
 
 
-def _watermark(operator: Operator, leaves: Mapping[str, int]) -> int:
+Mark = tuple[int, bool]  # a watermark, and whether all that it comes from is idle
+
+
+def _mark(operator: Operator, leaves: Mapping[str, int], idle: Container[str]) -> Mark:
     if (known := leaves.get(key(operator))) is not None:
-        return known
-    below = [_watermark(each, leaves) for each in operator.inputs]
+        return known, key(operator) in idle
+    below = [_mark(each, leaves, idle) for each in operator.inputs]
     if isinstance(operator, Union) and operator.times:
         place = operator.schema.names.index(operator.times[0].column)
         below = [
-            shifted(mark, _offset_at(each, place))
-            for mark, each in zip(below, operator.inputs, strict=True)
+            (shifted(mark, _offset_at(each, place)), rests)
+            for (mark, rests), each in zip(below, operator.inputs, strict=True)
         ]
-    return min(below)
+    return _least(below)
+
+
+def _least(marks: Sequence[Mark]) -> Mark:
+    """Return the least watermark of those that are not idle, or of all where nothing else goes on.
+
+    What has ended goes on no more: an idle input beside it may still wake up.
+    """
+    least = min((mark for mark, rests in marks if not rests), default=END_OF_TIME)
+    if least == END_OF_TIME and any(rests for _, rests in marks):
+        return min(mark for mark, _ in marks), True
+    return least, False
 
 
 def _offset_at(operator: Operator, place: int) -> int:

@@ -89,6 +89,7 @@ def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
             buffer.advance(reader, kept["readers"].get(reader, kept["written"]))
         buffer.written, buffer.watermark = kept["written"], kept["watermark"]
         buffer.high = buffer.gone = kept["high"]
+        buffer.idle = kept.get("idle", False)
         for each in kept["trains"]:
             rows = _rows(directory / each["file"], each["info"]["rows"])
             buffer.written = each["info"]["number"] - 1
@@ -102,6 +103,7 @@ def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory
         live.time_is_up, live.ended = kept["time_is_up"], kept["ended"]
         live.rows_in, live.rows_out = kept["rows_in"], kept["rows_out"]
         live.late_rows = kept["late_rows"]
+        live.idle, live.reached = set(kept.get("idle", ())), tuple(kept.get("reached", ()))
         live.history = {
             leaf: [_rows(directory / part["file"], part["rows"]) for part in parts]
             for leaf, parts in kept.get("history", {}).items()
@@ -139,6 +141,7 @@ def _buffer(buffer: Buffer, directory: Path, source: Mapping[str, Any] | None) -
         "written": buffer.written if source is None else source["number"],
         "watermark": buffer.watermark if source is None else source["watermark"],
         "high": buffer.high if source is None else source["high"],
+        "idle": buffer.idle if source is None else source["idle"],
         "readers": buffer.readers(),
         "trains": [{"info": asdict(t.info), "file": _save(t.rows, directory)} for t in trains],
     }
@@ -151,6 +154,8 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
         "time_is_up": live.time_is_up,
         "ended": live.ended,
         "marks": live.marks,
+        "idle": sorted(live.idle),
+        "reached": live.reached,
         "rows_in": live.rows_in,
         "rows_out": live.rows_out,
         "late_rows": live.late_rows,

@@ -14,6 +14,7 @@ from penstock.engine.buffers import Train
 from penstock.engine.interfaces.interface import Boundary, Interface
 from penstock.engine.rows import Rows, empty_table, in_files, in_memory, write_parquet_at
 from penstock.engine.times import footer_span, span_of
+from penstock.errors import PenstockError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
@@ -22,6 +23,7 @@ from penstock.runtime.meter import Meter
 
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
 END_BOUNDARY: Boundary = {"end": True}
+IDLE_BOUNDARY: Boundary = {"idle": True}
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -56,6 +58,8 @@ class Feed:
         self._replay: deque[RecordedTrain] = deque()
         self._again: Cut | None = None
         self._ended = False
+        self.idle = False
+        self._heard: float | None = None  # when something came, or when it was first asked
         # Also where it began: a checkpoint may come before anybody has read the first train.
         self._history: dict[int, dict[str, Any]] = {0: self._now()}
 
@@ -72,13 +76,13 @@ class Feed:
         self.number, self.boundary = kept["number"], kept["boundary"]
         self.watermark, self.high = kept["watermark"], kept["high"]
         self.rows, self.rejected = kept["rows"], kept["rejected"]
-        self._ended = kept["ended"]
+        self._ended, self.idle = kept["ended"], kept.get("idle", False)
         self._history = {self.number: self._now()}
 
     def open(self) -> None:
         """Open the source behind the last train that was ever cut."""
         cuts = [self.boundary, *(recorded.boundary for recorded in self._replay)]
-        real = [each for each in cuts if each is not None and each != END_BOUNDARY]
+        real = [each for each in cuts if each is not None and not _is_sign(each)]
         self.interface.open(real[-1] if real else None)
 
     def snapshot(self, number: int) -> dict[str, Any]:
@@ -99,7 +103,7 @@ class Feed:
         """Say whether nobody should wait for this source any more; it is tried all the same."""
         return self.failures >= PATIENCE
 
-    def cut(self, journal: Journal) -> Cut | None:
+    def cut(self, journal: Journal, now: float = 0.0) -> Cut | None:
         """Return the next train to read, recorded before anything is done with it."""
         if self._again is not None:
             again, self._again = self._again, None
@@ -109,14 +113,33 @@ class Feed:
             return Cut(recorded.number, recorded.boundary, recorded.arrived)
         if self._ended:
             return None
-        if (offer := self.interface.next()) is not None:
-            cut = Cut(self.number + 1, offer.boundary, offer.arrived)
-        elif self.interface.ended:
-            cut = Cut(self.number + 1, END_BOUNDARY, 0.0)
-        else:
-            return None
-        journal.record_train(self.key, cut.number, cut.boundary, cut.arrived)
+        cut = self._next(now)
+        if cut is not None:
+            journal.record_train(self.key, cut.number, cut.boundary, cut.arrived)
         return cut
+
+    def _next(self, now: float) -> Cut | None:
+        """Return what the source offers, or a sign: its end, or that it has long been silent."""
+        silent = self._is_silent(now)
+        try:
+            offer = self.interface.next()
+        except PenstockError:
+            if silent:  # one that cannot be read keeps nobody waiting either
+                return Cut(self.number + 1, IDLE_BOUNDARY, now)
+            raise
+        if offer is not None:
+            self._heard = now
+            return Cut(self.number + 1, offer.boundary, offer.arrived)
+        if self.interface.ended:
+            return Cut(self.number + 1, END_BOUNDARY, 0.0)
+        return Cut(self.number + 1, IDLE_BOUNDARY, now) if silent else None
+
+    def _is_silent(self, now: float) -> bool:
+        """Say whether nothing came for so long that others shall not wait, and do not know yet."""
+        if self._heard is None:
+            self._heard = now
+        limit = self.definition.idle_after
+        return limit is not None and not self.idle and now - self._heard >= limit.total_seconds()
 
     def put_back(self, cut: Cut) -> None:
         """Offer a train again that could not be read."""
@@ -124,7 +147,7 @@ class Feed:
 
     def read(self, cut: Cut, now: float) -> Train:
         """Return the train's rows; rows that do not fit are kept aside as rejects."""
-        if cut.boundary == END_BOUNDARY:
+        if _is_sign(cut.boundary):
             return self._train(cut, in_memory(empty_table(self.definition.schema)), None, now)
         ingest = self.interface.read(cut.boundary)
         rejects = [ingest.rejects] if ingest.rejects is not None else []
@@ -144,6 +167,7 @@ class Feed:
             "rows": self.rows,
             "rejected": self.rejected,
             "ended": self._ended,
+            "idle": self.idle,
         }
 
     def _train(self, cut: Cut, rows: Rows, span: tuple[int, int] | None, now: float) -> Train:
@@ -154,10 +178,12 @@ class Feed:
             slack = self.definition.slack
             assert isinstance(slack, timedelta)  # noqa: S101  (adaptive slack is refused before)
             self.watermark = max(self.watermark, self.high - slack // MICROSECOND)
-        if cut.boundary == END_BOUNDARY:  # the source itself still stands behind its last train
+        if cut.boundary == END_BOUNDARY:
             self.watermark, self._ended = END_OF_TIME, True
-        else:
+        if not _is_sign(cut.boundary):  # after a sign the source stands behind its last train
             self.boundary = cut.boundary
+        if rows.count or cut.boundary in (IDLE_BOUNDARY, END_BOUNDARY):
+            self.idle = cut.boundary == IDLE_BOUNDARY
         self._history[cut.number] = self._now()
         first, last = span or (None, None)
         info = TrainInfo(
@@ -168,6 +194,7 @@ class Feed:
             first,
             last,
             self.watermark,
+            self.idle,
         )
         return Train(info, rows)
 
@@ -203,3 +230,8 @@ class Feed:
             # Named by the train, so that reading it again after a crash writes the same file.
             write_parquet_at(table, self.rejects / f"train-{number:010d}.parquet")
             self.rejected += table.num_rows
+
+
+def _is_sign(boundary: Boundary) -> bool:
+    """Say whether a boundary is ours and not the source's: it has no rows."""
+    return boundary in (END_BOUNDARY, IDLE_BOUNDARY)

@@ -41,7 +41,7 @@ class Intake:
         if not buffer.readers() or _is_ahead(buffer, self.plant.active_readers()):
             return
         try:
-            cut = feed.cut(self.journal)
+            cut = feed.cut(self.journal, now)
         except PenstockError as error:
             feed.failed(str(error), now + RETRY_SECONDS)
             return

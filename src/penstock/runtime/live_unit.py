@@ -2,8 +2,8 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,11 +23,15 @@ Inputs = Mapping[str, Sequence[Train]]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run gave: rows, the promise after them, and how many tuples came too late."""
+    """What a run gave: rows, the promise after them, and how many tuples came too late.
+
+    `idle` says that nothing of what the unit reads goes on.
+    """
 
     table: pa.Table
     watermark: int
     late: int = 0
+    idle: bool = False
 
 
 @dataclass(slots=True)
@@ -44,6 +48,8 @@ class Ahead:
 class LiveUnit:
     """One unit; `marks` are the watermarks of its inputs as far as it has read them.
 
+    `idle` are those from which nothing came for long; `reached` is what was made of all marks at
+    the last run: no promise is taken back when an idle input wakes up.
     `history` are rows of its leaves from before its first train, until its first run takes them.
     """
 
@@ -55,6 +61,8 @@ class LiveUnit:
     time_is_up: bool = False
     ended: bool = False
     marks: dict[str, int] = field(default_factory=dict)
+    idle: set[str] = field(default_factory=set)
+    reached: tuple[int, ...] = ()
     wants_history: bool = False
     history: dict[str, list[Rows]] = field(default_factory=dict)
     replay: deque[RecordedRun] = field(default_factory=deque)
@@ -81,9 +89,13 @@ class LiveUnit:
         """Return the watermark of the output, as far as the inputs have been read."""
         if self.history:
             return BEGIN_OF_TIME
-        if self.state is None:
-            return self.unit.watermark(self.marks)
-        return self.state.promise(self.unit.marks(self.marks))
+        below = self._below(self.marks, self.idle)
+        return below[0] if self.state is None else self.state.promise(below)
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nothing of what it reads goes on."""
+        return self.unit.is_idle(self.marks, self.idle)
 
     @property
     def must_end(self) -> bool:
@@ -98,9 +110,10 @@ class LiveUnit:
         """Run over the trains; nothing of the state has changed if this raises."""
         began = time.perf_counter()
         ahead = self._ahead_of(ranges_of(inputs))
-        before = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
-        after = {name: trains[-1].info.watermark for name, trains in inputs.items() if trains}
-        marks = before | after
+        old = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
+        after = {name: trains[-1].info for name, trains in inputs.items() if trains}
+        marks = old | {name: info.watermark for name, info in after.items()}
+        below = self._below(marks, self._resting(inputs))
         rows = {
             name: [*self.history.get(name, ()), *(t.rows for t in inputs.get(name, ()))]
             for name in self.unit.inputs
@@ -109,25 +122,48 @@ class LiveUnit:
             output = self._take(rows, marks)
         elif self.state is None:
             table = processor.flow(self.unit, rows)
-            output = Output(table, self.unit.watermark(marks))
+            output = Output(table, below[0])
         else:
-            below = self.unit.marks(marks)
-            run = Run(processor, self.unit, rows, below, self.unit.marks(before), ahead)
-            step = self.state.step(run)
+            before = self._below(old, self.idle)
+            if self.history:
+                before = (BEGIN_OF_TIME,) * len(below)
+            step = self.state.step(Run(processor, self.unit, rows, below, before, ahead))
             late = self._keep_late(number, step.late)
             output = Output(step.table, self.state.promise(below), late)
-        self.marks = marks
+        self.marks, self.reached = marks, below
+        self.idle -= after.keys()
+        self.idle |= {name for name, info in after.items() if info.idle}
         self._let_go_of_history()
         self.ended = output.watermark == END_OF_TIME
         self.rows_in += sum(each.count for parts in rows.values() for each in parts)
         self.rows_out += output.table.num_rows
         self.late_rows += output.late
         self.busy_seconds += time.perf_counter() - began
-        return output
+        return replace(output, idle=self.is_idle)
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
         self.replay.appendleft(RecordedRun(self.reader, number, inputs))
+
+    def _below(self, marks: Mapping[str, int], idle: Set[str]) -> tuple[int, ...]:
+        """Return the watermarks of the state's inputs, or the root's; never behind earlier ones."""
+        if self.state is None:
+            found: tuple[int, ...] = (self.unit.watermark(marks, idle),)
+        else:
+            found = self.unit.marks(marks, idle)
+        if len(self.reached) != len(found):
+            return found
+        return tuple(map(max, found, self.reached))
+
+    def _resting(self, inputs: Inputs) -> set[str]:
+        """Return the inputs that are idle all through a run over these trains."""
+        heard = {
+            name
+            for name, trains in inputs.items()
+            if any(train.rows.count or not train.info.idle for train in trains)
+        }
+        fell_idle = {name for name, trains in inputs.items() if trains and trains[-1].info.idle}
+        return (self.idle | fell_idle) - heard
 
     def _let_go_of_history(self) -> None:
         for rows in (each for parts in self.history.values() for each in parts):

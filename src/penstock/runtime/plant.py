@@ -19,7 +19,7 @@ from penstock.runtime.history import complete_from, history_of
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 
-Place = tuple[int, int]  # the last train read, and the watermark after it
+Place = tuple[int, int, bool]  # the last train read, the watermark after it, and if it was idle
 StateListener = Callable[[str, QueryState, str], None]
 
 
@@ -79,10 +79,12 @@ class Plant:
         if unit.stateful is not None:
             if (begun := states.get(key(unit.stateful))) is not None:
                 live.state, live.late_rows = begun.state, begun.late_rows
-                live.history = begun.history
+                live.history, live.reached = begun.history, begun.reached
             else:
                 live.state = self._new_state(unit.stateful)
                 live.wants_history = getattr(unit.stateful, "reads_history", False)
+        elif (output := self.buffers.get(unit.key)) is not None and output.written:
+            live.reached = (output.watermark,)
         return live
 
     def _give_history(self, live: LiveUnit) -> None:
@@ -125,13 +127,16 @@ class Plant:
             taken_over = [
                 at for (node, source), at in places.items() if source == name and node in members
             ]
-            number, mark = min(taken_over, default=(buffer.written, buffer.watermark))
+            now = (buffer.written, buffer.watermark, buffer.idle)
+            number, mark, idle = min(taken_over, default=now)
             buffer.register(live.reader, number)
-            live.marks.setdefault(name, mark)
+            if name not in live.marks:
+                live.marks[name] = mark
+                live.idle |= {name} if idle else set()
         if live.wants_history:
             self._give_history(live)
         if not output.written:  # those that read it may wait long for its first train
-            output.watermark = live.promise
+            output.watermark, output.idle = live.promise, live.is_idle
 
     def _unregister_gone(self) -> None:
         wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
@@ -263,6 +268,7 @@ def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, s
         for name in live.unit.inputs:
             buffer = buffers.get(name)
             if buffer is not None and live.reader in buffer.readers():
-                place = (buffer.readers()[live.reader], live.marks.get(name, BEGIN_OF_TIME))
+                mark = live.marks.get(name, BEGIN_OF_TIME)
+                place = (buffer.readers()[live.reader], mark, name in live.idle)
                 found |= {(key(node), name): place for node in live.unit.members()}
     return found

@@ -165,7 +165,8 @@ class Turns:
         arrived = min(arrivals, default=self.clock.now())
         rows = in_memory(output.table)
         size, mark = rows.memory_bytes, output.watermark
-        return Train(TrainInfo(number, rows.count, size, arrived, first, last, mark), rows)
+        info = TrainInfo(number, rows.count, size, arrived, first, last, mark, output.idle)
+        return Train(info, rows)
 
 
 def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:

@@ -1,0 +1,60 @@
+"""Watermarks over several inputs of which some are idle."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.plan.operators import EventTime, Union, key
+from penstock.plan.units import Unit, _least
+from tests.unit.model.hall import SCHEMA, scan
+
+LEAVES = tuple(scan(name) for name in "stu")
+UNION = Unit(Union(LEAVES, SCHEMA, (EventTime("ts"),)), LEAVES)
+MARKS = st.sampled_from([BEGIN_OF_TIME, END_OF_TIME]) | st.integers(0, 100)
+
+
+def marks_of(*marks: int) -> dict[str, int]:
+    return dict(zip(UNION.inputs, marks, strict=True))
+
+
+def idle(*names: str) -> set[str]:
+    return {key(scan(name)) for name in names}
+
+
+def test_an_idle_input_has_no_say_while_another_goes_on() -> None:
+    marks = marks_of(10, 20, 30)
+    assert UNION.watermark(marks) == 10
+    assert UNION.watermark(marks, idle("s")) == 20
+    assert UNION.watermark(marks, idle("s", "t")) == 30
+
+
+def test_when_all_are_idle_nothing_goes_on() -> None:
+    marks = marks_of(10, 20, 30)
+    assert UNION.watermark(marks, idle("s", "t", "u")) == 10
+    assert UNION.is_idle(marks, idle("s", "t", "u"))
+    assert not UNION.is_idle(marks, idle("s", "t"))
+
+
+def test_an_input_that_has_ended_does_not_end_one_that_may_wake_up() -> None:
+    marks = marks_of(10, END_OF_TIME, END_OF_TIME)
+    assert UNION.watermark(marks, idle("s")) == 10
+    assert UNION.is_idle(marks, idle("s"))
+    ended = marks_of(*[END_OF_TIME] * 3)
+    assert UNION.watermark(ended) == END_OF_TIME
+    assert not UNION.is_idle(ended, set())
+
+
+@given(st.lists(st.tuples(MARKS, st.booleans()), min_size=1, max_size=4))
+def test_idle_inputs_only_ever_move_a_watermark_on(pairs: list[tuple[int, bool]]) -> None:
+    mark, rests = _least(pairs)
+    assert mark >= min(each for each, _ in pairs)
+    awake = [each for each, idle_ in pairs if not idle_ and each != END_OF_TIME]
+    assert rests == (not awake and any(idle_ for _, idle_ in pairs))
+    if awake:
+        assert mark == min(awake)
+
+
+@pytest.mark.parametrize("rests", [True, False])
+def test_one_input_is_what_it_is(rests: bool) -> None:
+    assert _least([(7, rests)]) == (7, rests)
