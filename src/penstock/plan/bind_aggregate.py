@@ -9,7 +9,8 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
-from penstock.model.windows import Window
+from penstock.model.windows import SessionWindow, Window
+from penstock.plan import bind_session
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
@@ -26,7 +27,7 @@ Aggregates = tuple[tuple[str, Aggregate], ...]
 Make = Callable[[Any, Operator, Named, Aggregates, Analyst], Operator]
 
 # Windows that their content makes, each with an operator of its own.
-BY_CONTENT: dict[type[Window], Make] = {}
+BY_CONTENT: dict[type[Window], Make] = {SessionWindow: bind_session.make}
 
 
 @dataclass(frozen=True, slots=True)
