@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
+from penstock.model.definitions import JoinMode
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
@@ -30,11 +31,13 @@ class Binder:
     """Binds SELECTs against what `lookup` knows; `analyst` tells types.
 
     `emission` is for the outermost SELECT: when it gives rows of a window beside its close.
+    `join` says what a join window by window does with the pairs it found.
     """
 
     lookup: Lookup
     analyst: Analyst
     emission: Emission = ONCE
+    join: JoinMode = "recompute"
 
     def bind(self, tree: exp.Expr) -> Operator:
         """Return the operators of a SELECT or of a UNION ALL of them."""
@@ -80,7 +83,7 @@ class Binder:
         where, having = select.args.get("where"), select.args.get("having")
         for node in (*select.expressions, where, having, select.args.get("group")):
             refuse_deep(node)
-        read = FromBinder(self.lookup, self.analyst, self._below.bind).of(select)
+        read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
         scope, window = read.scope, read.window
         operator = numbered(window, read.operator)
         if read.where is not None:
@@ -130,7 +133,7 @@ class Binder:
         return PerWindow(self._project, self._filter, operator, self.emission).of(select, columns)
 
     def _bind_modified(self, select: exp.Select) -> Operator:
-        read = FromBinder(self.lookup, self.analyst, self._below.bind).of(select)
+        read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
         if read.window is not None:
             raise BadQueryError(
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"

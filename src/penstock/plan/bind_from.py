@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownNameError
+from penstock.model.definitions import JoinMode
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
 from penstock.plan.bind_join import (
@@ -19,6 +20,7 @@ from penstock.plan.bind_join import (
     join_kind,
     refuse_namesakes,
 )
+from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
@@ -51,6 +53,7 @@ class FromBinder:
     lookup: Lookup
     analyst: Analyst
     bind: Callable[[exp.Expr], Operator]
+    mode: JoinMode = "recompute"
 
     def of(self, select: exp.Select) -> BoundFrom:
         """Return what the SELECT reads."""
@@ -96,6 +99,8 @@ class FromBinder:
             if isinstance(source, StreamSource)
         ]
         check_windows(entries, select)
+        if takes_whole(entries):
+            return self._whole(select, sides, entries, (where, usable))
         joins = JoinBinder(select, self.analyst, usable)
         entries = [joins.filtered(entry) for entry in entries]
         joined, before = None, []
@@ -115,6 +120,33 @@ class FromBinder:
                 joined = self._with_table(joined, table, name, by or join, swapped=by is None)
         assert joined is not None  # noqa: S101  (there are streams)
         return BoundFrom(joined.operator, joined.scope, None, where.without(joins.taken))
+
+    def _whole(
+        self,
+        select: exp.Select,
+        sides: Sequence[Side],
+        entries: Sequence[Entry],
+        wheres: tuple[Where, Where],
+    ) -> BoundFrom:
+        """Return a join of all streams at once, and then of the tables.
+
+        A table before would change how many tuples a window counts.
+        """
+        where, usable = wheres
+        tables = [each for each in sides if isinstance(each[0], TableSource)]
+        if tables and any(join_kind(join) not in INNER for _, _, join in sides):
+            raise NotYetError(
+                "an outer join over ROWS or SLIDE does not run beside a table yet",
+                hint="join the table in a SELECT above",
+            )
+        whole = bind_whole(select, entries, usable, self.analyst, self.mode)
+        operator, scope = whole.operator, whole.scope
+        for table, node, join in tables:
+            assert isinstance(table, TableSource)  # noqa: S101  (looked at above)
+            operator, scope = self._join_table(
+                operator, scope, table, _alias(node), join, swapped=False
+            )
+        return BoundFrom(operator, scope, None, where.without(whole.taken))
 
     def _with_table(
         self,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError
-from penstock.model.windows import RangeWindow, Window
+from penstock.model.windows import RangeWindow, RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.clauses import conjuncts, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator
@@ -85,13 +85,14 @@ def names_asked(select: exp.Select, alias: str) -> frozenset[str] | None:
 
 def begun(entry: Entry) -> Joined:
     """Return one stream as a side of a join."""
-    time = _time(entry)
+    time = event_time(entry)
     width = entry.window.size // MICROSECOND if isinstance(entry.window, RangeWindow) else 0
     side = JoinSide(time, width, (), ((time.column, 0),))
     return Joined(entry.operator, Scope((entry.relation(),)), side, entry.window is not None)
 
 
-def _time(entry: Entry) -> EventTime:
+def event_time(entry: Entry) -> EventTime:
+    """Return the event time by which a stream is joined, or raise where it has none."""
     for name in HIDDEN:
         if entry.operator.schema.find(name) is not None:
             raise BadQueryError(
@@ -186,7 +187,7 @@ class JoinBinder:
         seen = _seen(left.scope, names[0], "l"), _seen(right.scope, names[1], "r")
         both = Scope((*seen[0].relations, *seen[1].relations))
         extra = self._take(some=[entry.alias], within=[each.alias for each in both.relations])
-        on = [*_condition(entry.join, both, *seen), *(both.resolve(each) for each in extra)]
+        on = [*condition_of(entry.join, both, *seen), *(both.resolve(each) for each in extra)]
         left, right = self._bounded(left, right, on, names, entry)
         sides = tuple(
             replace(each.side, columns=columns)
@@ -328,7 +329,10 @@ def _renamed(scope: Scope, names: Names) -> tuple[Relation, ...]:
     )
 
 
-def _condition(join: exp.Join | None, both: Scope, left: Scope, right: Scope) -> Iterator[exp.Expr]:
+def condition_of(
+    join: exp.Join | None, both: Scope, left: Scope, right: Scope
+) -> Iterator[exp.Expr]:
+    """Yield what ON or USING says, with every column as the scopes write it."""
     if join is None:
         return
     for column in join.args.get("using") or ():
@@ -353,20 +357,26 @@ def refuse_namesakes(scope: Scope) -> None:
 def check_windows(entries: Sequence[Entry], select: exp.Select) -> None:
     """Raise where a window cannot bound a join, or where an aggregate has none of its own."""
     for entry in entries:
-        if entry.window is None:
-            continue
-        if not isinstance(entry.window, RangeWindow):
-            raise NotYetError(
-                f"a join over {type(entry.window).__name__} does not run yet",
-                hint="[RANGE …] does",
+        if entry.window is not None and not isinstance(entry.window, RangeWindow | RowsWindow):
+            raise BadQueryError(
+                f"the window of {entry.alias} cannot say who meets in a join",
+                hint="[RANGE …] and [ROWS n] can",
             )
-        if entry.window.slide is not None:
-            raise NotYetError("a join over RANGE … SLIDE … does not run yet")
+    slides = any(isinstance(e.window, RangeWindow) and e.window.slide for e in entries)
+    if slides or not any(entry.window for entry in entries) or not _aggregates(select):
+        return
+    times = {time.column.lower() for entry in entries for time in entry.operator.times}
+    group = select.args.get("group")
+    if group and any(c.name.lower() in times for c in group.find_all(exp.Column)):
+        return  # each moment is a window
+    raise BadQueryError(
+        "the windows of a join say who meets; the aggregate has no window",
+        hint="aggregate over the join: FROM (SELECT … FROM a [RANGE …] JOIN b [RANGE …] "
+        "ON …) [RANGE 1 MINUTE] AS j",
+    )
+
+
+def _aggregates(select: exp.Select) -> bool:
     asked = [*select.expressions, *(each for each in (select.args.get("having"),) if each)]
-    aggregates = any(is_aggregate(each) for node in asked for each in node.walk())
-    if (aggregates or select.args.get("group")) and any(entry.window for entry in entries):
-        raise BadQueryError(
-            "the windows of a join say who meets; the aggregate has no window",
-            hint="aggregate over the join: FROM (SELECT … FROM a [RANGE …] JOIN b [RANGE …] "
-            "ON …) [RANGE 1 MINUTE] AS j",
-        )
+    calls = any(is_aggregate(each) for node in asked for each in node.walk())
+    return calls or bool(select.args.get("group"))

@@ -157,6 +157,7 @@ class System:
             lambda name: self.directory.source(name, definition.name, definition.stop_after),
             self.analyst,
             emission_of(definition),
+            definition.join,
         )
         root = binder.bind(statement.select)
         return KnownQuery(definition, root, frozenset(names_in(statement.select)))

@@ -1,15 +1,19 @@
 """The states of the stateful operators, one file each."""
 
+from penstock.engine.states.hop_join import HopJoinState
 from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
+from penstock.engine.states.rows_join import RowsJoinState
 from penstock.engine.states.session import SessionState
 from penstock.engine.states.state import Kept, KeptPart, State
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
+    HopJoin,
     Modify,
     Operator,
     Ordered,
+    RowsJoin,
     SessionAggregate,
     WindowAggregate,
     WindowJoin,
@@ -34,6 +38,10 @@ def new_state(operator: Operator, begin: int) -> State:
             return SessionState(operator)
         case WindowJoin():
             return WindowJoinState(operator)
+        case RowsJoin():
+            return RowsJoinState(operator)
+        case HopJoin():
+            return HopJoinState(operator, begin)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
@@ -51,5 +59,9 @@ def restored(operator: Operator, kept: Kept) -> State:
             return SessionState.back(operator, kept)
         case WindowJoin():
             return WindowJoinState.back(operator, kept)
+        case RowsJoin():
+            return RowsJoinState.back(operator, kept)
+        case HopJoin():
+            return HopJoinState.back(operator, kept)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")

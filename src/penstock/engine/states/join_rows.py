@@ -1,8 +1,8 @@
 """The rows that a join keeps of one input: parts, append-only, with the times that they span."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -13,8 +13,9 @@ from penstock.engine.rows import Rows, fit, in_memory, laid_together, read_parqu
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
 from penstock.plan.operators import key
+from penstock.plan.operators.join_input import JoinInput
 
 MERGE_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
@@ -108,9 +109,6 @@ class JoinRows:
         return pc.min(table[self.low]).as_py(), pc.max(table[self.high]).as_py()
 
 
-Compute = Callable[[pa.Table], pa.Table]
-
-
 def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:
     """Return columns of the tuples of an input that needs no computing, in order of arrival."""
     stateful = run.unit.stateful
@@ -119,12 +117,54 @@ def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:
     if key(below) not in run.rows:
         return None
     schema = Schema(tuple(c for c in below.schema if c.name in columns))
+    return _whole(run.rows[key(below)], schema)
+
+
+def _whole(parts: Sequence[Rows], schema: Schema) -> pa.Table:
     wanted = arrow_schema(schema)
-    tables = [_columns(each, schema, wanted) for each in run.rows[key(below)]]
-    return laid_together([wanted.empty_table(), *tables])
+    return laid_together([wanted.empty_table(), *(_columns(p, schema, wanted) for p in parts)])
 
 
 def _columns(rows: Rows, schema: Schema, wanted: pa.Schema) -> pa.Table:
     if rows.table is not None:
         return fit(rows.table.select(wanted.names), wanted)
     return read_parquet(rows.paths, schema)
+
+
+def selected(run: Run, sql: str, schema: Schema) -> pa.Table:
+    """Return the rows of a SELECT over those of the unit's leaves that it reads."""
+    leaves = {view: leaf for view, leaf in run.leaves().items() if view in sql}
+    return run.select(sql, leaves, schema, single=False)
+
+
+def timed_rows(run: Run, place: int, each: JoinInput, time: str) -> pa.Table:
+    """Return the new tuples of an input in order of arrival, with their times in microseconds."""
+    schema = Schema((*each.schema(), Column(time, "bigint")))
+    table = input_rows(run, place, [*(name for name, _ in each.columns), each.time.column])
+    if table is None:
+        sql = each.select_sql(f"({run.input_sql(place)})", f"{each.micros_sql()} AS {time}")
+        return selected(_in_order(run), sql, schema)
+    columns = [table[name] for name, _ in each.columns]
+    times = table[each.time.column].cast(pa.int64())
+    return fit(pa.table([*columns, times], names=list(schema.names)), arrow_schema(schema))
+
+
+def _in_order(run: Run) -> Run:
+    """Return the run with each leaf in one piece: several files are scanned largest first."""
+    schemas = {key(each): each.schema for each in run.unit.leaves}
+    rows = {
+        name: parts if len(parts) <= 1 else [in_memory(_whole(parts, schemas[name]))]
+        for name, parts in run.rows.items()
+    }
+    return replace(run, rows=rows)
+
+
+def late_rows(
+    schema: Schema, late: Sequence[pa.Table | None], hidden: Sequence[str]
+) -> pa.Table | None:
+    """Return the late tuples of all inputs as rows of the join without a partner."""
+    found = [each.drop_columns(list(hidden)) for each in late if each is not None]
+    if not found:
+        return None
+    wanted = arrow_schema(schema)
+    return fit(laid_together([wanted.empty_table(), *found]), wanted)

@@ -14,12 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
-from penstock.engine.rows import Rows, empty_table, fit, laid_together
-from penstock.engine.states.join_rows import JoinRows, Part, input_rows
+from penstock.engine.rows import Rows, empty_table, fit
+from penstock.engine.states.join_rows import JoinRows, Part, input_rows, late_rows, selected
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.types import arrow_schema
-from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators.window_join import MET, UNTIL, Marks, WindowJoin
 
@@ -50,7 +49,8 @@ class WindowJoinState:
             needed_from = self.join.needed_from(place, marks)
             self.sides[place].accept(new[place], needed_from, run.processor.spill)
         self.reached = marks
-        return Step(table, self._late([late for _, late in arrived]))
+        late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
+        return Step(table, late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of what the join gives."""
@@ -123,14 +123,6 @@ class WindowJoinState:
             and (part.first < marks[other])
         )
 
-    def _late(self, late: Sequence[pa.Table | None]) -> pa.Table | None:
-        """Return the late tuples of both sides as rows of the join without a partner."""
-        wanted = arrow_schema(self.join.late_schema)
-        found = [each.drop_columns([MET, UNTIL]) for each in late if each is not None]
-        if not found:
-            return None
-        return fit(laid_together([wanted.empty_table(), *found]), wanted)
-
 
 def arrived(join: WindowJoin, run: Run, place: int) -> pa.Table:
     """Return the new tuples of an input as the state keeps them."""
@@ -139,17 +131,11 @@ def arrived(join: WindowJoin, run: Run, place: int) -> pa.Table:
     table = input_rows(run, place, [*(name for name, _ in side.columns), *hidden])
     if table is None:
         sql = join.state_sql(place, f"({run.input_sql(place)})")
-        return _selected(run, sql, schema)
+        return selected(run, sql, schema)
     columns = [table[name] for name, _ in side.columns]
     met = table[MET] if side.carries else table[side.time.column].cast(pa.int64())
     until = table[UNTIL] if side.carries else pc.add(met, side.width)
     return fit(pa.table([*columns, met, until], names=list(schema.names)), arrow_schema(schema))
-
-
-def _selected(run: Run, sql: str, schema: Schema) -> pa.Table:
-    """Run a SELECT over those leaves that it reads."""
-    leaves = {view: leaf for view, leaf in run.leaves().items() if view in sql}
-    return run.select(sql, leaves, schema, single=False)
 
 
 def _may_meet(part: Part, other: Part | None) -> bool:

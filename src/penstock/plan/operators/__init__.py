@@ -2,10 +2,12 @@
 
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
+from penstock.plan.operators.hop_join import HopJoin
 from penstock.plan.operators.modify import Modify
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
 from penstock.plan.operators.ordered import NUMBER, Ordered
 from penstock.plan.operators.project import Project
+from penstock.plan.operators.rows_join import RowsJoin
 from penstock.plan.operators.scan import Scan
 from penstock.plan.operators.session_aggregate import SessionAggregate
 from penstock.plan.operators.table_join import TableJoin, table_view
@@ -15,17 +17,19 @@ from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 from penstock.plan.operators.window_join import WindowJoin
 
-STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin, SessionAggregate)
+STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin, SessionAggregate, RowsJoin, HopJoin)
 
 __all__ = [
     "NUMBER",
     "Distinct",
     "EventTime",
     "Filter",
+    "HopJoin",
     "Modify",
     "Operator",
     "Ordered",
     "Project",
+    "RowsJoin",
     "Scan",
     "SessionAggregate",
     "TableJoin",

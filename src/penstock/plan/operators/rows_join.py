@@ -1,0 +1,199 @@
+"""RowsJoin: joins in which an input stays for its last tuples (decision 0006).
+
+All tuples stand in one order: time, then the place of their input in FROM, then arrival. Each has
+its number in it, and for every input with ROWS the count of that input's tuples up to it. So a
+tuple p of an input i with ROWS n is there at a later tuple q where q.count(i) - p.count(i) < n,
+and a tuple of an input with a span is there where q's time is at most p's plus the span. Tuples of
+several inputs are there together where each two are.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Column, Schema, quoted
+from penstock.model.trains import shifted
+from penstock.plan.operators.join_input import JoinInput, JoinStep, alone_sql, columns_of
+from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.span_text import span_text
+
+TIME, NUMBER = "_time", "_number"
+HIDDEN_PREFIX = "_count"
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """How long a tuple stays: for its input's next `rows` tuples, or for `span` microseconds."""
+
+    rows: int | None = None
+    span: int | None = None
+
+    def text(self) -> str:
+        """Show it."""
+        return f"{self.rows} rows" if self.span is None else span_text(self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsJoin:
+    """`steps` join the inputs from the left; with more than two inputs all steps are INNER."""
+
+    joined: tuple[JoinInput, ...]
+    stays: tuple[Stay, ...]
+    steps: tuple[JoinStep, ...]
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the inputs in the order of FROM."""
+        return tuple(each.operator for each in self.joined)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the columns of all inputs, or of the left alone."""
+        return Schema(tuple(column for _, column in columns_of(self.joined, self.steps)))
+
+    @property
+    def late_schema(self) -> Schema:
+        """Return the columns of all inputs: a tuple that came too late has those of its own."""
+        return Schema(tuple(column for each in self.joined for column in each.schema()))
+
+    @property
+    def times(self) -> tuple[EventTime, ...]:
+        """Return the event times of inputs with a span; those of ROWS may be of any age."""
+        found = []
+        for place, (each, stay) in enumerate(zip(self.joined, self.stays, strict=True)):
+            if stay.span is None or self._may_be_null(place):
+                continue
+            found.append(EventTime(dict(each.columns)[each.time.column], -stay.span))
+        return tuple(found)
+
+    @property
+    def preserved(self) -> tuple[int, ...]:
+        """Return the inputs whose tuples come, or are decided upon, without a partner."""
+        return self.steps[0].preserved if len(self.steps) == 1 else ()
+
+    def _may_be_null(self, place: int) -> bool:
+        lone = self.steps[place - 1].is_lone if place else False
+        return lone or any(each != place for each in self.preserved)
+
+    def text(self) -> str:
+        """Show windows and steps."""
+        stays = ", ".join(stay.text() for stay in self.stays)
+        by = ", ".join(each.time.column for each in self.joined)
+        columns = ", ".join(out for each in self.joined for _, out in each.columns)
+        steps = "; ".join(step.text() for step in self.steps)
+        return f"{steps} of the last {stays} by {by}: {columns}"
+
+    def watermark(self, marks: Sequence[int]) -> int:
+        """Return the time up to which every tuple has its place."""
+        pairs = zip(marks, self.joined, strict=True)
+        return min(shifted(mark, each.time.offset) for mark, each in pairs)
+
+    # -- SQL -----------------------------------------------------------------------------
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Return the inputs with ROWS."""
+        return tuple(place for place, stay in enumerate(self.stays) if stay.rows is not None)
+
+    def arrival_schema(self, place: int) -> Schema:
+        """Return what is kept of a tuple that waits for its place."""
+        return Schema((*self.joined[place].schema(), Column(TIME, "bigint")))
+
+    def state_schema(self, place: int) -> Schema:
+        """Return what is kept of a tuple that has its place."""
+        counts = (Column(count_of(each), "bigint") for each in self.counted)
+        return Schema((*self.arrival_schema(place), Column(NUMBER, "bigint"), *counts))
+
+    def arrival_sql(self, place: int, relation: str) -> str:
+        """Return the SELECT from an input's rows to those that wait."""
+        each = self.joined[place]
+        return each.select_sql(relation, f"{each.micros_sql()} AS {TIME}")
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Return a batch form for analysis; places and counts come from the engine."""
+        hidden = "".join(f", 0L AS {name}" for name in (NUMBER, *map(count_of, self.counted)))
+        relations: dict[str, str] = {}
+        for place, relation in enumerate(inputs):
+            rows = f"(SELECT *{hidden} FROM ({self.arrival_sql(place, relation)}))"
+            relations |= {f"{kind}_{place}": rows for kind in ("new", "old", "all", "passed")}
+        return self.run_sql(relations)
+
+    def run_sql(self, relations: Mapping[str, str]) -> str:
+        """Return the SELECT of a run; what has no rows is left out of `relations`.
+
+        They are the new, the old, all, and the now passed tuples of each input: new_0, passed_1 …
+        """
+        return " UNION ALL ".join(self._branches(relations))
+
+    def _branches(self, at: Mapping[str, str]) -> Iterator[str]:
+        if (kind := self.steps[0].kind) == "LEFT SEMI":
+            yield from self._first_partners(at)
+        elif kind != "LEFT ANTI":
+            yield from self._combinations(at)
+        if kind != "LEFT SEMI":
+            for place in self.preserved:
+                yield from self._without_partner(at, place)
+
+    def _combinations(self, at: Mapping[str, str]) -> Iterator[str]:
+        """Yield those whose first new tuple is of each input in turn: so each comes once."""
+        columns = ", ".join(
+            f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)
+        )
+        for first in range(len(self.joined)):
+            kinds = ["old" if p < first else "new" if p == first else "all" for p in self._places]
+            names = [f"{kind}_{place}" for place, kind in enumerate(kinds)]
+            if any(name not in at for name in names):
+                continue
+            sql = f"SELECT {columns} FROM {at[names[0]]} AS s0"
+            for place in self._places[1:]:
+                sql += f" JOIN {at[names[place]]} AS s{place} ON {self.meets(place)}"
+            yield sql
+
+    def _first_partners(self, at: Mapping[str, str]) -> Iterator[str]:
+        columns, meets = ", ".join(quoted(c.name) for c in self.schema), self.meets(1)
+        if "new_0" in at and "all_1" in at:
+            yield (
+                f"SELECT {columns} FROM {at['new_0']} AS s0 "
+                f"LEFT SEMI JOIN {at['all_1']} AS s1 ON {meets}"
+            )
+        if "old_0" in at and "new_1" in at:
+            found = f"{at['old_0']} AS s0 LEFT SEMI JOIN {at['new_1']} AS s1 ON {meets}"
+            if "old_1" in at:
+                found = (
+                    f"(SELECT * FROM {found}) AS s0 LEFT ANTI JOIN {at['old_1']} AS s1 ON {meets}"
+                )
+            yield f"SELECT {columns} FROM {found}"
+
+    def _without_partner(self, at: Mapping[str, str], place: int) -> Iterator[str]:
+        if f"passed_{place}" not in at:
+            return
+        found, other = f"{at[f'passed_{place}']} AS s{place}", 1 - place
+        if f"all_{other}" in at:
+            found += f" LEFT ANTI JOIN {at[f'all_{other}']} AS s{other} ON {self.meets(1)}"
+        yield f"SELECT {', '.join(alone_sql(self.joined, self.steps, place))} FROM {found}"
+
+    def meets(self, place: int) -> str:
+        """Return the condition under which a tuple joins those of the inputs before it."""
+        on = self.steps[place - 1].on
+        there = [
+            self._is_there(*pair)
+            for each in range(place)
+            for pair in ((each, place), (place, each))
+        ]
+        return " AND ".join([*([on] if on else []), *there])
+
+    def _is_there(self, mine: int, other: int) -> str:
+        """Return when a tuple is there at one of another input; at an earlier one it always is."""
+        stay = self.stays[mine]
+        if stay.rows is None:
+            return f"s{other}.{TIME} <= s{mine}.{TIME} + {stay.span}L"
+        count = count_of(mine)
+        return f"s{other}.{count} - s{mine}.{count} < {stay.rows}L"
+
+    @property
+    def _places(self) -> range:
+        return range(len(self.joined))
+
+
+def count_of(place: int) -> str:
+    """Return the column that counts an input's tuples."""
+    return f"{HIDDEN_PREFIX}{place}"
