@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Operator, key
+from penstock.plan.operators import HopJoin, Operator, RowsJoin, WindowJoin, key
 from penstock.plan.units import Unit
 
 
@@ -32,8 +32,13 @@ def _unit_lines(unit: Unit) -> Iterator[str]:
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
     yield f"unit {unit.key[:6]} reads the trains of {', '.join(n[:6] for n in unit.inputs)}"
     if unit.aggregate is None:
-        yield f"  each train:  {unit.rows_sql(views)}"
-        if unit.stateful is not None:
+        for place, _ in enumerate(unit.stateful.inputs if unit.stateful else ()):
+            yield f"  each train:  {unit.input_sql(place, views)}"
+        if unit.stateful is None:
+            yield f"  each train:  {unit.rows_sql(views)}"
+        elif isinstance(unit.stateful, WindowJoin | RowsJoin | HopJoin):
+            yield from (f"  {when:<11}  {sql}" for when, sql in unit.stateful.steps_sql())
+        else:
             yield f"  then:        {unit.stateful.text()}"
     else:
         yield f"  each train:  {unit.pane_sql(views)}"

@@ -2,7 +2,16 @@
 
 from collections.abc import Iterator
 
-from penstock.plan.operators import Operator, Ordered, is_stateful, walk
+from penstock.model.schema import Schema
+from penstock.plan.operators import (
+    HopJoin,
+    Operator,
+    Ordered,
+    RowsJoin,
+    WindowJoin,
+    is_stateful,
+    walk,
+)
 
 
 def judges(root: Operator) -> tuple[Operator, ...]:
@@ -15,7 +24,16 @@ def judges(root: Operator) -> tuple[Operator, ...]:
     if not stateful:
         return ()
     orders = tuple(node for each in stateful[-1].inputs for node in _orders(each))
-    return orders or (stateful[-1],)
+    return orders or tuple(_chain(stateful[-1]))
+
+
+def late_schema(judge: Operator) -> Schema:
+    """Return the columns of an operator's late tuples."""
+    match judge:
+        case WindowJoin() | RowsJoin() | HopJoin():
+            return judge.late_schema
+        case _:
+            return judge.inputs[0].schema
 
 
 def _orders(node: Operator) -> Iterator[Operator]:
@@ -24,3 +42,13 @@ def _orders(node: Operator) -> Iterator[Operator]:
     elif not is_stateful(node):
         for each in node.inputs:
             yield from _orders(each)
+
+
+def _chain(node: Operator) -> Iterator[Operator]:
+    """Yield the operator, and the joins below that are of the same FROM."""
+    yield node
+    if isinstance(node, WindowJoin) and node.sides[0].carries:
+        below = node.left
+        while not isinstance(below, WindowJoin):  # tables may be joined in between
+            (below,) = below.inputs
+        yield from _chain(below)

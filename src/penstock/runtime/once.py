@@ -14,7 +14,7 @@ from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
-from penstock.plan.lateness import judges
+from penstock.plan.lateness import judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.archive import covers
@@ -94,7 +94,7 @@ def late_rows(system: System, known: Any) -> pa.Table:
     judged_by = judges(known.root)
     if not judged_by:
         return empty_table(known.root.schema)
-    schemas = [node.inputs[0].schema for node in judged_by]
+    schemas = [late_schema(node) for node in judged_by]
     tables = [
         _read([system.home.late(key(node))], arrow_schema(schema))
         for node, schema in zip(judged_by, schemas, strict=True)

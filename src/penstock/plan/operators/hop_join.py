@@ -92,6 +92,16 @@ class HopJoin:
         rows = [f"({self.state_sql(place, each)})" for place, each in enumerate(inputs)]
         return self.windows_sql(rows, (0, 0))
 
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Yield when which SELECT runs, for those who read it."""
+        if self.mode == "recompute":
+            rows = [f"tuples_{place}" for place in range(len(self.joined))]
+            yield "at a close:", self.windows_sql(rows, (0, 0))
+            return
+        names = [f"{kind}_{place}" for place in (0, 1) for kind in ("new", "old", "all")]
+        yield "each run:", self.pairs_sql({name: name for name in names})
+        yield "at a close:", self.listed_sql("pairs", (0, 0))
+
     def windows_sql(self, rows: Sequence[str], starts: tuple[int, int]) -> str:
         """Return the SELECT that joins the windows which start from the first to the last."""
         low, high = (self._window_sql(TIME, shift) for shift in (self.size, 0))

@@ -117,6 +117,12 @@ class RowsJoin:
             relations |= {f"{kind}_{place}": rows for kind in ("new", "old", "all", "passed")}
         return self.run_sql(relations)
 
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Yield when which SELECT runs, for those who read it."""
+        kinds = ("new", "old", "all", "passed")
+        names = [f"{kind}_{place}" for place in self._places for kind in kinds]
+        yield "in order:", self.run_sql({name: name for name in names})
+
     def run_sql(self, relations: Mapping[str, str]) -> str:
         """Return the SELECT of a run; what has no rows is left out of `relations`.
 

@@ -189,6 +189,11 @@ class WindowJoin:
         relations = {"new_l": left, "new_r": right, "all_r": right, "all_l": left}
         return self.run_sql(relations, (BEGIN_OF_TIME,) * 2, (END_OF_TIME,) * 2)
 
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Yield when which SELECT runs, for those who read it; marks stand for watermarks."""
+        names = [f"{what}_{side}" for side in "lr" for what in ("new", "old", "all")]
+        yield "each run:", self.run_sql({name: name for name in names}, (0, 0), (1, 1))
+
     def run_sql(self, relations: Mapping[str, str], before: Marks, after: Marks) -> str:
         """Return the SELECT of a run over what is new, old and all of each side (new_l, old_r …).
 
