@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
-from penstock.model.windows import SessionWindow, Window
-from penstock.plan import bind_session
+from penstock.model.windows import RowsWindow, SessionWindow, Window
+from penstock.plan import bind_keyed_rows, bind_session
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
-from penstock.plan.operators import Operator, WindowAggregate
+from penstock.plan.operators import NUMBER, Operator, WindowAggregate
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
@@ -27,7 +27,10 @@ Aggregates = tuple[tuple[str, Aggregate], ...]
 Make = Callable[[Any, Operator, Named, Aggregates, Analyst], Operator]
 
 # Windows that their content makes, each with an operator of its own.
-BY_CONTENT: dict[type[Window], Make] = {SessionWindow: bind_session.make}
+BY_CONTENT: dict[type[Window], Make] = {
+    SessionWindow: bind_session.make,
+    RowsWindow: bind_keyed_rows.make,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,8 +298,8 @@ class _Maker:
     def _time(self) -> str:
         """Return the place of a tuple in the order of the stream, for first and last."""
         times = self.below.times
-        if not times:
-            return "0L"
+        if not times:  # in order of arrival where that is known
+            return NUMBER if self.below.schema.find(NUMBER) is not None else "0L"
         column = self.below.schema.find(times[0].column)
         is_number = column is not None and column.type == "bigint"
         return quoted(times[0].column) if is_number else f"unix_micros({quoted(times[0].column)})"

@@ -4,7 +4,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from penstock.errors import BadQueryError
-from penstock.model.windows import GenericWindow, LandmarkWindow, RangeWindow, RowsWindow, Window
+from penstock.model.windows import (
+    GenericWindow,
+    LandmarkWindow,
+    RangeWindow,
+    RowsWindow,
+    SemanticWindow,
+    Window,
+)
 from penstock.plan.operators import EventTime, Operator, Ordered
 from penstock.plan.operators.hops import Hops, spans
 from penstock.plan.operators.window_aggregate import Axis
@@ -29,6 +36,8 @@ def numbered(window: Window | None, operator: Operator) -> Operator:
 
     The window stands in FROM: WHERE chooses among the tuples inside and does not move it.
     """
+    if _orders_tuples(window):
+        return Ordered(operator, "time")
     if not _counts_tuples(window):
         return operator
     return Ordered(operator, "number", reads_history=not isinstance(window, RowsWindow))
@@ -47,6 +56,15 @@ def sequence(window: Window, operator: Operator) -> Sequence | None:
     axis: Axis = "number" if _counts_tuples(window) else "time"
     history = not isinstance(window, RangeWindow | RowsWindow)
     return Sequence(hops, operator.times[0], axis, reads_history=history and axis == "time")
+
+
+def _orders_tuples(window: Window | None) -> bool:
+    """Say whether the window needs the order, and counts for itself."""
+    match window:
+        case RowsWindow(partition_by=keys):
+            return bool(keys)
+        case _:
+            return isinstance(window, SemanticWindow)
 
 
 def _counts_tuples(window: Window | None) -> bool:

@@ -1,6 +1,7 @@
 """The states of the stateful operators, one file each."""
 
 from penstock.engine.states.hop_join import HopJoinState
+from penstock.engine.states.keyed_rows import KeyedRowsState
 from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
@@ -10,6 +11,7 @@ from penstock.engine.states.state import Kept, KeptPart, State
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
     HopJoin,
+    KeyedRows,
     Modify,
     Operator,
     Ordered,
@@ -36,6 +38,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return ModifyState(operator)
         case SessionAggregate():
             return SessionState(operator)
+        case KeyedRows():
+            return KeyedRowsState(operator)
         case WindowJoin():
             return WindowJoinState(operator)
         case RowsJoin():
@@ -57,6 +61,8 @@ def restored(operator: Operator, kept: Kept) -> State:
             return ModifyState.back(operator, kept)
         case SessionAggregate():
             return SessionState.back(operator, kept)
+        case KeyedRows():
+            return KeyedRowsState.back(operator, kept)
         case WindowJoin():
             return WindowJoinState.back(operator, kept)
         case RowsJoin():

@@ -3,6 +3,7 @@
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.hop_join import HopJoin
+from penstock.plan.operators.keyed_rows import KeyedRows
 from penstock.plan.operators.modify import Modify
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
 from penstock.plan.operators.ordered import NUMBER, Ordered
@@ -17,7 +18,16 @@ from penstock.plan.operators.union import Union
 from penstock.plan.operators.window_aggregate import WindowAggregate
 from penstock.plan.operators.window_join import WindowJoin
 
-STATEFUL = (WindowAggregate, Ordered, Modify, WindowJoin, SessionAggregate, RowsJoin, HopJoin)
+STATEFUL = (
+    WindowAggregate,
+    Ordered,
+    Modify,
+    WindowJoin,
+    SessionAggregate,
+    RowsJoin,
+    HopJoin,
+    KeyedRows,
+)
 
 __all__ = [
     "NUMBER",
@@ -25,6 +35,7 @@ __all__ = [
     "EventTime",
     "Filter",
     "HopJoin",
+    "KeyedRows",
     "Modify",
     "Operator",
     "Ordered",
