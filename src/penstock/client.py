@@ -14,6 +14,7 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
+from penstock.model.schema import quoted
 from penstock.runtime.execute import Result, execute
 from penstock.runtime.home import Home
 from penstock.runtime.journal_sqlite import SqliteJournal
@@ -103,6 +104,13 @@ class Connection:
     def end(self, stream: str) -> None:
         """Say that a push stream has ended: its windows close."""
         self._system.push_source(stream).end()
+
+    def punctuate(self, stream: str, condition: str) -> None:
+        """Say that no more tuples will come for which the condition holds: `car_id = 'x'`.
+
+        Windows that wait only for such tuples close at once.
+        """
+        self.sql(f"PUNCTUATE {quoted(stream)} WHERE {condition}")
 
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS

@@ -13,7 +13,8 @@ class TrainInfo:
 
     `watermark` is the promise after this train: no later tuple has a time before it,
     except late ones. `arrived` is when the first tuple arrived (seconds since 1970). After an
-    `idle` train nothing may come for long: others need not wait for it.
+    `idle` train nothing may come for long: others need not wait for it. After a train with a
+    `punctuation` no tuple comes for which that condition holds; such a train has no rows.
     """
 
     number: int
@@ -24,6 +25,7 @@ class TrainInfo:
     last: int | None = None
     watermark: int = BEGIN_OF_TIME
     idle: bool = False
+    punctuation: str = ""
 
     @property
     def is_end(self) -> bool:

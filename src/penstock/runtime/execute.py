@@ -13,6 +13,8 @@ from penstock.errors import (
 )
 from penstock.model.definitions import Definition, QueryState
 from penstock.plan.explain import explain
+from penstock.plan.operators import key
+from penstock.plan.punctuation import bind_punctuation
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.once import run_once
 from penstock.runtime.show import describe, show
@@ -24,6 +26,7 @@ from penstock.sql import (
     Describe,
     Drop,
     Explain,
+    Punctuate,
     ResumeQuery,
     SelectOnce,
     Show,
@@ -32,7 +35,7 @@ from penstock.sql import (
     parse,
 )
 
-CHANGES = CreateStream | CreateTable | CreateQuery | Drop | StopQuery | ResumeQuery
+CHANGES = CreateStream | CreateTable | CreateQuery | Drop | StopQuery | ResumeQuery | Punctuate
 KINDS = {KnownStream: "STREAM", KnownTable: "TABLE", KnownQuery: "QUERY"}
 
 
@@ -88,6 +91,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _stop(system, name)
         case ResumeQuery(name=name):
             return _resume(system, name)
+        case Punctuate():
+            return _punctuate(system, statement)
         case Show(what=what):
             return Result(table=show(system, what))
         case Describe(name=name):
@@ -220,6 +225,15 @@ def _resume(system: System, name: str) -> Result:
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
     system.supervisor.reconnect()
     return Result(f"query {name} runs, from the next tuples on")
+
+
+def _punctuate(system: System, statement: Punctuate) -> Result:
+    known = system.directory.stream(statement.stream)
+    condition = bind_punctuation(known.scan, statement.condition, system.analyst)
+    feed = system.plant.feeds[key(known.scan)]
+    if not feed.punctuate(condition, system.journal, system.clock.now()):
+        return Result(f"stream {statement.stream} has ended")
+    return Result(f"no more tuples of {statement.stream} with {condition}")
 
 
 def _explain(system: System, statement: Explain) -> Result:

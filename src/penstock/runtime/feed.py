@@ -24,6 +24,8 @@ from penstock.runtime.meter import Meter
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
 END_BOUNDARY: Boundary = {"end": True}
 IDLE_BOUNDARY: Boundary = {"idle": True}
+PUNCTUATION = "punctuation"
+TAKEN_BEFORE = 64  # trains that waited when a punctuation came and go before it
 MICROSECOND = timedelta(microseconds=1)
 
 
@@ -141,6 +143,29 @@ class Feed:
         limit = self.definition.idle_after
         return limit is not None and not self.idle and now - self._heard >= limit.total_seconds()
 
+    def punctuate(self, condition: str, journal: Journal, now: float) -> bool:
+        """Record that no tuple will come any more for which the condition holds; only at rest.
+
+        What waits at the source now comes before it. False where the stream has ended.
+        """
+        if self._ended or any(each.boundary == END_BOUNDARY for each in self._replay):
+            return False
+        for _ in range(TAKEN_BEFORE):
+            if (offer := self.interface.next()) is None:
+                break
+            self._heard = now
+            self._queue(offer.boundary, offer.arrived, journal)
+        self._queue({PUNCTUATION: condition}, now, journal)
+        return True
+
+    def _queue(self, boundary: Boundary, arrived: float, journal: Journal) -> None:
+        """Record a train that will be read when its turn comes."""
+        last = self._replay[-1].number if self._replay else None
+        if last is None:
+            last = self._again.number if self._again is not None else self.number
+        journal.record_train(self.key, last + 1, boundary, arrived)
+        self._replay.append(RecordedTrain(self.key, last + 1, boundary, arrived))
+
     def put_back(self, cut: Cut) -> None:
         """Offer a train again that could not be read."""
         self._again = cut
@@ -195,6 +220,7 @@ class Feed:
             last,
             self.watermark,
             self.idle,
+            cut.boundary.get(PUNCTUATION, ""),
         )
         return Train(info, rows)
 
@@ -234,4 +260,4 @@ class Feed:
 
 def _is_sign(boundary: Boundary) -> bool:
     """Say whether a boundary is ours and not the source's: it has no rows."""
-    return boundary in (END_BOUNDARY, IDLE_BOUNDARY)
+    return boundary in (END_BOUNDARY, IDLE_BOUNDARY) or boundary.keys() == {PUNCTUATION}

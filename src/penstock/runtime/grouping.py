@@ -10,9 +10,14 @@ Group = dict[str, list[Train]]
 
 
 def coalesced(trains: Sequence[Train], rows: int, size: int = sys.maxsize) -> list[Train]:
-    """Return the first trains that together stay within so many rows and bytes, at least one."""
+    """Return the first trains that together stay within so many rows and bytes, at least one.
+
+    A punctuation comes alone: what it says holds after all that came before it.
+    """
     taken: list[Train] = []
     for train in trains:
+        if train.info.punctuation:
+            return taken or [train]
         rows -= train.rows.count
         size -= train.info.size
         if taken and (rows < 0 or size < 0):

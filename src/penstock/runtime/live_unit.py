@@ -11,9 +11,10 @@ import pyarrow as pa
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, write_parquet_at
-from penstock.engine.states.state import Run, State
+from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import Take
+from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
 from penstock.runtime.grouping import ranges_of
 from penstock.runtime.journal import Ranges, RecordedRun
@@ -25,13 +26,15 @@ Inputs = Mapping[str, Sequence[Train]]
 class Output:
     """What a run gave: rows, the promise after them, and how many tuples came too late.
 
-    `idle` says that nothing of what the unit reads goes on.
+    `idle` says that nothing of what the unit reads goes on, `punctuation` that no more rows come
+    for which it holds.
     """
 
     table: pa.Table
     watermark: int
     late: int = 0
     idle: bool = False
+    punctuation: str = ""
 
 
 @dataclass(slots=True)
@@ -118,6 +121,7 @@ class LiveUnit:
             name: [*self.history.get(name, ()), *(t.rows for t in inputs.get(name, ()))]
             for name in self.unit.inputs
         }
+        told = {name: info.punctuation for name, info in after.items() if info.punctuation}
         if isinstance(self.unit.root, Take):
             output = self._take(rows, marks)
         elif self.state is None:
@@ -127,7 +131,7 @@ class LiveUnit:
             before = self._below(old, self.idle)
             if self.history:
                 before = (BEGIN_OF_TIME,) * len(below)
-            step = self.state.step(Run(processor, self.unit, rows, below, before, ahead))
+            step = self._step(Run(processor, self.unit, rows, below, before, ahead), told)
             late = self._keep_late(number, step.late)
             output = Output(step.table, self.state.promise(below), late)
         self.marks, self.reached = marks, below
@@ -139,11 +143,25 @@ class LiveUnit:
         self.rows_out += output.table.num_rows
         self.late_rows += output.late
         self.busy_seconds += time.perf_counter() - began
-        return replace(output, idle=self.is_idle)
+        carries = carried(self.unit.root, told) if told else ""
+        return replace(output, idle=self.is_idle, punctuation=carries)
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
         self.replay.appendleft(RecordedRun(self.reader, number, inputs))
+
+    def _step(self, run: Run, told: Mapping[str, str]) -> Step:
+        """Let the state take the tuples in, or, in a run without any, a punctuation."""
+        assert self.state is not None  # noqa: S101  (the caller looked)
+        inputs = self.unit.stateful.inputs if self.unit.stateful is not None else ()
+        conditions = {
+            place: condition
+            for place, each in enumerate(inputs)
+            if told and (condition := carried(each, told))
+        }
+        if conditions and not run.count and isinstance(self.state, Punctuated):
+            return self.state.punctuate(run, conditions)
+        return self.state.step(run)
 
     def _below(self, marks: Mapping[str, int], idle: Set[str]) -> tuple[int, ...]:
         """Return the watermarks of the state's inputs, or the root's; never behind earlier ones."""

@@ -1,5 +1,6 @@
 """Turns: lets the strategy choose among the ready units, and runs them."""
 
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -76,7 +77,7 @@ class Turns:
             name: [train for train in trains if train.info.number > last.get(name, 0)]
             for name, trains in self._waiting(live).items()
         }
-        return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+        return _next_group(live, waiting)
 
     def _start_ahead(self, live: LiveUnit, group: Group) -> None:
         rows = {name: [t.rows for t in group.get(name, ())] for name in live.unit.inputs}
@@ -119,7 +120,7 @@ class Turns:
         if live.ahead and (group := recorded(waiting, live.ahead[0].ranges)) is not None:
             return group
         live.ahead.clear()
-        return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+        return _next_group(live, waiting)
 
     def _waiting(self, live: LiveUnit) -> dict[str, list[Train]]:
         return {
@@ -165,8 +166,18 @@ class Turns:
         arrived = min(arrivals, default=self.clock.now())
         rows = in_memory(output.table)
         size, mark = rows.memory_bytes, output.watermark
-        info = TrainInfo(number, rows.count, size, arrived, first, last, mark, output.idle)
+        info = TrainInfo(
+            number, rows.count, size, arrived, first, last, mark, output.idle, output.punctuation
+        )
         return Train(info, rows)
+
+
+def _next_group(live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
+    """Return the trains of one run; one that punctuates is a run by itself."""
+    for name, trains in waiting.items():
+        if trains and trains[0].info.punctuation:
+            return {name: trains[:1]}
+    return {name: _together(live, trains) for name, trains in waiting.items() if trains}
 
 
 def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:

@@ -4,7 +4,7 @@ A tuple is late where it missed a window that has closed for good. It still coun
 its windows that are open.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
@@ -21,6 +21,7 @@ from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
+from penstock.plan.punctuation import over_groups
 from penstock.plan.units import Unit
 
 COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
@@ -34,6 +35,18 @@ class Part:
     first_pane: int
     last_pane: int
     level: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Groups of which no more tuples come: as the state has them, and as the input has.
+
+    Remembered until the last window that was open then has closed.
+    """
+
+    held: str
+    given: str
+    until: int
 
 
 @dataclass(slots=True)
@@ -51,6 +64,7 @@ class PaneState:
     parts: list[Part] = field(default_factory=list)
     early: int | None = None
     arrived: int = 0
+    ended: list[Ended] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Answer only for windows that start at or after `begin`."""
@@ -153,6 +167,7 @@ class PaneState:
             "kept": self.kept_number,
             "early": self.early,
             "arrived": self.arrived,
+            "ended": [[each.held, each.given, each.until] for each in self.ended],
         }
         return Kept(facts, parts)
 
@@ -164,7 +179,9 @@ class PaneState:
         ]
         facts = kept.facts
         numbers = facts["next"], facts["kept"]
-        return cls(aggregate, facts["begin"], *numbers, parts, facts["early"], facts["arrived"])
+        state = cls(aggregate, facts["begin"], *numbers, parts, facts["early"], facts["arrived"])
+        state.ended = [Ended(*each) for each in facts.get("ended", ())]
+        return state
 
     def step(self, run: Run) -> Step:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
@@ -174,12 +191,15 @@ class PaneState:
         if partials is not None and self.is_late(partials):
             since, before = self.late_span or (BEGIN_OF_TIME, BEGIN_OF_TIME)
             late = processor.late(unit, run.rows, before, since)
+        if partials is not None and self.ended:
+            partials, late = self._without_strays(run, partials, late)
         absorbed = self.absorbed(self._with_arrival(partials))
         tables = list(self._emitted(run, absorbed, watermark))
         if not unit.is_ordered:
             tables = [sorted_rows(each, [t.column for t in unit.root.times]) for each in tables]
         self.accept(absorbed, watermark)
         self.arrived += 0 if partials is None else partials.num_rows
+        self.ended = [each for each in self.ended if not self._has_closed(each.until)]
         if self.aggregate.early is not None and abs(watermark) < END_OF_TIME:
             self.early = watermark // self.aggregate.early
         # The run counts from here on, so nothing below may fail it: it would be done again.
@@ -187,6 +207,60 @@ class PaneState:
             self._tidy(processor, unit)
         nothing = empty_table(unit.root.schema)
         return Step(pa.concat_tables(tables) if tables else nothing, late)
+
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+        """Close the open windows of groups of which no more tuples come, and release them.
+
+        Punctuations are rare: each goes through all partials once.
+        """
+        nothing = Step(empty_table(run.unit.root.schema))
+        held, spread = over_groups(run.unit, conditions[0]), self._spread(None)
+        last = None if spread is None else self.hops.last_holding(*spread)
+        if not held or spread is None or last is None:
+            return nothing
+        first = self.hops.first_holding(*spread)
+        first = first if self.next_number is None else max(first, self.next_number)
+        table, rest = nothing.table, None
+        theirs = self._where(run, held, [part.rows for part in self.parts])
+        if theirs.num_rows:
+            rest = self._where(run, f"NOT coalesce({held}, false)", [p.rows for p in self.parts])
+            if first <= last:
+                table = run.processor.close(run.unit, [in_memory(theirs)], (first, last))
+                table = sorted_rows(table, [time.column for time in run.unit.root.times])
+        if rest is not None:
+            self._keep_only(rest)
+        self.ended.append(Ended(held, conditions[0], last))
+        return Step(table)
+
+    def _has_closed(self, number: int) -> bool:
+        return self.next_number is not None and number < self.next_number
+
+    def _where(self, run: Run, condition: str, parts: Sequence[Rows]) -> pa.Table:
+        view = run.view("groups")
+        return run.select(f"SELECT * FROM {view} WHERE {condition}", {view: (parts, None)})
+
+    def _keep_only(self, partials: pa.Table) -> None:
+        gone, level = self.parts, max(part.level for part in self.parts)
+        rest = Part(in_memory(partials), *_span(partials), level) if partials.num_rows else None
+        self.parts = [] if rest is None else [rest]
+        for part in gone:
+            part.rows.delete()
+
+    def _without_strays(
+        self, run: Run, partials: pa.Table, late: pa.Table | None
+    ) -> tuple[pa.Table, pa.Table | None]:
+        """Return the partials without groups that had ended, whose tuples are late."""
+        held = " OR ".join(f"coalesce({each.held}, false)" for each in self.ended)
+        kept = self._where(run, f"NOT ({held})", [in_memory(partials)])
+        if kept.num_rows == partials.num_rows:
+            return partials, late
+        given = " OR ".join(f"coalesce({each.given}, false)" for each in self.ended)
+        at, (since, before) = self.aggregate.micros(), self.late_span or (0, 0)
+        since = max(since, BEGIN_OF_TIME + 1)  # a literal that Spark can read
+        counted = f"({at} >= {since}L AND {at} < {before}L)"  # those are late already
+        sql = f"SELECT * FROM ({run.input_sql()}) WHERE ({given}) AND NOT {counted}"
+        strays = run.select(sql, run.leaves(), self.aggregate.input.schema, single=False)
+        return kept, strays if late is None else pa.concat_tables([late, strays])
 
     def _emitted(self, run: Run, new: Part | None, watermark: int) -> Iterator[pa.Table]:
         """Yield the rows of the windows that close, are corrected, or are shown early."""

@@ -6,7 +6,7 @@ changed when a run raises: the run is done again.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -98,4 +98,23 @@ class State(Protocol):
 
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
+        ...
+
+
+@runtime_checkable
+class Punctuated(Protocol):
+    """A state that can let go of something once it knows that some tuples will come no more."""
+
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+        """Return the rows that need wait no longer, and release what they stand on; all or nothing.
+
+        `conditions` holds Spark SQL over an input's columns, by the input's place: from now on no
+        tuple of that input fulfils it. The run has no rows and moves no watermark, and takes the
+        place of a `step`. What comes all the same is late, for as long as it would do harm.
+
+        An aggregate closes the open windows of groups that lie wholly inside a condition. A join
+        whose equality keys cover the columns of a condition on one side may release the rows of
+        the *other* side whose keys fulfil it (rewritten to that side's keys): they can only meet
+        such tuples. Rows that an outer join preserves come out then, as if their window had passed.
+        """
         ...
