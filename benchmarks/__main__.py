@@ -14,12 +14,14 @@ from benchmarks.report import conditions, markdown, write_results
 from benchmarks.session import start_spark
 from benchmarks.tumbling import tumbling, tumbling_json
 from benchmarks.unit_cost import unit_cost
+from benchmarks.window_join import window_join
 
 SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "tumbling": tumbling,
     "push_latency": push_latency,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
+    "window_join": window_join,
 }
 QUICK = ("tumbling", "push_latency", "unit_cost")
 

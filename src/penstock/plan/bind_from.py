@@ -18,6 +18,7 @@ from penstock.plan.bind_join import (
     begun,
     check_windows,
     join_kind,
+    merged,
     refuse_namesakes,
 )
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
@@ -87,7 +88,10 @@ class FromBinder:
 
     def _of_several(self, select: exp.Select, sides: Sequence[Side]) -> BoundFrom:
         """Return a join of streams, and of tables with them."""
-        known = Scope(tuple(relation(_alias(n), _columns(s), plain) for s, n, _ in sides))
+        known = Scope(())
+        for source, node, join in sides:
+            named = relation(_alias(node), _columns(source), plain)
+            known = Scope(merged(join, (*known.relations, named)))
         refuse_namesakes(known)
         condition = select.args.get("where")
         where = Where.of(condition.this if condition else None, known)
@@ -196,7 +200,7 @@ class FromBinder:
         right = relation(alias, table.schema.names, lambda name: _qualified("r", name))
         left = Scope(
             tuple(
-                Relation(each.alias, tuple((n, _qualified("l", c.name)) for n, c in each.columns))
+                replace(each, columns=tuple((n, _qualified("l", c.name)) for n, c in each.columns))
                 for each in scope.relations
             )
         )
@@ -213,7 +217,7 @@ class FromBinder:
         if semi:
             return joined, scope
         named = Relation(alias, tuple((name, plain(out)) for name, out in taken))
-        return joined, Scope((*scope.relations, named))
+        return joined, Scope(merged(join, (*scope.relations, named)))
 
 
 def _columns(source: Source) -> tuple[str, ...]:

@@ -120,7 +120,10 @@ class Where:
             return cls()
         tagged = Scope(
             tuple(
-                relation(each.alias, (n for n, _ in each.columns), _tagging(each.alias))
+                replace(
+                    relation(each.alias, (n for n, _ in each.columns), _tagging(each.alias)),
+                    merged=each.merged,
+                )
                 for each in scope.relations
             )
         )
@@ -208,7 +211,8 @@ class JoinBinder:
     ) -> Joined:
         relations = _renamed(left.scope, names[0])
         if not made.is_lone:
-            relations += _renamed(Scope((entry.relation(),)), names[1])
+            right = _renamed(Scope((entry.relation(),)), names[1])
+            relations = merged(entry.join, (*relations, *right))
         side = JoinSide(EventTime(MET), made.width, (), made.lags, carries=True)
         bracketed = left.bracketed or entry.window is not None
         return Joined(made, Scope(relations), side, bracketed)
@@ -306,9 +310,9 @@ def _seen(scope: Scope, names: Names, side: str) -> Scope:
     """Return the scope as a condition over the state's rows sees it."""
     return Scope(
         tuple(
-            Relation(
-                each.alias,
-                tuple(
+            replace(
+                each,
+                columns=tuple(
                     (known, exp.column(exp.to_identifier(names[w.name], quoted=True), table=side))
                     for known, w in each.columns
                     if w.name in names
@@ -321,12 +325,27 @@ def _seen(scope: Scope, names: Names, side: str) -> Scope:
 
 def _renamed(scope: Scope, names: Names) -> tuple[Relation, ...]:
     return tuple(
-        Relation(
-            each.alias,
-            tuple((known, plain(names[w.name])) for known, w in each.columns if w.name in names),
+        replace(
+            each,
+            columns=tuple((c, plain(names[w.name])) for c, w in each.columns if w.name in names),
         )
         for each in scope.relations
     )
+
+
+def merged(join: exp.Join | None, relations: Sequence[Relation]) -> tuple[Relation, ...]:
+    """Return the relations of a join, the last being the right side, with what USING made one.
+
+    A name alone then means the side whose rows are all there.
+    """
+    using = frozenset(each.name.lower() for each in (join and join.args.get("using")) or ())
+    kind = join_kind(join)
+    if not using or kind == "FULL":
+        return tuple(relations)
+    *left, right = relations
+    if kind != "RIGHT":
+        return (*left, replace(right, merged=using))
+    return (*(replace(each, merged=each.merged | using) for each in left), right)
 
 
 def condition_of(

@@ -15,6 +15,7 @@ from penstock.plan.bind_join import (
     Where,
     condition_of,
     event_time,
+    merged,
     names_asked,
 )
 from penstock.plan.operators import HopJoin, Operator, RowsJoin
@@ -65,7 +66,7 @@ def bind_whole(
     for place, (entry, each) in enumerate(zip(entries, joined, strict=True)):
         if place == 0 or not steps[place - 1].is_lone:
             columns = tuple((name, plain(out)) for name, out in each.columns)
-            shown.append(Relation(entry.alias, columns))
+            shown = [*merged(entry.join, (*shown, Relation(entry.alias, columns)))]
     return Whole(made, Scope(tuple(shown)), taken)
 
 
@@ -97,6 +98,7 @@ def _steps(
             raise NotYetError(f"{kind} JOIN of streams does not run")
         left, right = Scope(tuple(seen[:place])), Scope((seen[place],))
         both = Scope(tuple(seen[: place + 1]))
+        seen[: place + 1] = merged(entry.join, both.relations)
         gone = {id(each) for each in taken}
         known = [each.alias for each in both.relations]
         extra = [e for e in where.about(some=known, within=known) if id(e) not in gone]

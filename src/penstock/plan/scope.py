@@ -14,10 +14,20 @@ WINDOW = "_window"
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One FROM entry: its alias, and how each of its columns is written at this point."""
+    """One FROM entry: its alias, and how each of its columns is written at this point.
+
+    `merged` are columns (lower case) that USING made one with another input's: by their name alone
+    the other's are meant.
+    """
 
     alias: str
     columns: tuple[tuple[str, exp.Expr], ...]
+    merged: frozenset[str] = frozenset()
+
+    def by_name(self) -> "Relation":
+        """Return what a name alone may mean."""
+        left = (each for each in self.columns if each[0].lower() not in self.merged)
+        return Relation(self.alias, tuple(left))
 
     def find(self, name: str) -> exp.Expr | None:
         """Return how the column is written, or None."""
@@ -51,7 +61,7 @@ class Scope:
         """Yield the columns that `*` or `a.*` stands for, each with its input's name."""
         for relation in self.relations:
             if not qualifier or relation.alias.lower() == qualifier.lower():
-                for name, _ in relation.columns:
+                for name, _ in (relation if qualifier else relation.by_name()).columns:
                     written = (exp.to_identifier(n, quoted=True) for n in (name, relation.alias))
                     yield name, exp.column(*written)
 
@@ -68,7 +78,7 @@ class Scope:
         if len(path) > 1 and self.has(path[0]):
             within = [each for each in self.relations if each.alias.lower() == path[0].lower()]
             return self._field(column, within, path[1:])
-        return self._field(column, self.relations, path)
+        return self._field(column, (each.by_name() for each in self.relations), path)
 
     def _field(
         self, column: exp.Column, relations: Iterable[Relation], path: list[str]

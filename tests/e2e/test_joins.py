@@ -1,0 +1,250 @@
+"""Joins of streams, SQL in and rows out: the worked example, what stands in FROM, restarts."""
+
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.runtime import turns
+from penstock.runtime.supervisor import Settings
+from tests.e2e import scenario
+from tests.e2e.death import bury, reaping
+from tests.e2e.support import PATIENCE, figures, finish, results, rows_of, write_json
+
+pytestmark = pytest.mark.spark
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+COLUMNS = "(ts TIMESTAMP, car_id STRING, type STRING, mph INT) TIMESTAMP BY ts"
+# DCAPE-03, tables 3.1 and 3.2: minute, car, type, miles an hour.
+SENSOR1 = [
+    (0, "9034 TR", "Car", 55),
+    (0, "FED 1", "Truck", 42),
+    (1, "SOXFAN4", "Car", 50),
+    (1, "8325 DL", "Car", 35),
+    (1, "345 DGE", "Car", 65),
+    (1, "UMASS1", "SUV", 45),
+]
+SENSOR2 = [
+    (0, "1345 FD", "Car", 34),
+    (1, "MV 1223", "Truck", 53),
+    (2, "SOXFAN4", "Car", 65),
+    (2, "1492 CC", "Car", 32),
+    (3, "UMASS1", "SUV", 23),
+    (4, "1353 DW", "SUV", 56),
+]
+Given = list[tuple[int, str, str, int]]
+
+
+def minute(number: int) -> datetime:
+    return BEGIN + timedelta(minutes=number)
+
+
+def tuples(given: Given) -> list[dict[str, Any]]:
+    names = ("ts", "car_id", "type", "mph")
+    return [dict(zip(names, (minute(at), *rest), strict=True)) for at, *rest in given]
+
+
+def answers(ps: Connection, query: str) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row.values()) for row in results(ps, query).to_pylist()), key=str)
+
+
+@pytest.fixture
+def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
+    with penstock.connect(tmp_path / "home", spark=spark) as connection:
+        for name in ("sensor1", "sensor2"):
+            connection.sql(f"CREATE STREAM {name} {COLUMNS} FROM push()")
+        yield connection
+
+
+def flow(ps: Connection, left: Given = SENSOR1, right: Given = SENSOR2) -> None:
+    ps.push("sensor1", tuples(left))
+    ps.push("sensor2", tuples(right))
+    for name in ("sensor1", "sensor2"):
+        ps.end(name)
+    finish(ps)
+
+
+def test_cars_that_turn_left_within_two_minutes(ps: Connection) -> None:
+    ps.script(
+        """
+        CREATE QUERY met AS SELECT r1.ts, r2.ts AS later, r1.car_id
+          FROM sensor1 [RANGE 2 MINUTES] AS r1
+          JOIN sensor2 [RANGE 2 MINUTES] AS r2 ON r1.car_id = r2.car_id;
+        CREATE QUERY left_turns AS SELECT r1.car_id, r1.mph
+          FROM sensor2 [RANGE 2 MINUTES] AS r2, sensor1 [RANGE 2 MINUTES] AS r1
+          WHERE r1.car_id = r2.car_id AND r1.type = 'Car';
+        """
+    )
+    flow(ps)
+    assert answers(ps, "met") == [
+        (minute(1), minute(2), "SOXFAN4"),
+        (minute(1), minute(3), "UMASS1"),
+    ]
+    assert answers(ps, "left_turns") == [("SOXFAN4", 50)]
+
+
+def test_windows_stand_over_joins_and_joins_over_windows(ps: Connection) -> None:
+    ps.script(
+        """
+        CREATE QUERY a_minute AS
+          SELECT window_start, count(*) AS n
+          FROM (SELECT r1.ts, r2.ts AS later FROM sensor1 [RANGE 2 MINUTES] r1
+                JOIN sensor2 [RANGE 2 MINUTES] r2 ON r1.car_id = r2.car_id) [RANGE 1 MINUTE] AS j;
+        CREATE QUERY ones AS SELECT window_start, count(*) AS n FROM sensor1 [RANGE 1 MINUTE];
+        CREATE QUERY twos AS SELECT window_start, count(*) AS n FROM sensor2 [RANGE 1 MINUTE];
+        CREATE QUERY both AS SELECT o.window_start, o.n AS ones, t.n AS twos
+          FROM ones AS o FULL JOIN twos AS t ON o.window_start = t.window_start;
+        CREATE QUERY named AS WITH early AS (SELECT ts, car_id FROM sensor1 WHERE mph > 42)
+          SELECT e.car_id FROM early [RANGE 2 MINUTES] AS e
+          LEFT SEMI JOIN sensor2 [RANGE 2 MINUTES] AS s ON e.car_id = s.car_id;
+        """
+    )
+    flow(ps)
+    assert answers(ps, "a_minute") == [(minute(1), 2)]
+    assert answers(ps, "both") == [
+        (None, None, 1),
+        (None, None, 1),
+        (None, None, 2),
+        (minute(0), 2, 1),
+        (minute(1), 4, 1),
+    ]
+    assert answers(ps, "named") == [("SOXFAN4",), ("UMASS1",)]
+
+
+def test_tables_stand_among_the_streams_of_a_join(ps: Connection, tmp_path: Path) -> None:
+    kinds = tmp_path / "kinds.csv"
+    kinds.write_text("type,wheels\nCar,4\nSUV,4\nTruck,6\n")
+    ps.script(
+        f"""
+        CREATE TABLE kinds (type STRING, wheels INT)
+          FROM files(path => '{kinds}', format => 'csv', header => true);
+        CREATE QUERY amid AS SELECT car_id, k.wheels
+          FROM sensor1 [RANGE 2 MINUTES] a JOIN kinds k ON a.type = k.type
+          JOIN sensor2 [RANGE 2 MINUTES] b USING (car_id);
+        CREATE QUERY beside AS SELECT a.car_id, k.wheels
+          FROM kinds k, sensor1 [ROWS 100] a, sensor2 [ROWS 100] b
+          WHERE a.car_id = b.car_id AND k.type = a.type;
+        """
+    )
+    flow(ps)
+    assert answers(ps, "amid") == answers(ps, "beside") == [("SOXFAN4", 4), ("UMASS1", 4)]
+
+
+def test_windows_of_a_join_can_be_grouped_by(ps: Connection) -> None:
+    window = "[RANGE 4 MINUTES SLIDE 2 MINUTES]"
+    for mode in ("recompute", "reuse"):
+        ps.sql(
+            f"CREATE QUERY {mode}s WITH (join => '{mode}') AS "
+            f"SELECT window_start, count(*) AS n FROM sensor1 {window} a "
+            f"JOIN sensor2 {window} b ON a.car_id = b.car_id GROUP BY window_start"
+        )
+        assert f"({mode})" in ps.sql(f"EXPLAIN {mode}s").message
+    flow(ps)
+    assert answers(ps, "recomputes") == answers(ps, "reuses") == [(minute(0), 2)]
+
+
+@pytest.mark.parametrize("window", ["[RANGE 1 MINUTE]", "[ROWS 10]"])
+def test_a_tuple_behind_its_watermark_is_late_and_meets_nobody(ps: Connection, window: str) -> None:
+    ps.sql(
+        f"CREATE QUERY q AS SELECT a.car_id FROM sensor1 {window} a "
+        f"JOIN sensor2 {window} b ON a.car_id = b.car_id"
+    )
+    ps.push("sensor1", tuples([(9, "x", "Car", 1)]))
+    ps.push("sensor2", tuples([(9, "y", "Car", 2)]))
+    until(lambda: figures(ps, "q")["rows_in"] == 2)
+    flow(ps, [(8, "y", "Car", 3)], [(9, "x", "Car", 4)])
+    assert answers(ps, "q") == [("x",)]
+    assert figures(ps, "q")["late_rows"] == 1
+    (late,) = rows_of(ps.sql("SELECT * FROM q.late").table)
+    assert (late["ts"], late["r_ts"]) == (minute(8), None)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# -- deaths ------------------------------------------------------------------------------
+
+JOINS = {
+    "pairs": "SELECT a.id AS a, b.id AS b FROM a [RANGE 4 SECONDS] JOIN b [RANGE 7 SECONDS] "
+    "USING (k)",
+    "alone": "SELECT a.id AS a, b.id AS b FROM a [RANGE 4 SECONDS] FULL JOIN b [RANGE 3 SECONDS] "
+    "ON a.k = b.k AND a.n < b.n",
+    "counted": "SELECT a.id AS a, b.id AS b FROM a [ROWS 5] LEFT JOIN b [ROWS 3] ON a.k = b.k",
+    "hopped": "SELECT window_start, a.id AS a, b.id AS b FROM a [RANGE 6 SECONDS SLIDE 2 SECONDS] "
+    "JOIN b [RANGE 6 SECONDS SLIDE 2 SECONDS] ON a.k = b.k AND a.n = b.n",
+}
+POINTS = (
+    ("journal INSERT INTO runs unit after", 5),
+    ("rename state before", 6),
+    ("journal INSERT INTO checkpoints after", 2),
+    ("remove state before", 4),
+    ("journal INSERT INTO runs unit after", 9),
+    ("open out before", 2),
+)
+
+
+def script(directory: Path, out: Path) -> str:
+    streams = [
+        f"CREATE STREAM IF NOT EXISTS {name} (id INT, ts TIMESTAMP, k STRING, n INT, x DOUBLE) "
+        "TIMESTAMP BY ts SLACK INTERVAL 5 SECONDS "
+        f"FROM files(path => '{directory / name}', format => 'json', bounded => true, "
+        "rows_per_train => 40)"
+        for name in "ab"
+    ]
+    queries = [
+        f"CREATE QUERY IF NOT EXISTS {name} WITH (join => 'reuse') AS {select} "
+        f"INTO files(path => '{out / name}', format => 'json')"
+        for name, select in JOINS.items()
+    ]
+    return ";\n".join((*streams, *queries))
+
+
+def written(out: Path) -> dict[str, list[str]]:
+    return {
+        name: sorted(
+            line for part in (out / name).glob("part-*") for line in part.read_text().splitlines()
+        )
+        for name in JOINS
+    }
+
+
+def test_a_join_that_dies_comes_back_to_the_same_rows(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for seed, name in enumerate("ab"):
+        rows = scenario.make_rows(250, seed=seed, seconds=120)
+        write_json(tmp_path / name / "rows.json", rows)
+    with penstock.connect(tmp_path / "peace", spark=spark) as ps:
+        ps.script(script(tmp_path, tmp_path / "expected"))
+        finish(ps)
+    expected = written(tmp_path / "expected")
+    assert all(expected.values())
+    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 50)
+    often = Settings(checkpoint_seconds=0.1)
+    died = 0
+    with reaping(tmp_path, monkeypatch) as reaper:
+        for point in (*POINTS, (None, 1)):
+            reaper.live_until(None)
+            ps = penstock.connect(tmp_path / "home", spark=spark, settings=often)
+            ps.script(script(tmp_path, tmp_path / "out"))
+            reaper.live_until(*point)
+            if point[0] is None:
+                finish(ps)
+                ps.close()
+                break
+            plant = ps.system.plant
+            until(lambda: reaper.dead or plant.is_drained())  # noqa: B023  (called at once)
+            died += reaper.dead
+            bury(ps, reaper)
+    assert died >= 2
+    assert written(tmp_path / "out") == expected

@@ -1,0 +1,210 @@
+"""Joins of streams, bound: what bounds them, what they keep, what they promise."""
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.errors import BadQueryError, NotYetError, PenstockError
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.plan.operators import (
+    EventTime,
+    Filter,
+    HopJoin,
+    Operator,
+    Project,
+    RowsJoin,
+    TableJoin,
+    WindowJoin,
+    walk,
+)
+from penstock.plan.operators.window_join import KINDS, JoinSide
+from tests.unit.plan.twin import SOUTH, TRAFFIC, World, bind
+
+SECOND = 1_000_000
+ONE = "[RANGE 1 MINUTE]"
+
+
+def the_join(root: Operator) -> WindowJoin:
+    found = [node for node in walk(root) if isinstance(node, WindowJoin)]
+    return found[-1]
+
+
+def test_only_columns_that_the_select_may_mean_are_kept() -> None:
+    root = bind(f"SELECT t.mph FROM traffic {ONE} t JOIN south {ONE} s ON t.car_id = s.id")
+    left, right = the_join(root).sides
+    assert [name for name, _ in left.columns] == ["ts", "car_id", "mph"]
+    assert right.columns == (("at", "at"), ("id", "id"), ("mph", "r_mph"))
+
+
+def test_a_star_keeps_everything_and_hides_what_joins_carry() -> None:
+    root = bind(
+        f"SELECT a.*, b.id AS b, c.id AS c FROM traffic {ONE} a "
+        f"JOIN south {ONE} b ON a.car_id = b.id JOIN south {ONE} c ON b.id = c.id"
+    )
+    assert root.schema.names == (*TRAFFIC.schema.names, "b", "c")
+    assert the_join(root).sides[0].carries
+    assert not the_join(root).carry
+
+
+def test_conditions_of_where_go_where_they_save_most() -> None:
+    root = bind(
+        f"SELECT t.mph FROM traffic {ONE} t, south {ONE} s, roads r "
+        "WHERE t.car_id = s.id AND t.kind = 'Car' AND s.mph = r.mph AND t.mph > 3 * s.mph"
+    )
+    join = the_join(root)
+    assert isinstance(join.left, Filter)
+    assert join.left.conditions == ("`kind` = 'Car'",)
+    assert join.on == "(l.`car_id` = r.`id`) AND (l.`mph` > 3 * r.`r_mph`)"
+    assert isinstance(root, Project)
+    assert isinstance(root.input, Filter)
+    assert isinstance(root.input.input, TableJoin)
+    assert root.input.conditions == ("`r_mph` = `roads_mph`",)
+
+
+def test_where_above_an_outer_join_stays_there() -> None:
+    root = bind(
+        f"SELECT t.mph FROM traffic {ONE} t LEFT JOIN south {ONE} s ON t.car_id = s.id "
+        "WHERE t.kind = 'Car' AND t.mph = s.mph"
+    )
+    assert isinstance(root, Project)
+    assert isinstance(root.input, Filter)
+    assert root.input.input == the_join(root)
+
+
+def test_using_makes_two_columns_one() -> None:
+    world = World()
+    world.name("other", "SELECT ts, car_id, mph FROM traffic")
+    root = world.bind(f"SELECT * FROM traffic {ONE} a JOIN other {ONE} b USING (car_id, ts, mph)")
+    assert root.schema.names == TRAFFIC.schema.names
+    root = world.bind(
+        f"SELECT car_id FROM traffic {ONE} a JOIN other {ONE} b USING (car_id) "
+        f"JOIN other {ONE} c USING (car_id) WHERE car_id <> 'x'"
+    )
+    assert root.schema.names == ("car_id",)
+
+
+def test_equal_event_times_bound_a_join_without_windows() -> None:
+    world = World()
+    for name in ("a", "b", "c"):
+        world.name(
+            name,
+            "SELECT window_start, window_end, kind, count(*) AS n "
+            "FROM traffic [RANGE 1 MINUTE] GROUP BY kind",
+        )
+    root = world.bind("SELECT a.window_start, a.n FROM a JOIN b ON a.window_start = b.window_start")
+    assert [side.width for side in the_join(root).sides] == [0, 0]
+    assert root.times == (EventTime("window_start"),)
+    by_end = world.bind("SELECT a.n FROM a JOIN b ON b.window_end = a.window_end AND a.n < b.n")
+    assert [side.time.column for side in the_join(by_end).sides] == ["window_end"] * 2
+    three = world.bind(
+        "SELECT a.n FROM a JOIN b ON a.window_start = b.window_start "
+        "JOIN c ON c.window_start = b.window_start"
+    )
+    assert "l._met = r._met" in the_join(three).meets
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT t.mph FROM traffic {ONE} t JOIN south s ON t.car_id = s.id",
+        f"SELECT t.mph FROM traffic t JOIN south {ONE} s ON t.car_id = s.id",
+        "SELECT t.mph FROM traffic [ROWS 5] t JOIN south s ON t.car_id = s.id",
+        "SELECT t.mph FROM traffic t JOIN south s ON t.car_id = s.id",
+        "SELECT t.mph FROM traffic t, south s",
+        f"SELECT t.mph FROM traffic {ONE} t JOIN sensors {ONE} s ON t.car_id = s.car_id",
+        f"SELECT mph FROM traffic {ONE} t JOIN traffic {ONE} t ON true",
+        f"SELECT count(*) AS n FROM traffic {ONE} t JOIN south {ONE} s ON t.car_id = s.id",
+        f"SELECT t.mph FROM traffic {ONE} t JOIN roads {ONE} r ON t.mph = r.mph",
+        f"SELECT t.mph FROM traffic [SESSION GAP 1 MINUTE] t JOIN south {ONE} s ON t.car_id = s.id",
+        f"SELECT t.mph FROM traffic [RANGE 2 MINUTES SLIDE 1 MINUTE] t "
+        f"JOIN south {ONE} s ON t.car_id = s.id",
+    ],
+)
+def test_what_bounds_no_join_is_refused_with_a_hint(sql: str) -> None:
+    with pytest.raises(BadQueryError) as raised:
+        bind(sql)
+    assert raised.value.code == "BAD_QUERY"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT t.mph FROM traffic {ONE} t NATURAL JOIN south {ONE} s",
+        "SELECT t.mph FROM traffic [PARTITION BY kind ROWS 5] t "
+        "JOIN south [ROWS 5] s ON t.car_id = s.id",
+        "SELECT t.mph FROM traffic [ROWS 5] t LEFT JOIN south [ROWS 5] s ON t.car_id = s.id "
+        "LEFT JOIN south [ROWS 5] u ON t.car_id = u.id",
+    ],
+)
+def test_what_waits_says_so(sql: str) -> None:
+    with pytest.raises(NotYetError):
+        bind(sql)
+
+
+def test_a_join_window_by_window_has_the_bounds_as_its_times() -> None:
+    window = "[RANGE 2 MINUTES SLIDE 1 MINUTE]"
+    root = bind(
+        f"SELECT window_start, t.mph FROM traffic {window} t "
+        f"LEFT JOIN south {window} s ON t.car_id = s.id"
+    )
+    join = next(node for node in walk(root) if isinstance(node, HopJoin))
+    assert join.mode == "recompute"
+    assert root.times == (EventTime("window_start"),)
+
+
+def test_conditions_do_not_move_the_windows_of_rows() -> None:
+    root = bind(
+        f"SELECT t.mph FROM traffic [ROWS 5] t, south {ONE} s, roads r "
+        "WHERE t.car_id = s.id AND t.kind = 'Car' AND r.mph = t.mph"
+    )
+    join = next(node for node in walk(root) if isinstance(node, RowsJoin))
+    assert join.inputs == (TRAFFIC, SOUTH)
+    assert join.steps[0].on == "(s0.`car_id` = s1.`id`) AND (s0.`kind` = 'Car')"
+
+
+MARKS = st.sampled_from([BEGIN_OF_TIME, *range(0, 60, 7), END_OF_TIME])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(marks=st.tuples(MARKS, MARKS), widths=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_what_comes_later_keeps_every_promise(
+    kind: str, marks: tuple[int, int], widths: tuple[int, int]
+) -> None:
+    """Try all pairs of times that may still come, and all tuples that may come alone."""
+    sides = (
+        JoinSide(EventTime("ts"), widths[0], (("ts", "ts"),), (("ts", 0),)),
+        JoinSide(EventTime("at"), widths[1], (("at", "at"),), (("at", 0),)),
+    )
+    join = WindowJoin(TRAFFIC, SOUTH, sides, kind, "", carry=True)
+    promise = join.promise(marks)
+    promised = {time.column: time.offset for time in join.times}
+
+    def fits(met: int, **columns: int) -> bool:
+        at = promise == BEGIN_OF_TIME or met >= promise
+        return at and all(
+            promise == BEGIN_OF_TIME or columns[name] >= promise + offset
+            for name, offset in promised.items()
+            if name in columns
+        )
+
+    grid = range(-20, 90, 3)
+    for left, right in product(grid, grid):
+        meets = left <= right + widths[1] and right <= left + widths[0]
+        if meets and (left >= marks[0] or right >= marks[1]) and kind not in ("LEFT ANTI",):
+            # A semi join gives the left alone, at its own time.
+            met = left if join.is_lone else max(left, right)
+            assert fits(met, ts=left, **({} if join.is_lone else {"at": right}))
+    if 0 in join.preserved:
+        undecided = (t for t in grid if t >= marks[0] or t + widths[0] >= marks[1])
+        assert all(fits(t, ts=t) for t in undecided)
+    if 1 in join.preserved:
+        undecided = (t for t in grid if t >= marks[1] or t + widths[1] >= marks[0])
+        assert all(fits(t, at=t) for t in undecided)
+
+
+def test_errors_of_joins_have_hints() -> None:
+    with pytest.raises(PenstockError) as raised:
+        bind(f"SELECT t.mph FROM traffic {ONE} t JOIN south s ON t.car_id = s.id")
+    assert "s [RANGE" in raised.value.hint
