@@ -4,6 +4,7 @@ from penstock.model.schema import quoted
 from penstock.plan.operators import (
     Distinct,
     Filter,
+    HopJoin,
     Operator,
     Project,
     TableJoin,
@@ -21,10 +22,10 @@ def window_column(operator: Operator) -> str | None:
     match operator:
         case WindowAggregate():
             return None if operator.lateness else START
-        case (
-            Filter(input=below) | TableJoin(input=below) | Top(input=below) | Distinct(input=below)
-        ):
-            return window_column(below)
+        case HopJoin():
+            return START
+        case Filter() | TableJoin() | Top() | Distinct():
+            return window_column(operator.input)
         case Project(input=below, columns=columns):
             kept = window_column(below)
             if kept is None:

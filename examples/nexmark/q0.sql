@@ -1,0 +1,3 @@
+-- Every bid as it is.
+CREATE QUERY q0 AS
+  SELECT auction, bidder, price, date_time FROM bid;

@@ -1,0 +1,3 @@
+-- Bids with the price in euros.
+CREATE QUERY q1 AS
+  SELECT auction, bidder, 0.908 * price AS price, date_time FROM bid;
