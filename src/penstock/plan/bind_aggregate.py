@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
 from penstock.model.schema import Schema, quoted
-from penstock.model.windows import RowsWindow, SessionWindow, Window
-from penstock.plan import bind_keyed_rows, bind_session
+from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Window
+from penstock.plan import bind_keyed_rows, bind_session, bind_when
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
@@ -30,6 +30,7 @@ Make = Callable[[Any, Operator, Named, Aggregates, Analyst], Operator]
 BY_CONTENT: dict[type[Window], Make] = {
     SessionWindow: bind_session.make,
     RowsWindow: bind_keyed_rows.make,
+    SemanticWindow: bind_when.make,
 }
 
 

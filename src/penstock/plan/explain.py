@@ -3,8 +3,20 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import HopJoin, Operator, RowsJoin, WindowJoin, key
+from penstock.plan.operators import (
+    HopJoin,
+    KeyedRows,
+    Modify,
+    Operator,
+    RowsJoin,
+    SessionAggregate,
+    WhenAggregate,
+    WindowJoin,
+    key,
+)
 from penstock.plan.units import Unit
+
+STEPPING = (WindowJoin, RowsJoin, HopJoin, Modify, SessionAggregate, KeyedRows, WhenAggregate)
 
 
 def explain(query: str, root: Operator, graph: Graph, units: Sequence[Unit]) -> str:
@@ -36,7 +48,7 @@ def _unit_lines(unit: Unit) -> Iterator[str]:
             yield f"  each train:  {unit.input_sql(place, views)}"
         if unit.stateful is None:
             yield f"  each train:  {unit.rows_sql(views)}"
-        elif isinstance(unit.stateful, WindowJoin | RowsJoin | HopJoin):
+        elif isinstance(unit.stateful, STEPPING):
             yield from (f"  {when:<11}  {sql}" for when, sql in unit.stateful.steps_sql())
         else:
             yield f"  then:        {unit.stateful.text()}"

@@ -8,6 +8,7 @@ from penstock.engine.states.panes import PaneState
 from penstock.engine.states.rows_join import RowsJoinState
 from penstock.engine.states.session import SessionState
 from penstock.engine.states.state import Kept, KeptPart, State
+from penstock.engine.states.when import WhenState
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
     HopJoin,
@@ -17,6 +18,7 @@ from penstock.plan.operators import (
     Ordered,
     RowsJoin,
     SessionAggregate,
+    WhenAggregate,
     WindowAggregate,
     WindowJoin,
 )
@@ -40,6 +42,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return SessionState(operator)
         case KeyedRows():
             return KeyedRowsState(operator)
+        case WhenAggregate():
+            return WhenState(operator)
         case WindowJoin():
             return WindowJoinState(operator)
         case RowsJoin():
@@ -63,6 +67,8 @@ def restored(operator: Operator, kept: Kept) -> State:
             return SessionState.back(operator, kept)
         case KeyedRows():
             return KeyedRowsState.back(operator, kept)
+        case WhenAggregate():
+            return WhenState.back(operator, kept)
         case WindowJoin():
             return WindowJoinState.back(operator, kept)
         case RowsJoin():

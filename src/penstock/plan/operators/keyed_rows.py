@@ -6,7 +6,7 @@
 The input is in order and holds all tuples: `holds` is the WHERE that chooses among a window's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema, quoted
@@ -153,6 +153,11 @@ class KeyedRows:
         """Return the SELECT of the latest count of each partition."""
         names = ", ".join(self.parts)
         return f"SELECT {names}, max({COUNT}) AS {COUNT} FROM {counts} GROUP BY {names}"
+
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Return when which SELECT runs, for EXPLAIN."""
+        yield "then:", self.number_sql("input", "counts")
+        yield "at a close:", self.close_sql("tuples", "spans", at_end=False)
 
     def _condition(self) -> str:
         return " AND ".join(f"({each})" for each in self.holds) or "true"

@@ -5,7 +5,7 @@
 The input is in order, so its numbers tell which tuple is before which.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema, quoted
@@ -85,6 +85,11 @@ class Modify:
             f"SELECT *, lead({NUMBER}) OVER ({partition}ORDER BY {NUMBER}) AS _next FROM {carry}"
         )
         return f"SELECT {', '.join(columns)} FROM ({lasts}) WHERE _next IS NULL"
+
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Return when which SELECT runs, for EXPLAIN."""
+        both = f"SELECT * FROM carry UNION ALL {self.tuples_sql('input')}"
+        yield "then:", self.step_sql(f"({both})", 0)
 
     def _keys(self) -> list[str]:
         return [f"_key{place}" for place in range(len(self.keys))]

@@ -7,12 +7,13 @@ Where an aggregate is holistic the sessions have no partials: the tuples themsel
 the columns in `raw` only, and meet their session when it closes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.span_text import span_text
 from penstock.plan.operators.window_aggregate import END, START
 
 AT, ARRIVAL = "_session_at", "_session_arrival"
@@ -48,8 +49,8 @@ class SessionAggregate:
         keys = ", ".join(sql for _, sql in self.keys) or "nothing"
         aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
         kept = "" if self.raw is None else f"; keeps tuples ({', '.join(self.raw)})"
-        gap = f"{self.gap / 1_000_000:g} s" if self.gap % 1000 == 0 else f"{self.gap} us"
-        return f"sessions with a gap of {gap} by {self.time.column} per {keys}: {aggregates}{kept}"
+        gap = f"a gap of {span_text(self.gap)} by {self.time.column}"
+        return f"sessions with {gap} per {keys}: {aggregates}{kept}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis."""
@@ -146,6 +147,17 @@ class SessionAggregate:
         same = [f"r.{name} <=> c.{name}" for name in self._names()]
         on = " AND ".join([*same, f"r.{AT} BETWEEN c.{FIRST} AND c.{LAST}"])
         return f"SELECT r.* FROM {tuples} AS r LEFT SEMI JOIN {sessions} AS c ON {on}"
+
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Return when which SELECT runs, for EXPLAIN."""
+        tuples = f"({self.tuples_sql('input')})" if self.raw is None else "tuples"
+        if self.raw is not None:
+            yield "keeps:", self.tuples_sql("input")
+        yield "then:", self.merge_sql(self.islands_sql(tuples, "false"), "sessions")
+        if self.raw is None:
+            yield "at a close:", self.close_sql("closed_sessions")
+        else:
+            yield "at a close:", self.close_raw_sql("closed_sessions", "kept_tuples")
 
     def _micros(self) -> str:
         return f"unix_micros({quoted(self.time.column)})"

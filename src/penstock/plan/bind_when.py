@@ -1,0 +1,85 @@
+"""[WHEN condition]: from the window to its operator."""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.errors import BadWindowError, UnknownColumnError
+from penstock.model.schema import Schema
+from penstock.model.windows import SemanticWindow
+from penstock.plan.aggregates import Aggregate, is_aggregate
+from penstock.plan.folds import Fold, fold_of
+from penstock.plan.mentioned import mentioned
+from penstock.plan.operators import Operator, WhenAggregate
+from penstock.plan.scope import is_bound, place_of, plain
+from penstock.plan.sources import Analyst
+from penstock.sql import parse_select, spark_sql
+
+LEAF = "input"
+
+
+def make(
+    window: SemanticWindow,
+    below: Operator,
+    keys: tuple[tuple[str, str], ...],
+    aggregates: tuple[tuple[str, Aggregate], ...],
+    analyst: Analyst,
+) -> Operator:
+    """Return the operator that answers for each group's windows, over tuples in order."""
+    given = parse_select(f"SELECT {window.condition}").expressions[0]
+    condition, folds = _folded(_resolved(given, below.schema), below, analyst)
+    texts = [sql for _, each in aggregates for sql in each.partials]
+    raw = mentioned(texts, below.schema)
+    bare = WhenAggregate(below, condition, folds, keys, aggregates, raw, Schema())
+    return replace(bare, schema=analyst.schema(bare.sql([LEAF]), {LEAF: below.schema}))
+
+
+def _folded(condition: exp.Expr, below: Operator, analyst: Analyst) -> tuple[str, tuple[Fold, ...]]:
+    """Return the condition as a template over the values of its aggregates, and these."""
+
+    def type_of(sql: str) -> str:
+        seen = analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: below.schema})
+        return seen.columns[0].type
+
+    calls: dict[str, exp.Expr] = {}
+    for node in condition.walk(prune=is_aggregate):
+        if is_aggregate(node):
+            calls.setdefault(spark_sql(node), node)
+        elif isinstance(node, exp.Column) and not is_bound(node):
+            raise BadWindowError(
+                f"WHEN looks at {node.name} of no certain tuple",
+                hint=f"write last({node.name}), or another aggregate of it",
+                place=place_of(node),
+            )
+    for text in calls:
+        type_of(text)  # Spark judges the call as it stands
+    folds = tuple(fold_of(node, type_of) for node in calls.values())
+    places = {text: place for place, text in enumerate(calls)}
+    marks = {place: f"__when_value_{place}__" for place in places.values()}
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        return exp.var(marks[places[spark_sql(node)]]) if is_aggregate(node) else node
+
+    text = spark_sql(condition.transform(replaced)).replace("{", "{{").replace("}", "}}")
+    for place, mark in marks.items():
+        text = text.replace(mark, f"{{{place}}}")
+    return text, folds
+
+
+def _resolved(condition: exp.Expr, schema: Schema) -> exp.Expr:
+    """Return the condition with the stream's columns written as they are, without its name."""
+
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or is_bound(node):
+            return node
+        parts = [part.name for part in node.parts]
+        if schema.find(parts[0]) is None and len(parts) > 1:
+            parts = parts[1:]
+        if (found := schema.find(parts[0])) is None:
+            raise UnknownColumnError(
+                f"no column {node.name}", hint=f"there are: {', '.join(schema.names[:-1])}"
+            )
+        fields = [exp.to_identifier(name, quoted=True) for name in parts[1:]]
+        return exp.Dot.build([plain(found.name), *fields]) if fields else plain(found.name)
+
+    return condition.copy().transform(replaced, copy=False)

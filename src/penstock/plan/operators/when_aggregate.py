@@ -1,0 +1,214 @@
+"""WhenAggregate: a window closes with the tuple at which a condition over its content first holds.
+
+    new tuples + open windows --fold_sql--> open windows, and the numbers of the closing tuples
+    kept tuples + those numbers --close_sql--> rows
+
+The condition is folded over each group's tuples in order, so a tuple is looked at once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema, quoted
+from penstock.plan.aggregates import Aggregate
+from penstock.plan.folds import Fold
+from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.ordered import NUMBER
+from penstock.plan.operators.window_aggregate import END, START
+
+N, AT, ITEMS = "_when_n", "_when_at", "_when_items"
+COUNT, SINCE, BASE, CLOSED = "_when_count", "_when_since", "_when_base", "_when_closed"
+NEXT, IS_TUPLE = "_when_next", "_when_is_tuple"
+# An array grows by being copied, so closing numbers are gathered in arrays of so many.
+CHUNK = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class WhenAggregate:
+    """`keys` are (name, SQL); `condition` is SQL over the folds' values {0}, {1} and so on.
+
+    The output is start, end, keys, aggregates. `raw` are the columns that are kept of a tuple.
+    """
+
+    input: Operator
+    condition: str
+    folds: tuple[Fold, ...]
+    keys: tuple[tuple[str, str], ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+    raw: tuple[str, ...]
+    schema: Schema
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the one input."""
+        return (self.input,)
+
+    @property
+    def time(self) -> EventTime | None:
+        """Return the event time of the input."""
+        return self.input.times[0] if self.input.times else None
+
+    @property
+    def times(self) -> tuple[EventTime, ...]:
+        """Return the end, which is the time of the closing tuple."""
+        return (EventTime(END),) if self.time else ()
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the keys."""
+        return [name for name, _ in self.keys]
+
+    def text(self) -> str:
+        """Show condition, keys and aggregates."""
+        condition = self.condition.format(*(fold.text for fold in self.folds))
+        keys = ", ".join(sql for _, sql in self.keys) or "nothing"
+        aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
+        return f"windows when {condition} per {keys}: {aggregates}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Return the batch form, for analysis."""
+        tuples = f"({self.tuples_sql(inputs[0])})"
+        closings = ", ".join([*self.names, BASE, f"explode({CLOSED}) AS {NEXT}"])
+        return self.close_sql(tuples, f"(SELECT {closings} FROM ({self.fold_sql(tuples)}))")
+
+    def tuples_sql(self, relation: str) -> str:
+        """Return the SELECT of what has to be known of a tuple."""
+        columns = [quoted(name) for name in self.raw]
+        columns += [f"{sql} AS {name}" for name, sql in self.keys]
+        columns += [f"{sql} AS {name}" for name, sql in self._arguments()]
+        at = f"unix_micros({quoted(self.time.column)})" if self.time else NUMBER
+        columns += [f"{at} AS {AT}", f"{NUMBER} AS {N}"]
+        return f"SELECT {', '.join(columns)} FROM {relation} AS i"
+
+    def fold_sql(self, tuples: str, state: str | None = None) -> str:
+        """Return the SELECT of every group: its open window, and which tuples closed one."""
+        fields = [name for name, _, _ in self._fields()]
+        item = ", ".join([N, AT, *(name for name, _ in self._arguments())])
+        by = f" GROUP BY {', '.join(self.names)}" if self.keys else ""
+        gathered = f"array_sort(collect_list(struct({item}))) AS {ITEMS}"
+        groups = f"SELECT {', '.join([*self.names, gathered])} FROM {tuples}{by}"
+        zeros = [f"{zero} AS {name}" for name, zero, _ in self._fields()]
+        known = f"SELECT {', '.join([*self.names, ITEMS, *zeros])} FROM ({groups})"
+        if state is not None:
+            nothing = [f"CAST(NULL AS {kind}) AS {name}" for name, _, kind in self._fields()]
+            new = f"SELECT {', '.join([*self.names, ITEMS, *nothing])} FROM ({groups})"
+            old = f"SELECT {', '.join([*self.names, f'NULL AS {ITEMS}', *fields])} FROM {state}"
+            met = [f"first({name}, true) AS {name}" for name in (ITEMS, *fields)]
+            both = f"SELECT {', '.join([*self.names, *met])} FROM ({new} UNION ALL {old}){by}"
+            held = [
+                f"{name}" if zero.startswith("CAST(NULL") else f"coalesce({name}, {zero}) AS {name}"
+                for name, zero, _ in self._fields()
+            ]
+            known = f"SELECT {', '.join([*self.names, ITEMS, *held])} FROM ({both})"
+        items = f"coalesce({ITEMS}, array())"
+        folded = f"aggregate({items}, {self._zero()}, (s, t) -> {self._step()}) AS _when_fold"
+        columns = ", ".join([*self.names, f"{SINCE} AS {BASE}", folded])
+        shown = [
+            *self.names,
+            BASE,
+            *(f"_when_fold.{name} AS {name}" for name in fields),
+            f"concat(flatten(_when_fold.chunks), _when_fold.chunk) AS {CLOSED}",
+        ]
+        return f"SELECT {', '.join(shown)} FROM (SELECT {columns} FROM ({known}))"
+
+    def close_sql(self, tuples: str, closings: str) -> str:
+        """Return the SELECT of the windows that end with the tuples numbered in `closings`."""
+        raw = [quoted(name) for name in self.raw]
+        rows = ", ".join([*raw, *self.names, AT, N, f"CAST(NULL AS BIGINT) AS {NEXT}"])
+        rows = f"SELECT {rows}, CAST(NULL AS BIGINT) AS {BASE}, true AS {IS_TUPLE} FROM {tuples}"
+        ends = ", ".join([*(f"NULL AS {name}" for name in raw), *self.names, f"NULL AS {AT}"])
+        ends = f"SELECT {ends}, {NEXT} AS {N}, {NEXT}, {BASE}, false AS {IS_TUPLE} FROM {closings}"
+        part = f"PARTITION BY {', '.join(self.names)} " if self.keys else ""
+        # Backwards, since Spark computes what follows a tuple anew for each.
+        following = f"min({NEXT}) OVER ({part}ORDER BY {N} DESC)"
+        columns = [*raw, *self.names, AT, N, IS_TUPLE, f"{following} AS {NEXT}"]
+        columns.append(f"max({BASE}) OVER ({part.strip()}) AS {BASE}")
+        placed = f"SELECT {', '.join(columns)} FROM ({rows} UNION ALL {ends})"
+        groups = [*self.names, NEXT]
+        ordered = (
+            f"SELECT * FROM ({placed}) WHERE {IS_TUPLE} AND {NEXT} IS NOT NULL AND {N} > {BASE} "
+            f"DISTRIBUTE BY {', '.join(groups)} SORT BY {', '.join([*groups, N])}"
+        )
+        partials = [part for name, each in self.aggregates for part in each.partial_sql(name)]
+        gathered = [*groups, f"min({AT}) AS _when_first", f"max({AT}) AS _when_last"]
+        gathered += [f"{sql} AS {name}" for name, sql in partials]
+        whole = f"SELECT {', '.join(gathered)} FROM ({ordered}) AS i GROUP BY {', '.join(groups)}"
+        moment = "timestamp_micros({})" if self.time else "{}"
+        shown = [
+            f"{moment.format('_when_first')} AS {START}",
+            f"{moment.format('_when_last')} AS {END}",
+            *self.names,
+            *(f"{each.finish_sql(name)} AS {name}" for name, each in self.aggregates),
+        ]
+        return f"SELECT {', '.join(shown)} FROM ({whole})"
+
+    def needed_sql(self, tuples: str, state: str) -> str:
+        """Return the SELECT of the kept tuples of open windows."""
+        same = [f"r.{name} <=> s.{name}" for name in self.names]
+        on = " AND ".join([*same, f"s.{COUNT} > 0", f"r.{N} > s.{SINCE}"])
+        return f"SELECT r.* FROM {tuples} AS r LEFT SEMI JOIN {state} AS s ON {on}"
+
+    def steps_sql(self) -> Iterator[tuple[str, str]]:
+        """Return when which SELECT runs, for EXPLAIN."""
+        yield "keeps:", self.tuples_sql("input")
+        yield "then:", self.fold_sql("tuples", "groups")
+        yield "at a close:", self.close_sql("kept_tuples", "closings")
+
+    def _arguments(self) -> list[tuple[str, str]]:
+        return [
+            (f"_when_x{place}_{at}", sql)
+            for place, fold in enumerate(self.folds)
+            for at, sql in enumerate(fold.arguments)
+        ]
+
+    def _fields(self) -> list[tuple[str, str, str]]:
+        """Return what is known of an open window: name, what it is at first, type."""
+        fixed = [(COUNT, "0L", "bigint"), (SINCE, "0L", "bigint")]
+        fixed += [(name, "CAST(NULL AS bigint)", "bigint") for name in (N, AT)]
+        return fixed + [
+            (f"_when_f{place}_{at}", _typed(field.zero, field.type), field.type)
+            for place, fold in enumerate(self.folds)
+            for at, field in enumerate(fold.fields)
+        ]
+
+    def _zero(self) -> str:
+        """Return the open window before a run, and no closing numbers."""
+        fields = [f"'{name}', {name}" for name, _, _ in self._fields()]
+        fields.append("'chunk', CAST(array() AS array<bigint>)")
+        fields.append("'chunks', CAST(array() AS array<array<bigint>>)")
+        return f"named_struct({', '.join(fields)})"
+
+    def _step(self) -> str:
+        """Return the open window with one tuple more, or a new one where the condition holds."""
+        after = {COUNT: f"s.{COUNT} + 1L", SINCE: f"s.{SINCE}", N: f"t.{N}", AT: f"t.{AT}"}
+        for place, fold in enumerate(self.folds):
+            names = {f"f{at}": f"s._when_f{place}_{at}" for at in range(len(fold.fields))}
+            names |= {f"x{at}": f"t._when_x{place}_{at}" for at in range(len(fold.arguments))}
+            for at, field in enumerate(fold.fields):
+                step = field.step.format(**names, count=f"s.{COUNT}")
+                after[f"_when_f{place}_{at}"] = f"CAST({step} AS {field.type})"
+        is_full = f"size(s.chunk) >= {CHUNK}"
+        after["chunk"] = f"CASE WHEN {is_full} THEN CAST(array() AS array<bigint>) ELSE s.chunk END"
+        more = "concat(s.chunks, array(s.chunk))"
+        after["chunks"] = f"CASE WHEN {is_full} THEN {more} ELSE s.chunks END"
+        again = {name: zero for name, zero, _ in self._fields()}
+        again |= {SINCE: f"u.{N}", "chunk": f"concat(u.chunk, array(u.{N}))", "chunks": "u.chunks"}
+        holds = f"coalesce({self._condition()}, false)"
+        chosen = f"CASE WHEN {holds} THEN {_struct(again)} ELSE u END"
+        return f"element_at(transform(array({_struct(after)}), u -> {chosen}), 1)"
+
+    def _condition(self) -> str:
+        values = []
+        for place, fold in enumerate(self.folds):
+            names = {f"f{at}": f"u._when_f{place}_{at}" for at in range(len(fold.fields))}
+            values.append(f"({fold.value.format(**names)})")
+        return self.condition.format(*values)
+
+
+def _typed(zero: str, kind: str) -> str:
+    return zero if zero != "NULL" else f"CAST(NULL AS {kind})"
+
+
+def _struct(fields: dict[str, str]) -> str:
+    listed = ", ".join(f"'{name}', {sql}" for name, sql in fields.items())
+    return f"named_struct({listed})"
