@@ -564,7 +564,8 @@ def test_show_says_what_there_is_and_how_it_fares(ps: Connection, tmp_path: Path
     assert (stream["rows"], stream["rejected"], stream["cause"]) == (25, 0, "")
     assert stream["watermark"] == at(24 - 3)
     (table,) = shown_rows(ps, "TABLES")
-    assert table == {"table": "names", "source": "files", "columns": 2}
+    assert (table["table"], table["source"], table["columns"]) == ("names", "files", 2)
+    assert (table["rows"], table["version"], table["cause"]) == (3, 1, "")
     assert [each["query"] for each in shown_rows(ps, "QUERIES")] == list(QUERIES)
     until(ps, lambda: figures(ps, "flow")["rows_out"] == 16)
     flow = figures(ps, "flow")

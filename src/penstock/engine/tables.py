@@ -1,6 +1,8 @@
-"""Tables: rows that tuples are joined with, read once and held as views."""
+"""Tables: rows that tuples are joined with, read whole and held as views."""
 
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import pyarrow as pa
@@ -46,10 +48,30 @@ class Tables:
         """Read the table, hold it and return its columns."""
         return self.hold(definition, incarnation, self.read(definition))
 
-    def hold(self, definition: TableDefinition, incarnation: int, rows: pa.Table) -> Schema:
-        """Make a table of rows that were read, and return its columns."""
+    def seen(self, definition: TableDefinition) -> tuple[tuple[str, int, int], ...]:
+        """Return name, size and time of change (ns) of each file of the table, without reading."""
+        found = []
+        top = Path(str(definition.source.option("path")))
+        for path in (top, *(top.rglob("*") if top.is_dir() else ())):
+            with suppress(FileNotFoundError):  # it may go while we look
+                stat = path.stat()
+                if S_ISREG(stat.st_mode):
+                    found.append((str(path), stat.st_size, stat.st_mtime_ns))
+        return tuple(sorted(found))
+
+    def hold(
+        self,
+        definition: TableDefinition,
+        incarnation: int,
+        rows: pa.Table,
+        file: Path | None = None,
+    ) -> Schema:
+        """Make a table of rows that were read, and return its columns.
+
+        `file` has the same rows, and stays for as long as they are held.
+        """
         view = table_view(definition.name, incarnation)
-        held = None if is_small(rows) else write_parquet(rows, self._directory)
+        held = None if is_small(rows) else file or write_parquet(rows, self._directory)
         for session in self._views:
             frame = (
                 session.createDataFrame(rows) if held is None else session.read.parquet(str(held))

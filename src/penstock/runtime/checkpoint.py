@@ -40,6 +40,7 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
         "units": {live.unit.key: _unit(live, directory) for live in plant.units.values()},
         "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
         "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
+        "tables": plant.tables.kept() if plant.tables is not None else {},
     }
     runs = {live.reader: live.runs for live in plant.units.values()}
     runs |= {query.reader: query.runs for query in plant.queries.values()}
@@ -52,6 +53,8 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
             if not live.replay:  # a run that failed before its unit was cut anew is void
                 journal.take_back_runs(live.reader, live.runs)
         journal.write_checkpoint(manifest, trains=slowest, runs=runs)
+    if plant.tables is not None:
+        plant.tables.tidy()
     plant.gone.clear()
     plant.gone_streams.clear()
     for name, archive in plant.archives.items():

@@ -157,10 +157,10 @@ def _create_table(system: System, statement: CreateTable) -> Result:
     definition = statement.definition
     if message := _stands(system, statement, "TABLE"):
         return Result(message)
-    rows = system.tables.read(definition)  # before the one that it replaces goes
+    reading = system.tables.read(definition)  # before the one that it replaces goes
     _forget(system, definition.name)
     entry = system.catalog.put("TABLE", definition.name, definition.text, replace=True)
-    system.define_table(statement, entry.incarnation, rows)
+    system.define_table(statement, entry.incarnation, reading)
     return Result(f"table {definition.name} created")
 
 

@@ -6,6 +6,7 @@ home/
  ├─ catalog.db  journal.db
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
+ ├─ tables/               one directory a table: the version in force
  ├─ results/  late/       one directory a query
  └─ spill/      trains over their buffers' bounds; nothing in it survives a restart
 """
@@ -27,7 +28,7 @@ from penstock.errors import DiskFullError, HomeBusyError, HomeError
 FORMAT = 1
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
-ROOMS = ("state", "streams", "rejects", "archive", "results", "late", "spill")
+ROOMS = ("state", "streams", "rejects", "archive", "tables", "results", "late", "spill")
 
 
 class Home:
@@ -80,6 +81,11 @@ class Home:
     def state(self) -> Path:
         """Return the directory of the checkpoints."""
         return self.path / "state"
+
+    @property
+    def tables(self) -> Path:
+        """Return the directory of the tables' versions."""
+        return self.path / "tables"
 
     @property
     def spill(self) -> Path:

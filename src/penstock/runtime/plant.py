@@ -18,6 +18,7 @@ from penstock.runtime.feed import Feed
 from penstock.runtime.history import complete_from, history_of
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.table_versions import TableVersions
 
 Place = tuple[int, int, bool]  # the last train read, the watermark after it, and if it was idle
 StateListener = Callable[[str, QueryState, str], None]
@@ -38,6 +39,7 @@ class Plant:
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
+    tables: TableVersions | None = None
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
 

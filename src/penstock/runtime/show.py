@@ -48,7 +48,15 @@ STREAM_COLUMNS = pa.schema(
     ]
 )
 TABLE_COLUMNS = pa.schema(
-    [("table", pa.string()), ("source", pa.string()), ("columns", pa.int64())]
+    [
+        ("table", pa.string()),
+        ("source", pa.string()),
+        ("columns", pa.int64()),
+        ("rows", pa.int64()),
+        ("version", pa.int64()),
+        ("read_at", pa.timestamp("us", "UTC")),
+        ("cause", pa.string()),
+    ]
 )
 COLUMN_COLUMNS = pa.schema([("column", pa.string()), ("type", pa.string()), ("note", pa.string())])
 SHOWN_TIME = 2**61  # a watermark beyond it is the end of time, not a moment
@@ -65,15 +73,7 @@ def show(system: System, what: str) -> pa.Table:
             [_stream_row(system, each) for each in system.directory.streams()], STREAM_COLUMNS
         )
     return pa.Table.from_pylist(
-        [
-            {
-                "table": each.definition.name,
-                "source": each.definition.source.name,
-                "columns": len(each.schema),
-            }
-            for each in system.directory.tables()
-        ],
-        TABLE_COLUMNS,
+        [_table_row(system, each) for each in system.directory.tables()], TABLE_COLUMNS
     )
 
 
@@ -179,4 +179,17 @@ def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
         "archived_bytes": archive.size if archive is not None else 0,
         "history_from": system.plant.history_from(known.scan),
         "cause": cause.partition("\n")[0],
+    }
+
+
+def _table_row(system: System, known: KnownTable) -> dict[str, Any]:
+    live = system.tables.of(known.definition.name, known.incarnation)
+    return {
+        "table": known.definition.name,
+        "source": known.definition.source.name,
+        "columns": len(known.schema),
+        "rows": live.rows,
+        "version": live.version,
+        "read_at": round(live.read_at * 1e6),
+        "cause": live.cause.partition("\n")[0],
     }

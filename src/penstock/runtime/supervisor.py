@@ -162,9 +162,11 @@ class Supervisor:
         """Take what has ended, start what can be started, sleep; say whether it is over."""
         self._crew.settle()
         now = self._clock.now()
-        if self._stopping or now >= self._next_checkpoint or self.plant.retired():
+        due = self._stopping or now >= self._next_checkpoint
+        if due or self.plant.retired() or self._has_new_tables():
             if self._crew.is_idle:
                 self._retire()
+                self._swap_tables()
                 self.checkpoint()
                 if self._stopping:
                     return True
@@ -174,6 +176,8 @@ class Supervisor:
             self._turns.start(now)
             self._archiving.start(now)
             self._intake.start(now)
+            if self.plant.tables is not None:
+                self.plant.tables.look(self._crew, now)
             self._stalled = self._crew.is_idle
         self._crew.wait(POLL_SECONDS)
         return False
@@ -190,6 +194,15 @@ class Supervisor:
             for query in ended:
                 self.plant.retire(query)
             self.reconnect()
+
+    def _has_new_tables(self) -> bool:
+        """Say whether tables may be swapped: recorded runs are done again over the old ones."""
+        tables = self.plant.tables
+        return tables is not None and tables.has_news and not self.plant.is_replaying()
+
+    def _swap_tables(self) -> None:
+        if self.plant.tables is not None and self._has_new_tables():
+            self.plant.tables.swap()
 
     def _is_idle(self) -> bool:
         return self._crew.is_idle and not self.plant.retired() and self.plant.is_drained()

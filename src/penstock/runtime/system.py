@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
@@ -51,6 +49,7 @@ from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
+from penstock.runtime.table_versions import Reading, TableVersions
 from penstock.schedule import make_strategy
 from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
 
@@ -80,9 +79,10 @@ class System:
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory = Directory()
         self.analyst = SparkAnalyst(self.sessions.analysis)
-        self.tables = Tables(self.sessions, self.home.spill)
+        tables = Tables(self.sessions, self.home.spill)
+        self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
-        self.plant = Plant(buffers, self.home.late, self.catalog.set_state)
+        self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
         means = Means(
             Processor(self.sessions, self.home.spill),
             self.journal,
@@ -145,9 +145,9 @@ class System:
         interfaces.check(definition)
         check_types(definition.schema)
 
-    def define_table(self, statement: CreateTable, incarnation: int, rows: pa.Table) -> None:
+    def define_table(self, statement: CreateTable, incarnation: int, reading: Reading) -> None:
         """Make a table of rows that were read, and make it known."""
-        schema = self.tables.hold(statement.definition, incarnation, rows)
+        schema = self.tables.create(statement.definition, incarnation, reading)
         self.directory.add(KnownTable(statement.definition, incarnation, schema))
 
     def bind(self, statement: CreateQuery) -> KnownQuery:
@@ -310,8 +310,9 @@ class System:
             case CreateStream():
                 self.define_stream(statement.definition, entry.incarnation)
             case CreateTable():
-                rows = self.tables.read(statement.definition)
-                self.define_table(statement, entry.incarnation, rows)
+                kept = manifest.get("tables", {})
+                schema = self.tables.bring_back(statement.definition, entry.incarnation, kept)
+                self.directory.add(KnownTable(statement.definition, entry.incarnation, schema))
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
