@@ -170,6 +170,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
         return Result(message)
     sinks.check(definition)
     known = system.bind(statement)
+    system.check_history(known)
     _forget(system, definition.name)
     system.catalog.put("QUERY", definition.name, definition.text, replace=True)
     system.catalog.set_state(definition.name, QueryState.RUNNING)

@@ -43,6 +43,13 @@ def complete_from(buffer: Buffer, archive: Archive | None) -> int | None:
     return min((t.info.first for t in buffer.held() if t.info.first is not None), default=None)
 
 
+def lost_before(buffer: Buffer, archive: Archive | None) -> int | None:
+    """Return the time (microseconds) before which tuples are gone, None where none is."""
+    if archive is not None:
+        return archive.complete_from
+    return None if buffer.gone is None else buffer.gone + 1
+
+
 def gone_before(stream: str, begins: int | None) -> BadQueryError:
     """Return the error for a window that reaches back behind a stream's history."""
     if begins is None:

@@ -15,7 +15,7 @@ from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.feed import Feed
-from penstock.runtime.history import complete_from, history_of
+from penstock.runtime.history import complete_from, history_of, lost_before
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.table_versions import TableVersions
@@ -112,6 +112,11 @@ class Plant:
         """Return the time (microseconds) from which on a stream's history is complete, or None."""
         buffer = self.buffers.open(key(scan), scan.schema)
         return complete_from(buffer, self.archives.get(key(scan)))
+
+    def lost_before(self, scan: Scan) -> int | None:
+        """Return the time (microseconds) before which a stream's tuples are gone, or None."""
+        buffer = self.buffers.open(key(scan), scan.schema)
+        return lost_before(buffer, self.archives.get(key(scan)))
 
     def _new_state(self, operator: Operator) -> State:
         """Return the state of an operator that sees everything only from now on, or all."""

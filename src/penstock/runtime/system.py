@@ -41,6 +41,7 @@ from penstock.runtime.checkpoint import (
 )
 from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
 from penstock.runtime.feed import Feed
+from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery
@@ -161,6 +162,17 @@ class System:
         )
         root = binder.bind(statement.select)
         return KnownQuery(definition, root, frozenset(names_in(statement.select)))
+
+    def check_history(self, known: KnownQuery) -> None:
+        """Raise where a window that goes back needs tuples that are gone."""
+        for node in walk(known.root):
+            if isinstance(node, WindowAggregate) and node.hops.is_reverse and node.axis == "time":
+                last = node.hops.last or 0
+                needed = min(node.hops.begin, node.hops.start_of(last))
+                for scan in (each for each in walk(node) if isinstance(each, Scan)):
+                    begins = self.plant.lost_before(scan)
+                    if begins is not None and begins > needed:
+                        raise gone_before(scan.stream, begins)
 
     def run_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
         """Put a query into the plant, behind what has been delivered under its name."""

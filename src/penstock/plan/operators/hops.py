@@ -126,7 +126,7 @@ class Hops:
 
     def is_over(self, next_number: int) -> bool:
         """Say whether no window is left from this number on."""
-        return self.last is not None and next_number > self.last
+        return next_number > (FAR if self.last is None else self.last)
 
     def text(self) -> str:
         """Show everything that makes it this sequence."""
