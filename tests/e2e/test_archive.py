@@ -16,7 +16,7 @@ from penstock.engine.rows import SMALL_ROWS
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import ANY, Reaper, bury, reaping
-from tests.e2e.support import PATIENCE, finish, rows_of, shown, stream_figures
+from tests.e2e.support import PATIENCE, finish, results, rows_of, shown, stream_figures
 
 pytestmark = pytest.mark.spark
 
@@ -91,6 +91,26 @@ def test_a_large_archive_and_the_buffer_are_one_table(opener: Opener) -> None:
         assert rows_of(ps.sql("SELECT count(*) AS c, min(n) AS l FROM s").table) == [
             {"c": 2 * count + 1, "l": -1}
         ]
+
+
+def test_a_window_with_a_stated_begin_reads_history_through_what_others_share(
+    opener: Opener,
+) -> None:
+    landmark = "[LANDMARK FROM TIMESTAMP '2026-01-01 12:00:00' EVERY 10 SECONDS]"
+    with opener() as ps:
+        ps.sql(STREAM + "; CREATE QUERY even AS SELECT ts, n FROM s WHERE n % 2 = 0")
+        for first in (0, 10):
+            ps.push("s", rows(*range(first, first + 10)))
+        archived(ps, 20)
+    with opener() as ps:
+        ps.sql(
+            f"CREATE QUERY of_all AS SELECT window_end, count(*) AS c FROM s {landmark};"
+            f"CREATE QUERY of_even AS SELECT window_end, count(*) AS c FROM even {landmark}"
+        )
+        ps.push("s", rows(20, 30))
+        for query, expected in (("of_all", [10, 20, 21]), ("of_even", [5, 10, 11])):
+            until(ps, lambda query=query: results(ps, query).num_rows == 3)
+            assert results(ps, query)["c"].to_pylist() == expected
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
 
 
 def refuse_endless(system: System) -> None:
-    """Raise where a running query reads a source that does not end by itself."""
+    """Raise where a running query, or an archive, reads a source that does not end by itself."""
     for feed in system.plant.feeds.values():
         if _is_read(system, feed) and not (feed.interface.bounded or feed.interface.ended):
             source = feed.definition.source.name
@@ -49,6 +49,7 @@ HINTS = {
 def _is_read(system: System, feed: Feed) -> bool:
     buffer = system.plant.buffers.get(feed.key)
     running = any(q.state is QueryState.RUNNING for q in system.plant.queries.values())
+    running = running or feed.key in system.plant.archives
     return running and buffer is not None and bool(buffer.readers())
 
 

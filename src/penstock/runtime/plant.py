@@ -205,12 +205,22 @@ class Plant:
             return query.rows_in
         if isinstance(query.root, Scan):
             return query.meter.rows
-        units = [self.units[name] for node in walk(query.root) if (name := key(node)) in self.units]
         return sum(
             live.rows_in
-            for live in units
+            for live in self._units_of(query)
             if any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
         )
+
+    def _units_of(self, query: LiveQuery) -> list[LiveUnit]:
+        """Return the units whose trains a query's answer is made of."""
+        found: dict[str, LiveUnit] = {}
+        waiting = [query.input]
+        while waiting:
+            name = waiting.pop()
+            if name not in found and (live := self.units.get(name)) is not None:
+                found[name] = live
+                waiting += live.unit.inputs
+        return list(found.values())
 
     def late_rows(self, query: LiveQuery) -> int:
         """Return how many tuples came too late for a query's windows."""

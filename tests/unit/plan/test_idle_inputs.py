@@ -1,11 +1,15 @@
 """Watermarks over several inputs of which some are idle."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.operators import EventTime, Union, key
+from penstock.plan.operators import EventTime, Operator, Union, key
 from penstock.plan.units import Unit, _least
 from tests.unit.model.hall import SCHEMA, scan
 
@@ -43,6 +47,45 @@ def test_an_input_that_has_ended_does_not_end_one_that_may_wake_up() -> None:
     ended = marks_of(*[END_OF_TIME] * 3)
     assert UNION.watermark(ended) == END_OF_TIME
     assert not UNION.is_idle(ended, set())
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An operator that keeps something of each of its inputs, as a join does."""
+
+    inputs: tuple[Operator, ...]
+    schema: Schema = SCHEMA
+    times: tuple[EventTime, ...] = ()
+
+    def text(self) -> str:
+        return "pair"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        return f"SELECT * FROM {inputs[0]}"
+
+
+PAIR = Pair((LEAVES[0], UNION.root))
+JOIN = Unit(PAIR, LEAVES, PAIR)
+
+
+@pytest.mark.parametrize(
+    ("resting", "expected"),
+    [
+        ("", (10, 10)),
+        ("s", (20, 20)),  # the first goes along with the second, which still waits for t
+        ("st", (30, 30)),
+        ("t", (10, 10)),
+        ("stu", (10, 10)),
+    ],
+)
+def test_an_idle_side_goes_along_with_the_other(resting: str, expected: tuple[int, ...]) -> None:
+    assert JOIN.marks(marks_of(10, 20, 30), idle(*resting)) == expected
+
+
+def test_an_idle_side_does_not_end_with_the_other() -> None:
+    join = Unit(Pair(LEAVES[:2]), LEAVES[:2], Pair(LEAVES[:2]))
+    marks = dict(zip(join.inputs, (10, END_OF_TIME), strict=True))
+    assert join.marks(marks, idle("s")) == (10, END_OF_TIME)
 
 
 @given(st.lists(st.tuples(MARKS, st.booleans()), min_size=1, max_size=4))

@@ -145,10 +145,11 @@ def test_history_is_seen_through_what_other_queries_share(hall: Hall) -> None:
     hall.add("a", chain("s", "x"))
     hall.push("s", 1)
     hall.drain()
-    hall.add("b", Recall(chain("s", "x")))
+    query = hall.add("b", Recall(chain("s", "x")))
     hall.add("c", chain("s", "xy"))
     hall.push("s", 2)
     hall.drain()
+    assert hall.plant.rows_in(query) == 2
     assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [1, 2])
 
 
