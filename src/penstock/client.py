@@ -1,6 +1,6 @@
 """Penstock from Python: `with penstock.connect() as ps: ps.sql("…")`."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -15,6 +15,7 @@ from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
 from penstock.model.schema import quoted
+from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.execute import Result, execute
 from penstock.runtime.home import Home
 from penstock.runtime.journal_sqlite import SqliteJournal
@@ -35,18 +36,21 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     begin: bool = True,
     settings: Settings = DEFAULTS,
     bounds: Bounds = DEFAULT_BOUNDS,
+    aggregates: Sequence[UserAggregate] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
     One process may have a home open at a time. Leaving the connection finishes the units that
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
     With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
+    Queries that call users' aggregates come back only where these are given again.
     """
     held = Home(Path(home))
     try:
         sessions = open_sessions(master, spark, held.path / "spark.log")
         catalog, journal = SqliteCatalog(held.catalog), SqliteJournal(held.journal)
-        parts = Parts(held, sessions, catalog, journal, clock or WallClock(), bounds)
+        now = clock or WallClock()
+        parts = Parts(held, sessions, catalog, journal, now, bounds, tuple(aggregates))
         system = System(parts, settings)
     except BaseException:
         held.close()
@@ -111,6 +115,28 @@ class Connection:
         Windows that wait only for such tuples close at once.
         """
         self.sql(f"PUNCTUATE {quoted(stream)} WHERE {condition}")
+
+    def aggregate(  # noqa: PLR0913  (all by name but the first)
+        self,
+        name: str,
+        *,
+        init: Callable[[], Any],
+        update: Callable[..., Any],
+        merge: Callable[[Any, Any], Any],
+        finish: Callable[[Any], Any],
+        takes: Sequence[str],
+        state: str,
+        returns: str,
+    ) -> UserAggregate:
+        """Make an aggregate of four Python functions known to SQL; see `UserAggregate`.
+
+        It is not remembered over a restart: give it to `connect(aggregates=[…])`, so that queries
+        that call it come back. Functions of the same types may be replaced.
+        """
+        made = UserAggregate(name, init, update, merge, finish, tuple(takes), state, returns)
+        with self._system.supervisor.at_rest():
+            self._system.aggregates.register(made)
+        return made
 
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS

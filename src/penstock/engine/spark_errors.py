@@ -51,6 +51,14 @@ def run_error(error: Exception) -> PenstockError:
     return RunError(sentence(error), hint="mend the cause, then RESUME QUERY")
 
 
+def _raised(text: str) -> str:
+    """Return what a function in Python raised, from the trace that Spark passes on."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    frames = [place for place, line in enumerate(lines) if line.startswith("  ")]
+    last = frames[-1] + 1 if frames else 0
+    return lines[min(last, len(lines) - 1)].strip() if lines else "a function in Python failed"
+
+
 def condition_of(error: Exception) -> str:
     """Return Spark's name for what went wrong, or nothing."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
@@ -61,6 +69,8 @@ def sentence(error: Exception) -> str:
     text = str(error)
     if isinstance(error, Py4JJavaError):
         text = str(error.java_exception.getMessage())
+    if condition_of(error) == "PYTHON_EXCEPTION":
+        return _raised(text)
     cause = re.search(r"(?:Caused by|Exception): [\w.$]*?(?:Exception|Error): (.+)", text)
     text = cause.group(1) if cause and "Job aborted" in text else text
     text = NOISE.sub("", text)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import BadQueryError
+from penstock.plan.user_calls import parts_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +83,9 @@ def decompose(
             f"{show(inner)}: an aggregate cannot stand inside an aggregate",
             hint="aggregate in a SELECT below",
         )
+    if parts := parts_of(inner, [show(each) for each in inner.expressions], where):
+        partial, combine, finish = parts
+        return Aggregate(show(call), (partial,), (combine,), finish)
     name = "count distinct" if _is_count_distinct(inner) else _name(inner)
     maker = _MAKERS.get(name)
     if maker is None or (inner.find(exp.Distinct) and name != "count distinct"):

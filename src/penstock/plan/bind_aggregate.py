@@ -18,6 +18,7 @@ from penstock.plan.operators import NUMBER, Operator, WindowAggregate
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
+from penstock.plan.user_calls import is_users
 from penstock.sql import parse_select, spark_sql
 
 LEAF = "input"
@@ -212,7 +213,8 @@ class _Maker:
         letter, time = self._unused("a"), self._time()
         made: list[tuple[str, Aggregate]] = []
         for place, call in enumerate(calls):
-            self._type_of(spark_sql(call))  # Spark judges the call as it stands
+            if not is_users(call):
+                self._type_of(spark_sql(call))  # Spark judges the call as it stands
             aggregate = decompose(call, time=time, show=spark_sql, type_of=self._type_of)
             made.append((f"{letter}{place}", aggregate))
         return tuple(made)

@@ -17,6 +17,7 @@ from penstock.engine.rows import Rows
 from penstock.engine.session import Sessions
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
+from penstock.engine.user_aggregates import UserAggregates
 from penstock.errors import BadQueryError, NotYetError, PenstockError
 from penstock.model.definitions import (
     AdaptiveSlack,
@@ -24,11 +25,13 @@ from penstock.model.definitions import (
     QueryState,
     StreamDefinition,
 )
+from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.bind import Binder
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.bind_windows import MICROSECOND
 from penstock.plan.once import names_in
-from penstock.plan.operators import EventTime, Scan, WindowAggregate, key, walk
+from penstock.plan.operators import EventTime, Scan, WindowAggregate, is_stateful, key, walk
+from penstock.plan.user_calls import marked
 from penstock.runtime.archive import Archive
 from penstock.runtime.checkpoint import (
     Manifest,
@@ -69,6 +72,7 @@ class Parts:
     journal: Journal
     clock: Clock
     bounds: Bounds = DEFAULT_BOUNDS
+    aggregates: tuple[UserAggregate, ...] = ()
 
 
 class System:
@@ -80,6 +84,9 @@ class System:
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory = Directory()
         self.analyst = SparkAnalyst(self.sessions.analysis)
+        self.aggregates = UserAggregates(self.sessions)
+        for each in parts.aggregates:  # before the queries that call them come back
+            self.aggregates.register(each)
         tables = Tables(self.sessions, self.home.spill)
         self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
@@ -160,7 +167,7 @@ class System:
             emission_of(definition),
             definition.join,
         )
-        root = binder.bind(statement.select)
+        root = binder.bind(marked(statement.select, self.aggregates.known))
         return KnownQuery(definition, root, frozenset(names_in(statement.select)))
 
     def check_history(self, known: KnownQuery) -> None:
@@ -207,7 +214,7 @@ class System:
             for node in walk(each.root)
         }
         for node in walk(known.root):
-            if isinstance(node, WindowAggregate) and key(node) not in others:
+            if is_stateful(node) and key(node) not in others:
                 for path in self.home.late(key(node)).glob("*.parquet"):
                     path.unlink(missing_ok=True)
 
@@ -236,7 +243,8 @@ class System:
     def bind_text(self, name: str, select: Any, text: str) -> KnownQuery:
         """Return a SELECT's operators as those of a query that is not there."""
         binder = Binder(lambda each: self.directory.source(each, "", None), self.analyst)
-        return KnownQuery(QueryDefinition(name, text), binder.bind(select), frozenset())
+        root = binder.bind(marked(select, self.aggregates.known))
+        return KnownQuery(QueryDefinition(name, text), root, frozenset())
 
     def result_log(self, name: str) -> ResultLog:
         """Return a query's result log."""

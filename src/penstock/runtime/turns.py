@@ -13,6 +13,7 @@ from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS, in_memory
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
+from penstock.plan.operators import Scan, key
 from penstock.runtime.crew import Crew
 from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
@@ -146,7 +147,7 @@ class Turns:
         error = future.exception()
         if isinstance(error, Exception):
             live.put_back(number, ranges_of(group))
-            live.cause = told(error)
+            live.cause = _with_trains(told(error), self._named(live, group))
             self.plant.fail_readers(live.unit.key, live.cause)
             return
         output = future.result()
@@ -157,6 +158,16 @@ class Turns:
         for name, trains in group.items():
             if trains and (source := self.plant.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
+
+    def _named(self, live: LiveUnit, group: Group) -> str:
+        """Return the trains of a run, as their streams' users know them."""
+        queries = {key(query.root): query.name for query in self.plant.queries.values()}
+        streams = {key(leaf): leaf.stream for leaf in live.unit.leaves if isinstance(leaf, Scan)}
+        names = {name: f"node {name[:6]}" for name in group} | queries | streams
+        return ", ".join(
+            f"{_numbers(first, last)} of {names[name]}"
+            for name, (first, last) in ranges_of(group).items()
+        )
 
     def _train(self, live: LiveUnit, number: int, group: Group, output: Output) -> Train:
         """Return the run's output as the train of the same number."""
@@ -178,6 +189,16 @@ def _next_group(live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
         if trains and trains[0].info.punctuation:
             return {name: trains[:1]}
     return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+
+
+def _numbers(first: int, last: int) -> str:
+    return f"train {first}" if first == last else f"trains {first} to {last}"
+
+
+def _with_trains(cause: str, trains: str) -> str:
+    """Return a cause that says which trains met it, before its hint."""
+    first, *rest = cause.splitlines() or [""]
+    return "\n".join([f"{first} ({trains})" if trains else first, *rest])
 
 
 def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:
