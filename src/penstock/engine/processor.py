@@ -143,6 +143,10 @@ class Processor:
             for name, leaf in zip(unit.inputs, unit.leaves, strict=True)
         }
 
+    def fits_tasks(self, rows: int, tasks: int = 1) -> bool:
+        """Say whether so many rows are sooner done by one task a branch than by exchanging them."""
+        return rows <= tasks * (SINGLE_ROWS // self.slots)
+
     def select(
         self,
         leaves: Mapping[str, Leaf],
@@ -150,12 +154,16 @@ class Processor:
         schema: Schema | None,
         *,
         single: bool,
+        branches: int = 1,
     ) -> pa.Table:
-        """Run a SELECT over leaves; `single` spares an input that is not large the shuffle."""
+        """Run a SELECT over leaves; `single` spares an input that is not large the shuffle.
+
+        A UNION ALL of several SELECTs over leaves of their own has so many `branches`, each a task.
+        """
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
-        single = single and rows_in <= SINGLE_ROWS // self.slots
+        single = single and self.fits_tasks(rows_in, branches)
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         session = self._sessions.small if small else self._sessions.large

@@ -51,9 +51,10 @@ class Run:
         schema: Schema | None = None,
         *,
         single: bool = True,
+        branches: int = 1,
     ) -> pa.Table:
         """Return the rows of a SELECT over leaves; `single` spares small ones the shuffle."""
-        return self.processor.select(leaves, sql, schema, single=single)
+        return self.processor.select(leaves, sql, schema, single=single, branches=branches)
 
     @property
     def count(self) -> int:

@@ -6,7 +6,7 @@
 A tuple behind its own side's watermark is late and meets nobody.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -20,9 +20,10 @@ from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME
-from penstock.plan.operators.window_join import MET, UNTIL, Marks, WindowJoin
+from penstock.plan.operators.window_join import BROADCAST, HASH, MET, UNTIL, Marks, WindowJoin
 
 SIDES = (0, 1)
+BROADCAST_ROWS = 100_000  # more are sooner shuffled than sent to everybody
 NAMES = ("l", "r")
 
 
@@ -88,12 +89,20 @@ class WindowJoinState:
             if each
         }
         relations = {name: run.view(name) for name, each in rows.items() if each}
-        sql = self.join.run_sql(relations, self.reached, marks)
+        sql = self.join.run_sql(relations, self.reached, marks, self._hint(run, rows))
         if not sql:
             return empty_table(schema)
         leaves = {view: leaf for view, leaf in leaves.items() if view in sql}
-        table = run.select(run.unit.above_sql(f"({sql})"), leaves, schema)
+        above = run.unit.above_sql(f"({sql})")
+        table = run.select(above, leaves, schema, branches=len(SIDES))
         return sorted_rows(table, [time.column for time in run.unit.root.times])
+
+    def _hint(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> str:
+        """Return how to join: within a task each, or by sending what is new to all workers."""
+        counts = {name: sum(each.count for each in parts) for name, parts in rows.items()}
+        new = max(counts["new_l"], counts["new_r"])
+        few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
+        return HASH if few or new > BROADCAST_ROWS else BROADCAST
 
     def _rows_in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
         """Return the new, the old and all rows of each side that this run has to look at.

@@ -26,6 +26,8 @@ PRESERVED = {"LEFT": (0,), "RIGHT": (1,), "FULL": (0, 1), "LEFT SEMI": (0,), "LE
 LONE = ("LEFT SEMI", "LEFT ANTI")  # what gives tuples of the left alone
 KINDS = ("INNER", *PRESERVED)
 Marks = tuple[int, int]
+# A hash table of what is new, where the rows are or sent to every worker.
+HASH, BROADCAST = "SHUFFLE_HASH", "BROADCAST"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,24 +196,28 @@ class WindowJoin:
         names = [f"{what}_{side}" for side in "lr" for what in ("new", "old", "all")]
         yield "each run:", self.run_sql({name: name for name in names}, (0, 0), (1, 1))
 
-    def run_sql(self, relations: Mapping[str, str], before: Marks, after: Marks) -> str:
+    def run_sql(
+        self, relations: Mapping[str, str], before: Marks, after: Marks, hint: str = HASH
+    ) -> str:
         """Return the SELECT of a run over what is new, old and all of each side (new_l, old_r …).
 
         What has no rows is left out of `relations`; where nothing can come, the text is empty.
-        `before` and `after` are the sides' watermarks.
+        `before` and `after` are the sides' watermarks. `hint` is how Spark should join what is new.
         """
-        return " UNION ALL ".join(self._branches(relations, before, after))
+        return " UNION ALL ".join(self._branches(relations, before, after, hint))
 
-    def _branches(self, at: Mapping[str, str], before: Marks, after: Marks) -> Iterator[str]:
+    def _branches(
+        self, at: Mapping[str, str], before: Marks, after: Marks, hint: str
+    ) -> Iterator[str]:
         if self.kind == "LEFT SEMI":
             yield from self._first_partners(at)
         elif self.kind != "LEFT ANTI":
-            yield from self._pairs(at)
+            yield from self._pairs(at, hint)
         if self.kind != "LEFT SEMI":
             for place in self.preserved:
                 yield from self._without_partner(at, place, before[1 - place], after[1 - place])
 
-    def _pairs(self, at: Mapping[str, str]) -> Iterator[str]:
+    def _pairs(self, at: Mapping[str, str], hint: str) -> Iterator[str]:
         columns = [
             f"{side}.{quoted(c.name)}" for p, side in enumerate("lr") for c in self._columns(p)
         ]
@@ -221,7 +227,7 @@ class WindowJoin:
         for left, right, new in (("new_l", "all_r", "l"), ("old_l", "new_r", "r")):
             if left in at and right in at:
                 yield (
-                    f"SELECT /*+ {self.hint}({new}) */ {', '.join(columns)} "
+                    f"SELECT /*+ {hint}({new}) */ {', '.join(columns)} "
                     f"FROM {at[left]} AS l JOIN {at[right]} AS r ON {self.meets}"
                 )
 
@@ -286,11 +292,6 @@ class WindowJoin:
         else:
             together = f"l.{MET} <= r.{UNTIL} AND r.{MET} <= l.{UNTIL}"
         return f"{self.on} AND {together}" if self.on else together
-
-    @property
-    def hint(self) -> str:
-        """Return how the new rows are joined: they are the small side, and a run is one task."""
-        return "SHUFFLE_HASH"
 
 
 def _stays(side: JoinSide) -> str:
