@@ -204,6 +204,36 @@ def test_what_comes_later_keeps_every_promise(
         assert all(fits(t, at=t) for t in undecided)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@given(marks=st.tuples(MARKS, MARKS), widths=st.tuples(st.integers(0, 9), st.integers(0, 9)))
+def test_whoever_may_meet_or_decide_is_still_needed(
+    kind: str, marks: tuple[int, int], widths: tuple[int, int]
+) -> None:
+    sides = tuple(JoinSide(EventTime("ts"), width, ()) for width in widths)
+    join = WindowJoin(TRAFFIC, SOUTH, (sides[0], sides[1]), kind, "")
+    grid = range(-20, 90, 3)
+    for place, other in ((0, 1), (1, 0)):
+        needed_from = join.needed_from(place, marks)
+        for mine, its in product(grid, grid):
+            meet = mine <= its + widths[other] and its <= mine + widths[place]
+            to_come = its >= marks[other]
+            undecided = other in join.preserved and (
+                its + widths[other] >= marks[place] or its >= marks[other]
+            )
+            if meet and (to_come or undecided):
+                assert mine + widths[place] >= needed_from
+
+
+def test_joins_of_other_columns_are_other_nodes() -> None:
+    def text(columns: str) -> str:
+        sql = f"SELECT {columns} FROM traffic {ONE} t JOIN south {ONE} s ON t.car_id = s.id"
+        return the_join(bind(sql)).text()
+
+    assert text("t.mph") == text("s.mph")  # names that may be meant: it keeps both
+    assert text("t.mph") != text("t.kind")
+    assert "r.mph as r_mph" in text("t.mph")
+
+
 def test_errors_of_joins_have_hints() -> None:
     with pytest.raises(PenstockError) as raised:
         bind(f"SELECT t.mph FROM traffic {ONE} t JOIN south s ON t.car_id = s.id")

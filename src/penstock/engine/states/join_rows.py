@@ -80,7 +80,7 @@ class JoinRows:
     def _tidy(self, needed_from: int, spill: Path) -> None:
         """Merge parts of one level once there are many, and spill what is large."""
         while parts := self._to_merge():
-            table = laid_together([self._read(part.rows) for part in parts])
+            table = laid_together([part.rows.to_table(self.schema) for part in parts])
             table = table.filter(pc.greater_equal(table[self.high], needed_from)).combine_chunks()
             merged = [Part(in_memory(table), *self._span(table), parts[0].level + 1)]
             at = self.parts.index(parts[0])
@@ -99,9 +99,6 @@ class JoinRows:
             if len(parts) >= MERGE_PARTS:
                 return parts
         return []
-
-    def _read(self, rows: Rows) -> pa.Table:
-        return fit(rows.to_table(self.schema), arrow_schema(self.schema))
 
     def _span(self, table: pa.Table) -> tuple[int, int]:
         if not table.num_rows:

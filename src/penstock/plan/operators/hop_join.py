@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from penstock.model.definitions import JoinMode
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import shifted
-from penstock.plan.operators.join_input import JoinInput, JoinStep, columns_of
+from penstock.plan.operators.join_input import JoinInput, JoinStep, columns_of, columns_text
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 from penstock.plan.operators.window_aggregate import END, START
@@ -54,7 +54,7 @@ class HopJoin:
         """Show windows, steps and mode."""
         by = ", ".join(each.time.column for each in self.joined)
         span = f"{span_text(self.size)} every {span_text(self.slide)} by {by}"
-        columns = ", ".join(out for each in self.joined for _, out in each.columns)
+        columns = columns_text(self.joined)
         steps = "; ".join(step.text() for step in self.steps)
         return f"{steps} of windows of {span} ({self.mode}): {columns}"
 

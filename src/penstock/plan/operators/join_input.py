@@ -56,6 +56,15 @@ class JoinStep:
         return f"{self.kind.lower()} join{f' on {self.on}' if self.on else ''}"
 
 
+def columns_text(inputs: Sequence[JoinInput]) -> str:
+    """Show which columns of which input go on under which names."""
+    return ", ".join(
+        f"s{place}.{name}" + (f" as {out}" if out != name else "")
+        for place, each in enumerate(inputs)
+        for name, out in each.columns
+    )
+
+
 def columns_of(inputs: Sequence[JoinInput], steps: Sequence[JoinStep]) -> list[tuple[int, Column]]:
     """Return the columns of what the steps give, each with the number of its input."""
     shown = [0, *(place for place, step in enumerate(steps, 1) if not step.is_lone)]

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import shifted
-from penstock.plan.operators.join_input import JoinInput, JoinStep, alone_sql, columns_of
+from penstock.plan.operators.join_input import (
+    JoinInput,
+    JoinStep,
+    alone_sql,
+    columns_of,
+    columns_text,
+)
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 
@@ -78,7 +84,7 @@ class RowsJoin:
         """Show windows and steps."""
         stays = ", ".join(stay.text() for stay in self.stays)
         by = ", ".join(each.time.column for each in self.joined)
-        columns = ", ".join(out for each in self.joined for _, out in each.columns)
+        columns = columns_text(self.joined)
         steps = "; ".join(step.text() for step in self.steps)
         return f"{steps} of the last {stays} by {by}: {columns}"
 

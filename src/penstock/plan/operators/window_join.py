@@ -141,7 +141,11 @@ class WindowJoin:
         """Show kind, windows and condition."""
         left, right = (_stays(side) for side in self.sides)
         on = f" on {self.on}" if self.on else ""
-        columns = ", ".join(out for side in self.sides for _, out in side.columns)
+        columns = ", ".join(
+            f"{alias}.{name}" + (f" as {out}" if out != name else "")
+            for alias, side in zip("lr", self.sides, strict=True)
+            for name, out in side.columns
+        )
         carried = " with their times" if self.carry else ""
         return f"{self.kind.lower()} join of {left} with {right}{on}: {columns}{carried}"
 
