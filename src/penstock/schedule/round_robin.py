@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
+from penstock.schedule.observation import Observation
 from penstock.schedule.strategy import ReadyUnit
 
 
@@ -14,6 +15,9 @@ class RoundRobin:
         """Start with nobody served."""
         self._turn = 0
         self._served: dict[str, int] = {}
+
+    def observe(self, seen: Observation) -> None:
+        """Turns go round whatever units cost."""
 
     def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
         """Cut where trains are shared."""
