@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.clock import Clock
 from penstock.engine.buffers import Buffer, Train
-from penstock.errors import PenstockError
+from penstock.errors import told
 from penstock.runtime.archive import Archive
 from penstock.runtime.crew import Crew
 from penstock.runtime.plant import Plant
@@ -38,8 +38,8 @@ class Archiving:
     def _start(self, archive: Archive, buffer: Buffer, trains: list[Train]) -> None:
         def wrote(future: Future[object]) -> None:
             error = future.exception()
-            if isinstance(error, PenstockError | OSError):
-                archive.failed(str(error), self.clock.now() + RETRY_SECONDS)
+            if isinstance(error, Exception):  # whatever it is: nothing is lost while it is tried
+                archive.failed(told(error), self.clock.now() + RETRY_SECONDS)
                 return
             future.result()
             archive.recovered()

@@ -117,7 +117,7 @@ def test_an_archive_that_cannot_be_written_is_tried_again_and_loses_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(archive, "_put", fail)
         hall.put_away()
-        assert (archive.cause, archived(hall)) == ("no", [])
+        assert (archive.cause, archived(hall)) == ("OSError: no", [])
         hall.put_away()
         assert archive.failures == 1  # not before some time has passed
     hall.drain()
