@@ -9,9 +9,11 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.measurement import Effort, Outcome
+from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
 from benchmarks.report import conditions, markdown, write_results
 from benchmarks.session import start_spark
+from benchmarks.sliding import sliding
 from benchmarks.tumbling import tumbling, tumbling_json
 from benchmarks.unit_cost import unit_cost
 from benchmarks.window_join import window_join
@@ -22,6 +24,8 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
+    "sliding": sliding,
+    "nexmark": nexmark,
 }
 QUICK = ("tumbling", "push_latency", "unit_cost")
 
