@@ -8,7 +8,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.rows import Rows, in_memory
@@ -124,8 +124,8 @@ class BruteForce:
         if (
             watermark == END_OF_TIME and self.hops.lower == 0 < self.hops.upper
         ):  # a landmark would go on for ever
-            later = [n for n in closed if self.hops.end_of(n) > self.latest]
-            closed = {n: closed[n] for n in closed if n not in later or n == min(later)}
+            last = next(n for n in range(FAR) if self.hops.end_of(n) > self.latest)
+            closed = {n: held for n, held in closed.items() if n <= last}
         return closed
 
 
@@ -188,6 +188,7 @@ def play(state: PaneState, oracle: BruteForce, runs: list[Run], spill: Path) -> 
 
 
 @given(WINDOWS, RUNS, st.integers(2, 4))
+@example(Hops(0, 1, 0, 1), [Run([], 1, False), Run([], 25, False), Run([0], 6, False)], 2)
 @settings(deadline=None, max_examples=150)
 def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
     hops: Hops, runs: list[Run], compact_at: int
