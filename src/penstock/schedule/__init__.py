@@ -1,18 +1,71 @@
 """Strategies: how the graph is cut into units, and which ready unit runs next."""
 
+import inspect
+
 from penstock.errors import UnknownOptionError
+from penstock.schedule.adaptive import Adaptive
+from penstock.schedule.basic import Basic
+from penstock.schedule.chain import Chain
+from penstock.schedule.earliest_deadline import EarliestDeadline
+from penstock.schedule.fifo import Fifo
+from penstock.schedule.least_laxity import LeastLaxity
+from penstock.schedule.observation import Observation
+from penstock.schedule.optprofit import OptProfit
+from penstock.schedule.optprofit_paper import OptProfitPaper
+from penstock.schedule.pcs import Pcs
 from penstock.schedule.round_robin import RoundRobin
-from penstock.schedule.strategy import ReadyUnit, Strategy
+from penstock.schedule.segment import Segment
+from penstock.schedule.simplified_segment import SimplifiedSegment
+from penstock.schedule.strategy import (
+    Discarding,
+    Interrupting,
+    ReadyUnit,
+    RunningUnit,
+    Strategy,
+)
+from penstock.schedule.weighted_round_robin import WeightedRoundRobin
 
-STRATEGIES: dict[str, type[Strategy]] = {"round_robin": RoundRobin}
+STRATEGIES: dict[str, type[Strategy]] = {
+    "fifo": Fifo,
+    "round_robin": RoundRobin,
+    "weighted_round_robin": WeightedRoundRobin,
+    "chain": Chain,
+    "pcs": Pcs,
+    "segment": Segment,
+    "simplified_segment": SimplifiedSegment,
+    "earliest_deadline": EarliestDeadline,
+    "least_laxity": LeastLaxity,
+    "basic": Basic,
+    "optprofit": OptProfit,
+    "optprofit_paper": OptProfitPaper,
+    "adaptive": Adaptive,
+}
 
-__all__ = ["STRATEGIES", "ReadyUnit", "RoundRobin", "Strategy", "make_strategy"]
+__all__ = [
+    "STRATEGIES",
+    "Discarding",
+    "Interrupting",
+    "Observation",
+    "ReadyUnit",
+    "RoundRobin",
+    "RunningUnit",
+    "Strategy",
+    "make_strategy",
+]
 
 
-def make_strategy(name: str) -> Strategy:
-    """Return a new strategy of that name."""
+def make_strategy(name: str, **parameters: float | str) -> Strategy:
+    """Return a new strategy of that name, with the parameters that it takes."""
     if name not in STRATEGIES:
         raise UnknownOptionError(
             f"no strategy {name}", hint=f"there are: {', '.join(sorted(STRATEGIES))}"
         )
-    return STRATEGIES[name]()
+    kind = STRATEGIES[name]
+    taken = list(inspect.signature(kind).parameters)
+    for each in parameters:
+        if each not in taken:
+            raise UnknownOptionError(
+                f"strategy {name} takes no {each}",
+                hint=f"it takes: {', '.join(taken)}" if taken else "it takes no parameters",
+            )
+    return kind(**parameters)

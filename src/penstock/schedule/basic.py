@@ -1,0 +1,33 @@
+"""Basic, Aurora's greedy strategy (TIME-25): the operator whose results are worth most a second."""
+
+from penstock.plan.operators import key
+from penstock.schedule.dense import Dense
+from penstock.schedule.flow import Flow
+from penstock.schedule.work import Work
+
+
+class Basic(Dense):
+    """Units are single operators; one's profit is all that any query could get from its output."""
+
+    def ends(self, flow: Flow) -> set[str]:
+        return set(flow.graph.nodes())
+
+    def densities(self, work: Work) -> dict[str, float]:
+        """Return the sum of the downstream queries' profits over the operator's own cost."""
+        found: dict[str, float] = {}
+        below = _downstream(work)
+        for forest in work.forests(weighted=True):
+            for name, job in forest.items():
+                worth = sum(forest[each].profit for each in below[name] if each in forest)
+                found[name] = max(worth / job.seconds, found.get(name, 0.0))
+        return found
+
+
+def _downstream(work: Work) -> dict[str, set[str]]:
+    """Return the units that each one's output reaches, itself among them."""
+    found: dict[str, set[str]] = {unit.key: {unit.key} for unit in work.units}
+    for unit in reversed(work.units):
+        for leaf in unit.leaves:
+            if key(leaf) in found:
+                found[key(leaf)] |= found[unit.key]
+    return found

@@ -1,0 +1,73 @@
+"""Ranked: what strategies have in common that give each unit a priority until figures change."""
+
+from collections.abc import Iterable, Sequence
+
+from penstock.plan.graph import Graph
+from penstock.plan.units import Unit, cut_at_shared
+from penstock.schedule.flow import Flow, flow_of, may_end
+from penstock.schedule.observation import NOTHING_SEEN, Observation
+from penstock.schedule.strategy import ReadyUnit, RunningUnit
+from penstock.schedule.work import Work, work_of
+
+
+class Ranked:
+    """Runs the ready unit of the highest priority; among equals the one nearest to the results.
+
+    A strategy says where its units end besides where trains are shared, and how it ranks them.
+    """
+
+    def __init__(self) -> None:
+        """Start with no figures and no units."""
+        self._seen = NOTHING_SEEN
+        self._graph = Graph()
+        self._units: tuple[Unit, ...] = ()
+        self.priority: dict[str, float] = {}
+        self._depth: dict[str, int] = {}
+
+    def ends(self, flow: Flow) -> set[str]:
+        """Return the nodes where units end; shared ones and the like end by themselves."""
+        return set()
+
+    def priorities(self, work: Work) -> dict[str, float]:
+        """Return each unit's priority, the highest first to run."""
+        return {}
+
+    def observe(self, seen: Observation) -> None:
+        """Rank the units anew."""
+        self._seen = seen
+        self._rank()
+
+    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
+        """Cut where trains are shared and where the strategy's units end."""
+        ends = self.ends(flow_of(graph, self._seen)) & may_end(graph)
+        units = cut_at_shared(graph, {*standing, *ends})
+        self.adopt(graph, units)
+        return units
+
+    def adopt(self, graph: Graph, units: tuple[Unit, ...]) -> None:
+        """Choose among these units, whoever cut them."""
+        self._graph, self._units = graph, units
+        self._rank()
+
+    def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
+        """Return the ready unit of the highest priority; equals in the order of their waiting."""
+        return min(ready, key=self._place).key if ready else None
+
+    def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
+        """Return the best ready unit where its priority is above that of the one at work."""
+        best = self.next(ready, now)
+        if best is None or self._of(best) <= self._of(running.ready.key):
+            return None
+        return best
+
+    def _of(self, name: str) -> float:
+        return self.priority.get(name, 0.0)
+
+    def _place(self, unit: ReadyUnit) -> tuple[float, int, float, str]:
+        depth = self._depth.get(unit.key, 0)
+        return -self._of(unit.key), -depth, unit.waiting_since, unit.key
+
+    def _rank(self) -> None:
+        work = work_of(flow_of(self._graph, self._seen), self._units, self._seen)
+        self._depth = work.depths()
+        self.priority = self.priorities(work)
