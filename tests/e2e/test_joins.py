@@ -1,11 +1,14 @@
 """Joins of streams, SQL in and rows out: the worked example, what stands in FROM, restarts."""
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -170,6 +173,59 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+# -- more than fits into the driver's small jobs -----------------------------------------
+
+
+def test_trains_of_many_tuples_join_as_a_batch_does(spark: SparkSession, tmp_path: Path) -> None:
+    random_ = random.Random(5)
+    for name in "ab":
+        for train in range(3):
+            at = [train * 12_000 + random_.randrange(12_000) for _ in range(12_000)]
+            table = pa.table(
+                {
+                    "ts": pa.array([BEGIN + timedelta(milliseconds=each) for each in sorted(at)]),
+                    "k": [random_.randrange(20_000) for _ in at],
+                    "id": [f"{name}{train}-{number}" for number in range(len(at))],
+                }
+            )
+            (tmp_path / name).mkdir(exist_ok=True)
+            pq.write_table(table, tmp_path / name / f"{train}.parquet")
+        frame = spark.read.parquet(str(tmp_path / name))
+        frame.createOrReplaceTempView(f"batch_{name}")
+    kinds = {
+        "inner": "JOIN",
+        "both": "FULL JOIN",
+        "semi": "LEFT SEMI JOIN",
+        "anti": "LEFT ANTI JOIN",
+    }
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        for name in "ab":
+            ps.sql(
+                f"CREATE STREAM {name} (ts TIMESTAMP, k BIGINT, id STRING) TIMESTAMP BY ts FROM "
+                f"files(path => '{tmp_path / name}', format => 'parquet', bounded => true, "
+                "files_per_train => 1)"
+            )
+        for name, kind in kinds.items():
+            shown = "a.id AS a, b.id AS b" if name in ("inner", "both") else "a.id AS a"
+            ps.sql(
+                f"CREATE QUERY {name}s AS SELECT {shown} FROM a [RANGE 4 SECONDS] "
+                f"{kind} b [RANGE 9 SECONDS] ON a.k = b.k "
+                f"INTO files(path => '{tmp_path / 'out' / name}', format => 'parquet')"
+            )
+        finish(ps)
+    for name, kind in kinds.items():
+        shown = "a.id AS a, b.id AS b" if name in ("inner", "both") else "a.id AS a"
+        expected = spark.sql(
+            f"SELECT {shown} FROM batch_a a {kind} batch_b b ON a.k = b.k "
+            "AND b.ts <= a.ts + INTERVAL 4 SECONDS AND a.ts <= b.ts + INTERVAL 9 SECONDS"
+        ).toArrow()
+        assert expected.num_rows
+        order = [(column, "ascending") for column in expected.column_names]
+        parts = sorted((tmp_path / "out" / name).glob("part-*"))
+        found = pa.concat_tables([pq.ParquetFile(part).read() for part in parts])
+        assert found.cast(expected.schema).sort_by(order).equals(expected.sort_by(order)), name
 
 
 # -- deaths ------------------------------------------------------------------------------

@@ -104,7 +104,14 @@ def event_time(entry: Entry) -> EventTime:
             f"a join needs the event time of {entry.alias}",
             hint="give the stream TIMESTAMP BY, or select window_start in the query below",
         )
-    return entry.operator.times[0]
+    time = entry.operator.times[0]
+    known = entry.operator.schema.find(time.column)
+    if isinstance(entry.window, RangeWindow) and known is not None and known.type == "bigint":
+        raise BadQueryError(
+            f"{entry.alias} counts tuples, and RANGE is of time",
+            hint="join it by equal numbers and without windows",
+        )
+    return time
 
 
 @dataclass(frozen=True, slots=True)

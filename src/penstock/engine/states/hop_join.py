@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
 from penstock.engine.rows import Rows, empty_table
-from penstock.engine.states.join_rows import JoinRows, Part, late_rows, timed_rows
+from penstock.engine.states.join_rows import JoinRows, Part, late_rows, timed_rows, undone
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -53,11 +53,12 @@ class HopJoinState:
         mark = self.join.watermark(run.marks)
         arrived = [self._arrived(run, place) for place in range(len(self.tuples))]
         new = [side.part_of(t) for side, (t, _) in zip(self.tuples, arrived, strict=True)]
-        pairs = self._found(run, new) if self.join.mode == "reuse" else None
-        starts = self._closing(mark, new)
+        with undone(new):
+            pairs = self._found(run, new) if self.join.mode == "reuse" else None
         table = empty_table(run.unit.root.schema)
-        if starts is not None:
-            table = self._closed(run, starts, [pairs] if self.join.mode == "reuse" else new)
+        if (starts := self._closing(mark, new)) is not None:
+            with undone([*new, pairs]):
+                table = self._closed(run, starts, [pairs] if self.join.mode == "reuse" else new)
         reached = self._reached(mark, new)
         needed_from = BEGIN_OF_TIME if reached is None else reached
         for side, part in zip(self.tuples, new, strict=True):

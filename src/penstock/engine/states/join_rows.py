@@ -1,7 +1,7 @@
 """The rows that a join keeps of one input: parts, append-only, with the times that they span."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -104,6 +104,18 @@ class JoinRows:
         if not table.num_rows:
             return 0, 0
         return pc.min(table[self.low]).as_py(), pc.max(table[self.high]).as_py()
+
+
+@contextmanager
+def undone(parts: Sequence[Part | None]) -> Iterator[None]:
+    """Remove what was written of parts that a failed run will not keep."""
+    try:
+        yield
+    except Exception:
+        for part in parts:
+            if part is not None:
+                part.rows.delete()
+        raise
 
 
 def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:

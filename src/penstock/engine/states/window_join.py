@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
 from penstock.engine.rows import Rows, empty_table, fit
-from penstock.engine.states.join_rows import JoinRows, Part, input_rows, late_rows, selected
+from penstock.engine.states.join_rows import JoinRows, Part, input_rows, late_rows, selected, undone
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.types import arrow_schema
@@ -45,7 +45,8 @@ class WindowJoinState:
         marks = self.join.marks(run.marks)
         arrived = [self._arrived(run, place) for place in SIDES]
         new = [self.sides[p].part_of(table) for p, (table, _) in zip(SIDES, arrived, strict=True)]
-        table = self._joined(run, new, marks)
+        with undone(new):
+            table = self._joined(run, new, marks)
         for place in SIDES:
             needed_from = self.join.needed_from(place, marks)
             self.sides[place].accept(new[place], needed_from, run.processor.spill)
