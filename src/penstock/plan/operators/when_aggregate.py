@@ -18,9 +18,11 @@ from penstock.plan.operators.window_aggregate import END, START
 
 N, AT, ITEMS = "_when_n", "_when_at", "_when_items"
 COUNT, SINCE, BASE, CLOSED = "_when_count", "_when_since", "_when_base", "_when_closed"
-NEXT, IS_TUPLE = "_when_next", "_when_is_tuple"
-# An array grows by being copied, so closing numbers are gathered in arrays of so many.
-CHUNK = 1000
+NEXT, IS_TUPLE, FOLD = "_when_next", "_when_is_tuple", "_when_fold"
+# Spark copies what a fold has with every step, all closing numbers too: so they are gathered slice
+# by slice of so many tuples, and laid together only behind a slice.
+SLICE = 200
+NO_NUMBERS = "CAST(array() AS array<bigint>)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class WhenAggregate:
         fields = [name for name, _, _ in self._fields()]
         item = ", ".join([N, AT, *(name for name, _ in self._arguments())])
         by = f" GROUP BY {', '.join(self.names)}" if self.keys else ""
-        gathered = f"array_sort(collect_list(struct({item}))) AS {ITEMS}"
+        gathered = f"sort_array(collect_list(struct({item}))) AS {ITEMS}"
         groups = f"SELECT {', '.join([*self.names, gathered])} FROM {tuples}{by}"
         zeros = [f"{zero} AS {name}" for name, zero, _ in self._fields()]
         known = f"SELECT {', '.join([*self.names, ITEMS, *zeros])} FROM ({groups})"
@@ -100,15 +102,9 @@ class WhenAggregate:
                 for name, zero, _ in self._fields()
             ]
             known = f"SELECT {', '.join([*self.names, ITEMS, *held])} FROM ({both})"
-        items = f"coalesce({ITEMS}, array())"
-        folded = f"aggregate({items}, {self._zero()}, (s, t) -> {self._step()}) AS _when_fold"
+        folded = f"{self._folded(f'coalesce({ITEMS}, array())')} AS {FOLD}"
         columns = ", ".join([*self.names, f"{SINCE} AS {BASE}", folded])
-        shown = [
-            *self.names,
-            BASE,
-            *(f"_when_fold.{name} AS {name}" for name in fields),
-            f"concat(flatten(_when_fold.chunks), _when_fold.chunk) AS {CLOSED}",
-        ]
+        shown = [*self.names, BASE, *self._settled(), f"{self._closed()} AS {CLOSED}"]
         return f"SELECT {', '.join(shown)} FROM (SELECT {columns} FROM ({known}))"
 
     def close_sql(self, tuples: str, closings: str) -> str:
@@ -171,38 +167,70 @@ class WhenAggregate:
             for at, field in enumerate(fold.fields)
         ]
 
-    def _zero(self) -> str:
-        """Return the open window before a run, and no closing numbers."""
-        fields = [f"'{name}', {name}" for name, _, _ in self._fields()]
-        fields.append("'chunk', CAST(array() AS array<bigint>)")
-        fields.append("'chunks', CAST(array() AS array<array<bigint>>)")
-        return f"named_struct({', '.join(fields)})"
+    def _folded(self, items: str) -> str:
+        """Return every group after its tuples, slice by slice."""
+        fields = [*(name for name, _, _ in self._fields()), "done"]
+        first = {name: name for name in fields} | {"done": "false", "closed": NO_NUMBERS}
+        begun = {name: f"g.{name}" for name in fields} | {"closed": NO_NUMBERS}
+        ended = {name: f"r.{name}" for name in fields} | {"closed": "concat(g.closed, r.closed)"}
+        last = f"CAST(greatest(size({items}) - 1, 0) div {SLICE} AS INT)"
+        cut = f"slice({items}, i * {SLICE} + 1, {SLICE})"
+        inner = f"aggregate(p, {_struct(begun)}, (s, t) -> {self._step()}, r -> {_struct(ended)})"
+        slices = f"transform(sequence(0, {last}), i -> {cut})"
+        return f"aggregate({slices}, {_struct(first)}, (g, p) -> {inner})"
 
     def _step(self) -> str:
-        """Return the open window with one tuple more, or a new one where the condition holds."""
-        after = {COUNT: f"s.{COUNT} + 1L", SINCE: f"s.{SINCE}", N: f"t.{N}", AT: f"t.{AT}"}
-        for place, fold in enumerate(self.folds):
-            names = {f"f{at}": f"s._when_f{place}_{at}" for at in range(len(fold.fields))}
-            names |= {f"x{at}": f"t._when_x{place}_{at}" for at in range(len(fold.arguments))}
-            for at, field in enumerate(fold.fields):
-                step = field.step.format(**names, count=f"s.{COUNT}")
-                after[f"_when_f{place}_{at}"] = f"CAST({step} AS {field.type})"
-        is_full = f"size(s.chunk) >= {CHUNK}"
-        after["chunk"] = f"CASE WHEN {is_full} THEN CAST(array() AS array<bigint>) ELSE s.chunk END"
-        more = "concat(s.chunks, array(s.chunk))"
-        after["chunks"] = f"CASE WHEN {is_full} THEN {more} ELSE s.chunks END"
-        again = {name: zero for name, zero, _ in self._fields()}
-        again |= {SINCE: f"u.{N}", "chunk": f"concat(u.chunk, array(u.{N}))", "chunks": "u.chunks"}
-        holds = f"coalesce({self._condition()}, false)"
-        chosen = f"CASE WHEN {holds} THEN {_struct(again)} ELSE u END"
-        return f"element_at(transform(array({_struct(after)}), u -> {chosen}), 1)"
+        """Return a group with one tuple more.
 
-    def _condition(self) -> str:
-        values = []
-        for place, fold in enumerate(self.folds):
-            names = {f"f{at}": f"u._when_f{place}_{at}" for at in range(len(fold.fields))}
-            values.append(f"({fold.value.format(**names)})")
-        return self.condition.format(*values)
+        A window that is done gives way to a new one only with the next tuple: so a step looks at
+        nothing twice but what the condition needs.
+        """
+        after = {
+            COUNT: f"{_was(COUNT, '0L')} + 1L",
+            SINCE: f"CASE WHEN s.done THEN s.{N} ELSE s.{SINCE} END",
+            N: f"t.{N}",
+            AT: f"t.{AT}",
+        }
+        stepped = [self._stepped(place) for place in range(len(self.folds))]
+        for place, fields in enumerate(stepped):
+            after |= {f"_when_f{place}_{at}": sql for at, sql in enumerate(fields)}
+        values = [
+            f"({fold.value.format(**{f'f{at}': sql for at, sql in enumerate(fields)})})"
+            for fold, fields in zip(self.folds, stepped, strict=True)
+        ]
+        after["done"] = f"coalesce({self.condition.format(*values)}, false)"
+        after["closed"] = f"CASE WHEN s.done THEN concat(s.closed, array(s.{N})) ELSE s.closed END"
+        return _struct(after)
+
+    def _stepped(self, place: int) -> list[str]:
+        """Return the fields of a fold after one tuple more."""
+        fold = self.folds[place]
+        names = {
+            f"f{at}": _was(f"_when_f{place}_{at}", _typed(field.zero, field.type))
+            for at, field in enumerate(fold.fields)
+        }
+        names |= {f"x{at}": f"t._when_x{place}_{at}" for at in range(len(fold.arguments))}
+        return [
+            f"CAST({field.step.format(**names, count=_was(COUNT, '0L'))} AS {field.type})"
+            for field in fold.fields
+        ]
+
+    def _settled(self) -> list[str]:
+        """Return the open windows after a run, a new one where the last tuple closed one."""
+        fresh = {name: zero for name, zero, _ in self._fields()} | {SINCE: f"{FOLD}.{N}"}
+        return [
+            f"CASE WHEN {FOLD}.done THEN {sql} ELSE {FOLD}.{name} END AS {name}"
+            for name, sql in fresh.items()
+        ]
+
+    def _closed(self) -> str:
+        last = f"CASE WHEN {FOLD}.done THEN array({FOLD}.{N}) ELSE {NO_NUMBERS} END"
+        return f"concat({FOLD}.closed, {last})"
+
+
+def _was(name: str, zero: str) -> str:
+    """Return a field of the window that a tuple comes into."""
+    return f"(CASE WHEN s.done THEN {zero} ELSE s.{name} END)"
 
 
 def _typed(zero: str, kind: str) -> str:
