@@ -1,0 +1,62 @@
+"""Workload: queries, what their operators cost in truth, and what comes in."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.plan.graph import Graph
+from penstock.plan.operators import key
+from penstock.plan.units import cut_at_shared
+from penstock.schedule.flow import flow_of
+from penstock.schedule.observation import Average, Figures, Observation
+from penstock.schedule.work import work_of
+from penstock.sim.arrivals import Arrival, mean_rate
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A graph with declared figures; arrivals and validity (seconds) by the stream's node."""
+
+    graph: Graph
+    truth: Observation
+    arrivals: Mapping[str, Sequence[Arrival]]
+    validity: Mapping[str, float] = field(default_factory=dict)
+
+    def load(self) -> float:
+        """Return the share of one slot that all the work needs (ANA-12, Φ)."""
+        units = cut_at_shared(self.graph)
+        forests = work_of(flow_of(self.graph, self.truth), units, self.truth).forests(
+            weighted=False
+        )
+        return sum(
+            mean_rate(self.arrivals[key(scan)]) * sum(job.seconds for job in forest.values())
+            for scan, forest in zip(self.graph.scans(), forests, strict=True)
+            if self.arrivals.get(key(scan))
+        )
+
+    def at_load(self, wanted: float) -> "Workload":
+        """Return the workload with all costs scaled, so that its load is as wanted."""
+        factor = wanted / self.load()
+        return self.with_operators(
+            {
+                name: replace(each, seconds=Average.known(each.seconds.or_else(0.0) * factor))
+                for name, each in self.truth.operators.items()
+            }
+        )
+
+    def with_operators(self, operators: Mapping[str, Figures]) -> "Workload":
+        """Return the workload with other figures."""
+        return replace(self, truth=replace(self.truth, operators=operators))
+
+    def measured(self) -> Observation:
+        """Return what an observer of the workload would tell strategies: the truth, with rates."""
+        rates = {
+            name: replace(self.truth.operator(name), rate=Average.known(mean_rate(arrivals)))
+            for name, arrivals in self.arrivals.items()
+            if arrivals
+        }
+        return replace(self.truth, operators={**self.truth.operators, **rates})
+
+    def validity_of(self, stream: str) -> float:
+        """Return for how many seconds a stream's tuples are worth anything."""
+        return self.validity.get(stream, math.inf)
