@@ -1,3 +1,4 @@
+import random
 from itertools import combinations, pairwise
 
 import pytest
@@ -96,3 +97,14 @@ def test_the_thesis_example_gives_its_fragments() -> None:
 def test_a_long_line_of_jobs_is_one_fragment_and_takes_no_time() -> None:
     line = {f"{n:05}": Job(1, float(n == 4999), f"{n - 1:05}" if n else None) for n in range(5000)}
     assert [len(fragment.jobs) for fragment in horn_fragments(line)] == [5000]
+
+
+def test_horns_rule_is_best_for_thousands_of_small_forests() -> None:
+    drawn = random.Random(7)
+    for _ in range(2000):
+        forest: dict[str, Job] = {}
+        for number in range(drawn.randint(1, 5)):
+            parent = drawn.choice([None, *forest])
+            forest[f"j{number}"] = Job(drawn.randint(1, 9), drawn.randint(0, 9), parent)
+        seconds = drawn.uniform(0.1, 40)
+        assert abs(earned(horn_fragments(forest), seconds) - best(forest, seconds)) < 1e-6
