@@ -120,7 +120,7 @@ QUERIES = (
     ),
 )
 TINY = Load(Path(), 1_000, 6)
-QUICK = Load(Path(), 20_000, 20)
+QUICK = Load(Path(), 40_000, 12)
 ALL = Load(Path(), 100_000, 30)
 SKIPPED = 2  # first batches are start-up
 Said = dict[str, list[pa.Table]]
@@ -136,15 +136,18 @@ class Log:
 
     def marks(self, load: Load) -> list[Mark]:
         """Return how far the slowest unit was, in rows of all streams read; then the end."""
-        totals = {unit: load.rows(*names) for unit, names in self.streams.items()}
+        batch = {unit: load.rows(*names) for unit, names in self.streams.items()}
         whole = load.rows(*frozenset().union(*self.streams.values()))
         done: Counter[str] = Counter()
         marks = []
         for at, unit, rows in self.taken:
             done[unit] += rows
-            share = min(done[each] / total for each, total in totals.items())
-            marks.append(Mark(round(share * whole), at))
-        return [*marks[:-1], Mark(marks[-1].rows, self.last)]
+            batches = min(done[each] / size for each, size in batch.items())
+            marks.append(Mark(round(min(batches, load.batches) * whole), at))
+        assert done, "nothing was worked through"
+        end = Mark(load.batches * whole, self.last)
+        assert marks[-1].rows == end.rows, "some rows were not worked through"
+        return [*marks[:-1], end]
 
 
 @contextmanager
