@@ -9,6 +9,7 @@ its threads. What was given to SQLite or to the kernel before the point stays, a
 import os
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,6 +21,7 @@ import pytest
 from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
 from penstock.runtime.journal_sqlite import SqliteJournal
+from tests.e2e.support import PATIENCE, shown
 
 ANY = "any"
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -154,3 +156,14 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     system.journal.close()
     system.catalog.close()
     system.home.close()
+
+
+def live(ps: Connection, reaper: Reaper) -> bool:
+    """Let a system work until all is done (True) or it dies (False, and it is buried)."""
+    until = time.monotonic() + PATIENCE
+    while not reaper.dead:
+        if ps.wait(0.05):
+            return True
+        assert time.monotonic() < until, shown(ps)
+    bury(ps, reaper)
+    return False

@@ -19,8 +19,8 @@ from penstock.runtime.result_row import START, Position
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.children import Child
-from tests.e2e.death import ANY, Killed, Reaper, bury, reaping
-from tests.e2e.support import PATIENCE, figures, finish, results, rows_of, shown
+from tests.e2e.death import ANY, Killed, Reaper, bury, live, reaping
+from tests.e2e.support import figures, finish, results, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -104,17 +104,6 @@ class Reader:
             assert row.position > self._position
             self._position = row.position
             self.rows.append(row.as_dict())
-
-
-def live(ps: Connection, reaper: Reaper) -> bool:
-    """Let a system work until all is done (True) or it dies (False, and it is buried)."""
-    until = time.monotonic() + PATIENCE
-    while not reaper.dead:
-        if ps.wait(0.05):
-            return True
-        assert time.monotonic() < until, shown(ps)
-    bury(ps, reaper)
-    return False
 
 
 def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(

@@ -1,0 +1,105 @@
+"""Deaths between the runs of every stateful operator change nothing in what it gives."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.runtime import turns
+from penstock.runtime.supervisor import Settings
+from tests.e2e import scenario
+from tests.e2e.death import ANY, Reaper, live, reaping
+from tests.e2e.support import finish, write_json
+
+pytestmark = pytest.mark.spark
+
+OFTEN = Settings(checkpoint_seconds=0.1)
+DEATHS = 6
+QUERIES = {
+    "medians": "SELECT window_start, k, median(n) AS m, count(DISTINCT n) AS d, "
+    "collect_list(id) AS ids FROM s [RANGE 20 SECONDS SLIDE 10 SECONDS] GROUP BY k",
+    "counted": "SELECT window_start, sum(n) AS total FROM s [ROWS 30 SLIDE 10]",
+    "by_key": "SELECT k, window_end, sum(n) AS total FROM s [PARTITION BY k ROWS 8 SLIDE 3] "
+    "GROUP BY k",
+    "grown": "SELECT window_end, k, sum(n) AS total "
+    "FROM s [LANDMARK FROM TIMESTAMP '2026-05-01 00:00:30' EVERY 25 SECONDS] GROUP BY k",
+    "sessions": "SELECT window_start, window_end, k, sum(n) AS total "
+    "FROM s [SESSION GAP 4 SECONDS] GROUP BY k",
+    "met": "SELECT k, count(*) AS c, max(id) AS last FROM s [WHEN count(*) >= 7 OR sum(n) > 40] "
+    "GROUP BY k",
+    "changes": "SELECT k, id, adiff(n) OVER (PARTITION BY k) AS d FROM s",
+    "pairs": "SELECT a.id AS a, b.id AS b FROM s [RANGE 3 SECONDS] AS a "
+    "LEFT JOIN t [RANGE 2 SECONDS] AS b ON a.k = b.k AND a.n < b.n",
+    "lasts": "SELECT a.id AS a, b.id AS b FROM s [ROWS 3] AS a JOIN t [ROWS 2] AS b ON a.k = b.k",
+    "hops": "SELECT window_start, a.id AS a, b.id AS b FROM s [RANGE 6 SECONDS SLIDE 3 SECONDS] "
+    "AS a JOIN t [RANGE 6 SECONDS SLIDE 3 SECONDS] AS b ON a.k = b.k AND a.n = b.n",
+    "top": "SELECT window_start, id, n FROM s [RANGE 30 SECONDS] ORDER BY n DESC LIMIT 2",
+}
+
+
+@pytest.fixture
+def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
+    monkeypatch.setattr(turns, "FLOW_ROWS", 40)
+    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 40)
+    with reaping(tmp_path, monkeypatch) as watching:
+        yield watching
+
+
+def prepare(directory: Path) -> str:
+    """Write two streams and return the script, with {out} where results go."""
+    lines = []
+    for seed, name in enumerate("st"):
+        write_json(directory / name / "rows.json", scenario.make_rows(160, seed=seed))
+        lines.append(
+            f"CREATE STREAM IF NOT EXISTS {name} (id INT, ts TIMESTAMP, k STRING, n INT, x DOUBLE) "
+            f"TIMESTAMP BY ts SLACK INTERVAL 5 SECONDS FROM files(path => '{directory / name}', "
+            f"format => 'json', bounded => true, rows_per_train => 20)"
+        )
+    lines += [
+        f"CREATE QUERY IF NOT EXISTS {name} AS {select} "
+        f"INTO files(path => '{{out}}/{name}', format => 'json')"
+        for name, select in QUERIES.items()
+    ]
+    return ";\n".join(lines)
+
+
+def lines_of(out: Path) -> dict[str, Counter[str]]:
+    """Return what each query wrote; how many rows a delivery has is a matter of timing."""
+    return {
+        name: Counter(
+            line for part in (out / name).glob("part-*") for line in part.read_text().splitlines()
+        )
+        for name in QUERIES
+    }
+
+
+def test_every_stateful_operator_survives_deaths_at_random(
+    reaper: Reaper, spark: SparkSession, tmp_path: Path
+) -> None:
+    script, random_ = prepare(tmp_path), random.Random(11)
+    reaper.live_until(None)
+    with penstock.connect(tmp_path / "calm", spark=spark) as ps:
+        ps.script(script.format(out=tmp_path / "expected"))
+        finish(ps)
+    deaths = [random_.randrange(20, 160) for _ in range(DEATHS)]
+    over, lives = False, 0
+    while not over:
+        reaper.live_until(None)
+        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
+        ps.script(script.format(out=tmp_path / "out"))
+        if lives < len(deaths):
+            reaper.live_until(ANY, deaths[lives])
+        lives += 1
+        over = live(ps, reaper)
+    reaper.live_until(None)
+    ps.close()
+    assert lives > DEATHS // 2
+    expected = lines_of(tmp_path / "expected")
+    assert all(expected.values())
+    found = lines_of(tmp_path / "out")
+    for name in QUERIES:
+        assert found[name] == expected[name], name
