@@ -32,7 +32,8 @@ pytestmark = pytest.mark.spark
 # Every example is some Spark jobs: a failure is told as it was found.
 SLOW = settings(deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 START = datetime(2024, 1, 1, tzinfo=UTC)
-SECOND = timedelta(seconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
 SCHEMA = Schema(
     tuple(
         Column(name, kind)
@@ -57,6 +58,17 @@ EXACT = {
     "count_pair": "count(i, s)",
     "count_where": "count(*) FILTER (WHERE i > 0)",
     "count_if": "count_if(b)",
+    "count_distinct": "count(DISTINCT i)",
+    "count_distinct_pair": "count(DISTINCT i, s) FILTER (WHERE b)",
+    "approx_count_distinct": "approx_count_distinct(i)",
+    "collect_set": "array_sort(collect_set(i))",
+    "collect_list": "array_sort(collect_list(s))",
+    "array_agg": "array_sort(array_agg(i))",
+    "hll": "hll_sketch_estimate(hll_sketch_agg(i))",
+    "theta": "theta_sketch_estimate(theta_sketch_agg(i))",
+    "kll_bigint": "kll_sketch_get_n_bigint(kll_sketch_agg_bigint(i))",
+    "kll_double": "kll_sketch_get_n_double(kll_sketch_agg_double(d))",
+    "kll_float": "kll_sketch_get_n_float(kll_sketch_agg_float(CAST(d AS FLOAT)))",
     "sum_i": "sum(i)",
     "sum_d": "sum(d)",
     "sum_m": "sum(m)",
@@ -119,6 +131,13 @@ ROWS = st.lists(
 WINDOWS = st.sampled_from([(10, 10), (10, 4), (3, 1)])
 
 
+def numbers(unit: Unit, first: datetime, last: datetime) -> tuple[int, int]:
+    """Return the numbers of the windows that start between two times."""
+    assert unit.aggregate is not None
+    slide = unit.aggregate.hops.lower
+    return micros(first) // slide, micros(last) // slide
+
+
 @dataclass(frozen=True)
 class Shop:
     """What turns SQL into units and runs them."""
@@ -142,11 +161,9 @@ class Shop:
         if compacted and parts:
             combined = self.processor.compact(unit, parts[:compacted])
             parts = [in_memory(combined), *parts[compacted:]]
-        size = unit.aggregate.size if unit.aggregate else 0
-        first, last = (START - timedelta(microseconds=size), START + timedelta(days=1))
-        slide = unit.aggregate.slide if unit.aggregate else 1
-        bounds = (micros(first) // slide * slide, micros(last) // slide * slide)
-        return self.processor.close(unit, parts, bounds)
+        assert unit.aggregate is not None
+        size = timedelta(microseconds=unit.aggregate.hops.end)
+        return self.processor.close(unit, parts, numbers(unit, START - size, START + DAY))
 
     def batch(self, rows: pa.Table, select: str) -> pa.Table:
         self.sessions.large.createDataFrame(rows).createOrReplaceTempView("whole")
@@ -206,7 +223,8 @@ def batched(calls: dict[str, str], window: tuple[int, int]) -> str:
 
 def test_every_aggregate_has_a_law_here() -> None:
     calls = " ".join([*EXACT.values(), *CLOSE.values(), *BY_TIME.values()])
-    assert [name for name in _MAKERS if f"{name}(" not in calls] == []
+    named = {name: f"{name}(" for name in _MAKERS} | {"count distinct": "count(DISTINCT"}
+    assert [name for name, call in named.items() if call not in calls] == []
 
 
 GROUPS = [dict(list((EXACT | CLOSE).items())[at::5]) for at in range(5)]
@@ -240,9 +258,14 @@ def test_the_types_are_those_of_sparks_own_answer(shop: Shop, calls: dict[str, s
     unit = shop.unit(windowed(calls, (10, 10)))
     whole = table([])
     batch = f"SELECT {listed(calls)} FROM whole"
-    expected = {field.name: field.type for field in shop.batch(whole, batch).schema}
-    found = {field.name: field.type for field in arrow_schema(unit.root.schema)}
+    expected = {field.name: shape(field.type) for field in shop.batch(whole, batch).schema}
+    found = {field.name: shape(field.type) for field in arrow_schema(unit.root.schema)}
     assert {name: found[name] for name in expected} == expected
+
+
+def shape(kind: pa.DataType) -> str:
+    """Return a type without what it says of nulls inside: that is not kept."""
+    return str(kind).replace(" not null", "")
 
 
 def chosen(rows: list[dict[str, Any]], column: str, pick: Any, **how: bool) -> Any:
@@ -293,7 +316,8 @@ def test_windows_before_1970_and_at_its_edge_are_sparks_own(shop: Shop) -> None:
     unit = shop.unit(windowed({"n": "sum(u)"}, (7, 3)))
     partials = shop.processor.panes(unit, {key(SCAN): [in_memory(rows)]})
     assert partials is not None
-    found = shop.processor.close(unit, [in_memory(partials)], (-60_000_000, 60_000_000))
+    around = numbers(unit, EPOCH - 60 * SECOND, EPOCH + 60 * SECOND)
+    found = shop.processor.close(unit, [in_memory(partials)], around)
     batch = batched({"n": "sum(u)"}, (7, 3))
     assert by_window(found) == by_window(shop.batch(rows, batch))
 
@@ -303,8 +327,8 @@ def test_only_windows_of_the_range_close(shop: Shop) -> None:
     unit = shop.unit(windowed({"n": "sum(i)"}, (10, 5)))
     partials = shop.processor.panes(unit, {key(SCAN): [in_memory(rows)]})
     assert partials is not None
-    low, high = micros(START + 5 * SECOND), micros(START + 15 * SECOND)
-    found = by_window(shop.processor.close(unit, [in_memory(partials)], (low, high)))
+    middle = numbers(unit, START + 5 * SECOND, START + 15 * SECOND)
+    found = by_window(shop.processor.close(unit, [in_memory(partials)], middle))
     assert {(w - START) // SECOND: row["n"] for (w, _), row in found.items()} == {
         5: 10,
         10: 10,
