@@ -1,1 +1,1 @@
-"""The command line: `penstock run`, `sql`, `explain`, `demo`."""
+"""The command line: `penstock run`, `sql`, `explain`, `demo`, `simulate`."""

@@ -26,6 +26,7 @@ class Machine:
     batching: Batching = EVERYTHING
     preemptive: bool = False
     may_discard: bool = False
+    until: float = math.inf  # what is not done by then is not done at all
     traced: bool = False  # keep what waited after every event
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ class Outcome:
 
     utility: float  # TIME 4.3, normalised (C3): 1 where every result is in time
     on_time: Mapping[str, float]  # by query, the share of its results
+    delivered: Mapping[str, float]  # by query, tuples, in time or not
     mean_latency: float
     max_latency: float
     total_latency: float
@@ -20,6 +21,7 @@ class Outcome:
     discarded: float
     decisions: int
     switches: int
+    trains_a_run: float
     busy_seconds: float
     overhead_seconds: float
     seconds: float  # until all was done
@@ -31,6 +33,9 @@ class Tally:
     """Counts while a run goes on."""
 
     in_time: dict[str, float] = field(default_factory=dict)
+    delivered: dict[str, float] = field(default_factory=dict)
+    runs: int = 0
+    trains: int = 0
     finished: float = 0.0
     total_latency: float = 0.0
     max_latency: float = 0.0
@@ -46,6 +51,7 @@ class Tally:
     def deliver(self, query: str, tuples: float, latency: float, *, in_time: bool) -> None:
         """Count results of a query."""
         self.finished += tuples
+        self.delivered[query] = self.delivered.get(query, 0.0) + tuples
         self.total_latency += tuples * latency
         self.max_latency = max(self.max_latency, latency)
         if in_time:
@@ -63,6 +69,7 @@ class Tally:
         return Outcome(
             utility=score / total if total else 1.0,
             on_time=shares,
+            delivered=dict(self.delivered),
             mean_latency=self.total_latency / self.finished if self.finished else 0.0,
             max_latency=self.max_latency,
             total_latency=self.total_latency,
@@ -72,6 +79,7 @@ class Tally:
             discarded=self.discarded,
             decisions=self.decisions,
             switches=self.switches,
+            trains_a_run=self.trains / self.runs if self.runs else 0.0,
             busy_seconds=self.busy_seconds,
             overhead_seconds=self.overhead_seconds,
             seconds=seconds,

@@ -8,7 +8,7 @@ from penstock.errors import BadOptionError
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, Scan, key
 from penstock.schedule.observation import Figures, Observation, QueryFigures
-from penstock.sim.arrivals import Times, trains
+from penstock.sim.arrivals import TICK_SECONDS, Times, trains
 from penstock.sim.step import Step, stream
 from penstock.sim.workload import Workload
 
@@ -42,7 +42,7 @@ class QuerySet:
                 f"{self.queries} queries need an operator each, of {self.operators}"
             )
 
-    def draw(self, seed: int, traffic: Traffic) -> Workload:
+    def draw(self, seed: int, traffic: Traffic, *, tick: float = TICK_SECONDS) -> Workload:
         """Return queries of that seed over some traffic; costs are to be set by `at_load`."""
         drawn = random.Random(seed)
         total = drawn.randint(*self.operators)
@@ -61,7 +61,7 @@ class QuerySet:
         return Workload(
             graph,
             Observation(figures, {}, goals),
-            {name: trains(traffic(numbers[name])) for name in read},
+            {name: trains(traffic(numbers[name]), tick) for name in read},
             {name: drawn.uniform(*self.validity) for name in read},
         )
 

@@ -81,7 +81,10 @@ class Simulation:
         self._roots: dict[str, list[str]] = {}
         for name, root in graph.queries.items():
             self._roots.setdefault(key(root), []).append(name)
+        self._interrupting = strategy if isinstance(strategy, Interrupting) else None
+        self._discarding = strategy if isinstance(strategy, Discarding) else None
         self._ready: dict[str, Queue] = {}
+        self._list: list[ReadyUnit] | None = None  # of the ready units, until they change
         self._slots = [Slot() for _ in range(machine.slots)]
         self._tally = Tally()
         self._now = self._bytes = self._tuples = 0.0
@@ -99,7 +102,7 @@ class Simulation:
             ends = min(slot.ends for slot in self._slots)
             arrives = upcoming[0] if upcoming else math.inf
             at = min(ends, arrives, alarm)
-            if at == math.inf:
+            if at == math.inf or at > self._machine.until:
                 break
             self._advance(at)
             if ends <= at:
@@ -111,10 +114,9 @@ class Simulation:
         return self._tally.outcome(self._expected(), self._weights(), self._now)
 
     def _alarm(self) -> float:
-        machine, strategy = self._machine, self._strategy
-        if not machine.preemptive or not isinstance(strategy, Discarding) or not self._ready:
+        if not self._machine.preemptive or self._discarding is None or not self._ready:
             return math.inf
-        return strategy.alarm(self._listed(), self._now)
+        return self._discarding.alarm(self._listed(), self._now)
 
     def _advance(self, at: float) -> None:
         self._tally.byte_seconds += self._bytes * (at - self._now)
@@ -138,6 +140,7 @@ class Simulation:
         train = Train(rows, first, last, tuples, arrived, deadline, leaf, held)
         for queue in readers:
             queue.put(train)
+            self._list = None
             self._count(train, 1)
             if not any(slot.unit == queue.key and slot.run for slot in self._slots):
                 self._ready[queue.key] = queue
@@ -165,17 +168,19 @@ class Simulation:
         return self._deadlines / self._queued - self._now if self._queued else math.inf
 
     def _listed(self) -> list[ReadyUnit]:
-        laxity = self._laxity()
-        return [queue.next_run(laxity).ready for queue in self._ready.values()]
+        if self._list is None:
+            laxity = self._laxity()
+            self._list = [queue.next_run(laxity).ready for queue in self._ready.values()]
+        return self._list
 
     def _discard(self) -> None:
-        strategy = self._strategy
-        if not self._machine.may_discard or not isinstance(strategy, Discarding):
+        strategy = self._discarding
+        if not self._machine.may_discard or strategy is None:
             return
         while self._ready and (hopeless := strategy.hopeless(self._listed(), self._now)):
             for name in hopeless:
                 queue = self._queues[name]
-                dropped = queue.drop()
+                dropped, self._list = queue.drop(), None
                 self._tally.discarded += sum(train.tuples for train in dropped)
                 self._release(dropped)
                 if not queue:
@@ -197,7 +202,7 @@ class Simulation:
         return machine.decision_seconds + machine.ready_seconds * len(self._ready)
 
     def _start(self, slot: Slot, chosen: str, overhead: float) -> None:
-        queue = self._ready.pop(chosen)
+        queue, self._list = self._ready.pop(chosen), None
         run = queue.take(self._laxity())
         if slot.unit != chosen:
             self._tally.switches += 1
@@ -210,12 +215,14 @@ class Simulation:
             if slot.run is not None and slot.ends <= at:
                 run, slot.run, slot.ends = slot.run, None, math.inf
                 self._tally.busy_seconds += run.seconds
+                self._tally.runs += 1
+                self._tally.trains += len(run.trains)
                 self._finish(slot.unit, run)
 
     def _finish(self, unit: str, run: Run) -> None:
         queue = self._queues[unit]
         if queue:
-            self._ready[unit] = queue
+            self._ready[unit], self._list = queue, None
         self._release(run.trains)
         for train in run.trains:
             rows = train.rows * queue.crossings[train.leaf].selectivity
@@ -232,8 +239,8 @@ class Simulation:
 
     def _interrupt(self) -> None:
         """Ask whether the units at work should give way to others."""
-        strategy = self._strategy
-        if not self._machine.preemptive or not isinstance(strategy, Interrupting):
+        strategy = self._interrupting
+        if not self._machine.preemptive or strategy is None:
             return
         for slot in self._slots:
             if slot.run is None or not self._ready:
@@ -248,7 +255,7 @@ class Simulation:
                 continue
             queue = self._queues[slot.unit]
             queue.put_back(slot.run, left)
-            self._ready[slot.unit] = queue
+            self._ready[slot.unit], self._list = queue, None
             self._start(slot, chosen, overhead)
 
     def _expected(self) -> dict[str, float]:

@@ -36,7 +36,9 @@ class Workload:
 
     def at_load(self, wanted: float) -> "Workload":
         """Return the workload with all costs scaled, so that its load is as wanted."""
-        factor = wanted / self.load()
+        if not (present := self.load()):
+            return self  # nothing comes
+        factor = wanted / present
         return self.with_operators(
             {
                 name: replace(each, seconds=Average.known(each.seconds.or_else(0.0) * factor))

@@ -95,6 +95,7 @@ def test_ctrl_c_while_a_command_is_loaded_shows_no_trace(
     "words",
     [
         ["simulate"],
+        ["simulate", "load", "--trials", "0"],
         ["run"],
         ["run", "x.sql", "--for", "soon"],
         ["run", "x.sql", "--for", "3s", "--until-idle"],

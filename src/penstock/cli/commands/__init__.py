@@ -15,6 +15,7 @@ COMMANDS = {
     "sql": "open a shell",
     "explain": "show how a script would run",
     "demo": "watch a scene of half a minute",
+    "simulate": "repeat a scheduling experiment on a virtual clock",
 }
 
 

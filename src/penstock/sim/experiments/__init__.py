@@ -1,0 +1,51 @@
+"""The experiments there are: one for each scheduling experiment of the documents."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.errors import UnknownNameError
+from penstock.sim.experiments.alerts import alerts
+from penstock.sim.experiments.batching import batching
+from penstock.sim.experiments.burstiness import burstiness
+from penstock.sim.experiments.last_ditch import last_ditch
+from penstock.sim.experiments.latency_memory import latency_memory
+from penstock.sim.experiments.load import load
+from penstock.sim.experiments.report import Claim, Report
+from penstock.sim.experiments.sharing import sharing
+from penstock.sim.experiments.trial import Effort
+from penstock.sim.experiments.urgency import urgency
+from penstock.sim.experiments.weight_variance import weight_variance
+from penstock.sim.experiments.wrong_figures import wrong_figures
+
+__all__ = ["EXPERIMENTS", "Claim", "Effort", "Experiment", "Report", "experiment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A setting of a document, and the run that reproduces it from a seed."""
+
+    about: str
+    run: Callable[[int, Effort], Report]
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "last_ditch": Experiment("E4.1: the u of the LastDitch interrupt", last_ditch),
+    "batching": Experiment("E4.2: none, fixed length, fixed interval, intelligent", batching),
+    "sharing": Experiment("E4.3: queries an operator", sharing),
+    "weight_variance": Experiment("E4.4: how different queries' weights are", weight_variance),
+    "load": Experiment("E4.5: from below capacity to three times of it", load),
+    "urgency": Experiment("E4.6: tuples that come late", urgency),
+    "burstiness": Experiment("E4.7: constant traffic to extreme bursts", burstiness),
+    "alerts": Experiment("E5.8: alerts, users and archives over sensor grids", alerts),
+    "latency_memory": Experiment(
+        "Anatomy Q1 to Q5: Chain, PCS, segments under bursts", latency_memory
+    ),
+    "wrong_figures": Experiment("Anatomy Q5: segments by figures that are wrong", wrong_figures),
+}
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise UnknownNameError(f"no experiment {name}", hint=f"there are: {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]
