@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states.window_join import WindowJoinState
 from penstock.errors import PenstockError
 from tests.e2e.support import PATIENCE, results, rows_of, shown, stream_figures
 
@@ -100,6 +101,37 @@ def test_a_punctuation_that_nobody_can_use_changes_nothing(ps: Connection) -> No
     ps.end("traffic")
     assert ps.wait(PATIENCE)
     assert [row["c"] for row in found(ps, "counts")] == [2, 2]
+
+
+def kept_rows(ps: Connection) -> list[int]:
+    """Return how many rows the one join of the system keeps of each side."""
+    (state,) = (
+        live.state
+        for live in ps.system.plant.units.values()
+        if isinstance(live.state, WindowJoinState)
+    )
+    return [sum(rows.count for rows in side.rows) for side in state.sides]
+
+
+def test_a_join_lets_go_of_what_waits_for_nothing(opener: Opener) -> None:
+    with opener() as ps:
+        ps.script("""
+            CREATE STREAM traffic (ts TIMESTAMP, car_id STRING, mph INT)
+              TIMESTAMP BY ts FROM push();
+            CREATE STREAM exits (at TIMESTAMP, car STRING) TIMESTAMP BY at FROM push();
+            CREATE QUERY gone AS SELECT e.car, t.car_id, t.mph
+              FROM traffic [RANGE 1 HOUR] AS t JOIN exits [RANGE 1 HOUR] AS e ON t.car_id = e.car;
+        """)
+        ps.push("exits", [{"at": at(0), "car": car} for car in ("x", "y", "x", "z")])
+        until(ps, lambda: kept_rows(ps) == [0, 4])
+        ps.sql("PUNCTUATE traffic WHERE car_id = 'x' OR car_id = 'z'")
+        until(ps, lambda: kept_rows(ps) == [0, 1])
+    with opener() as ps:
+        push(ps, "x", 1)
+        push(ps, "y", 2)
+        until(ps, lambda: len(found(ps, "gone")) == 1)
+        assert found(ps, "gone") == [{"car": "y", "car_id": "y", "mph": 3}]
+        assert [row["car_id"] for row in rows_of(ps.sql("SELECT * FROM gone.late").table)] == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,24 @@ A punctuation travels as Spark SQL text over the columns of the stream, and on t
 that leave its columns as they are. One whose columns are lost is forgotten: that is always safe.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
 from penstock.errors import TypeMismatchError
 from penstock.model.schema import Schema, quoted
-from penstock.plan.operators import Filter, Operator, Project, Scan, TableJoin, Take, key, walk
+from penstock.plan.clauses import conjuncts
+from penstock.plan.operators import (
+    Filter,
+    Operator,
+    Project,
+    Scan,
+    TableJoin,
+    Take,
+    WindowJoin,
+    key,
+    walk,
+)
 from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst
 from penstock.plan.units import Unit
@@ -69,6 +80,40 @@ def over_groups(unit: Unit, condition: str) -> str:
     known = {column: name for column, name in columns.items() if column is not None}
     named = renamed(condition, known)
     return condition if named and aggregate.raw is not None else named  # tuples keep their names
+
+
+def over_partners(join: WindowJoin, place: int, condition: str) -> str:
+    """Return a condition on one input of a join over what is kept of the other, or nothing.
+
+    Nothing where rows that fulfil it may meet others, too, or say something of rows that wait for
+    their window to pass.
+    """
+    if join.preserved:
+        return ""
+    own, other = join.state_schema(place), join.state_schema(1 - place)
+    equal = dict(pair if place == 0 else pair[::-1] for pair in _equal_columns(join.on))
+    partners = {
+        name: equal[out]
+        for name, out in join.sides[place].columns
+        if out in equal and _type_of(own, out) == _type_of(other, equal[out])
+    }
+    return renamed(condition, partners)
+
+
+def _equal_columns(on: str) -> Iterator[tuple[str, str]]:
+    """Yield the columns of the left and of the right that a condition says are equal."""
+    for each in conjuncts(parse_select(f"SELECT {on or 'true'}").expressions[0]):
+        if isinstance(each, exp.EQ):
+            sides = {
+                node.table: node for node in (each.left, each.right) if type(node) is exp.Column
+            }
+            if sides.keys() == {"l", "r"}:
+                yield sides["l"].name, sides["r"].name
+
+
+def _type_of(schema: Schema, name: str) -> str | None:
+    found = schema.find(name)
+    return None if found is None else found.type
 
 
 def plain_column(sql: str, schema: Schema) -> str | None:

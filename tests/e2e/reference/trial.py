@@ -1,6 +1,7 @@
 """Puts standing queries to generated streams and compares their rows with the reference."""
 
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from tests.e2e.reference.streams import Flow
 from tests.e2e.support import bag, figures, finish, plain, results
 
 LAW = settings(
-    max_examples=15,
+    max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "5")),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

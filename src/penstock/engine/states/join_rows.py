@@ -63,6 +63,14 @@ class JoinRows:
         with suppress(PenstockError, OSError):
             self._tidy(needed_from, spill)
 
+    def keep_only(self, table: pa.Table) -> None:
+        """Put rows in the place of all that are kept."""
+        gone, level = self.parts, max((part.level for part in self.parts), default=0)
+        rest = self.part_of(table)
+        self.parts = [] if rest is None else [replace(rest, level=level)]
+        for part in gone:
+            part.rows.delete()
+
     def kept(self, **facts: int) -> list[KeptPart]:
         """Return the parts for a checkpoint."""
         return [

@@ -7,24 +7,37 @@ A tuple behind its own side's watermark is late and meets nobody.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
-from penstock.engine.rows import Rows, empty_table, fit
+from penstock.engine.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.states.join_rows import JoinRows, Part, input_rows, late_rows, selected, undone
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators.window_join import BROADCAST, HASH, MET, UNTIL, Marks, WindowJoin
+from penstock.plan.punctuation import over_partners, renamed
 
 SIDES = (0, 1)
 BROADCAST_ROWS = 100_000  # more are sooner shuffled than sent to everybody
 NAMES = ("l", "r")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Tuples of a side that were said to come no more; the partners they had are gone.
+
+    `condition` speaks of the state's columns; one that comes all the same is late up to `until`.
+    """
+
+    place: int
+    condition: str
+    until: int
 
 
 @dataclass(slots=True)
@@ -33,6 +46,7 @@ class WindowJoinState:
 
     join: WindowJoin
     reached: Marks = (BEGIN_OF_TIME, BEGIN_OF_TIME)
+    ended: list[Ended] = field(default_factory=list)
     sides: tuple[JoinRows, JoinRows] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,8 +65,25 @@ class WindowJoinState:
             needed_from = self.join.needed_from(place, marks)
             self.sides[place].accept(new[place], needed_from, run.processor.spill)
         self.reached = marks
+        self.ended = [each for each in self.ended if each.until >= marks[each.place]]
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
         return Step(table, late)
+
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+        """Let go of rows that could only meet tuples of which no more come."""
+        for place, condition in conditions.items():
+            side, other = self.join.sides[place], self.sides[1 - place]
+            held = over_partners(self.join, place, condition)
+            if not held or not other.parts:
+                continue
+            view, schema = run.view("partners"), self.join.state_schema(1 - place)
+            sql = f"SELECT * FROM {view} WHERE NOT coalesce({held}, false)"
+            rest = run.select(sql, {view: (other.rows, schema)}, schema)
+            until = max(part.last for part in other.parts)
+            other.keep_only(rest)
+            own = renamed(condition, dict(side.columns))
+            self.ended.append(Ended(place, own, until))
+        return Step(empty_table(run.unit.root.schema))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of what the join gives."""
@@ -61,13 +92,14 @@ class WindowJoinState:
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
         parts = [part for place in SIDES for part in self.sides[place].kept(side=place)]
-        return Kept({"reached": list(self.reached)}, parts)
+        ended = [asdict(each) for each in self.ended]
+        return Kept({"reached": list(self.reached), "ended": ended}, parts)
 
     @classmethod
     def back(cls, join: WindowJoin, kept: Kept) -> Self:
         """Return the state that a checkpoint kept."""
         left, right = kept.facts["reached"]
-        state = cls(join, (left, right))
+        state = cls(join, (left, right), [Ended(**each) for each in kept.facts["ended"]])
         for place in SIDES:
             state.sides[place].back(p for p in kept.parts if p.facts["side"] == place)
         return state
@@ -75,11 +107,30 @@ class WindowJoinState:
     def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
         """Return the new tuples as the state keeps them, and those that came too late."""
         table = arrived(self.join, run, place)
-        mark = self.reached[place]
-        if mark == BEGIN_OF_TIME or not table.num_rows or pc.min(table[MET]).as_py() >= mark:
-            return table, None
-        in_time = pc.greater_equal(table[MET], mark)
-        return table.filter(in_time), table.filter(pc.invert(in_time))
+        mark, late = self.reached[place], None
+        if table.num_rows and mark != BEGIN_OF_TIME and pc.min(table[MET]).as_py() < mark:
+            in_time = pc.greater_equal(table[MET], mark)
+            table, late = table.filter(in_time), table.filter(pc.invert(in_time))
+        return self._without_strays(run, place, table, late)
+
+    def _without_strays(
+        self, run: Run, place: int, table: pa.Table, late: pa.Table | None
+    ) -> tuple[pa.Table, pa.Table | None]:
+        """Take out what should not have come any more."""
+        ended = [f"(({e.condition}) AND {MET} <= {e.until}L)" for e in self._ended_of(place)]
+        if not ended or not table.num_rows:
+            return table, late
+        is_stray = f"coalesce({' OR '.join(ended)}, false)"
+        view, schema = run.view(f"arrived_{place}"), self.join.state_schema(place)
+        leaves: dict[str, Leaf] = {view: ([in_memory(table)], schema)}
+        rest, strays = (
+            run.select(f"SELECT * FROM {view} WHERE {each}", leaves, schema, single=False)
+            for each in (f"NOT {is_stray}", is_stray)
+        )
+        return rest, strays if late is None else laid_together([late, strays])
+
+    def _ended_of(self, place: int) -> list[Ended]:
+        return [each for each in self.ended if each.place == place]
 
     def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
         schema = run.unit.root.schema
