@@ -10,17 +10,22 @@ from penstock.plan.units import cut_at_shared
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Average, Figures, Observation
 from penstock.schedule.work import work_of
-from penstock.sim.arrivals import Arrival, mean_rate
+from penstock.sim.arrivals import Arrival, mean_rate, rows_of
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """A graph with declared figures; arrivals and validity (seconds) by the stream's node."""
+    """A graph with declared figures; arrivals and validity (seconds) by the stream's node.
+
+    Rates are over `seconds`, or over the time from the first arrival to the last where none is
+    given: bursts that leave the ends empty would else look like a higher rate.
+    """
 
     graph: Graph
     truth: Observation
     arrivals: Mapping[str, Sequence[Arrival]]
     validity: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
 
     def load(self) -> float:
         """Return the share of one slot that all the work needs (ANA-12, Φ)."""
@@ -29,7 +34,7 @@ class Workload:
             weighted=False
         )
         return sum(
-            mean_rate(self.arrivals[key(scan)]) * sum(job.seconds for job in forest.values())
+            self.rate_of(key(scan)) * sum(job.seconds for job in forest.values())
             for scan, forest in zip(self.graph.scans(), forests, strict=True)
             if self.arrivals.get(key(scan))
         )
@@ -53,11 +58,16 @@ class Workload:
     def measured(self) -> Observation:
         """Return what an observer of the workload would tell strategies: the truth, with rates."""
         rates = {
-            name: replace(self.truth.operator(name), rate=Average.known(mean_rate(arrivals)))
+            name: replace(self.truth.operator(name), rate=Average.known(self.rate_of(name)))
             for name, arrivals in self.arrivals.items()
             if arrivals
         }
         return replace(self.truth, operators={**self.truth.operators, **rates})
+
+    def rate_of(self, stream: str) -> float:
+        """Return a stream's mean rate, in tuples a second."""
+        arrivals = self.arrivals[stream]
+        return rows_of(arrivals) / self.seconds if self.seconds else mean_rate(arrivals)
 
     def validity_of(self, stream: str) -> float:
         """Return for how many seconds a stream's tuples are worth anything."""

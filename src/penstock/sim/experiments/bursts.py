@@ -41,4 +41,5 @@ def bursts(seed: int, seconds: float) -> Workload:
                 drawn.uniform(*costs), drawn.uniform(*kept), TUPLE_BYTES
             )
         queries[f"q{number}"] = node
-    return Workload(Graph(queries), Observation(figures), arrivals).at_load(LOAD)
+    drawn_load = Workload(Graph(queries), Observation(figures), arrivals, seconds=seconds)
+    return drawn_load.at_load(LOAD)
