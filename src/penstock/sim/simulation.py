@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from penstock.plan.operators import key
+from penstock.plan.units import Unit
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Observation
 from penstock.schedule.strategy import (
@@ -27,7 +28,6 @@ from penstock.sim.outcome import Outcome, Tally
 from penstock.sim.queues import Held, Queue, Run, Train
 from penstock.sim.workload import Workload
 
-LEAST_ROWS = 1e-9  # of a tuple: below this nothing comes out
 MOMENT = 1e-9  # seconds: what is closer to the end is at the end
 
 
@@ -74,6 +74,7 @@ class Simulation:
             )
             for unit in units
         }
+        self._ways = {(unit.key, leaf): _ways(unit, leaf) for unit in units for leaf in unit.inputs}
         self._readers: dict[str, list[Queue]] = {}
         for unit in units:
             for leaf in unit.inputs:
@@ -226,10 +227,10 @@ class Simulation:
         self._release(run.trains)
         for train in run.trains:
             rows = train.rows * queue.crossings[train.leaf].selectivity
-            self._roots_of(unit, train.tuples, train.arrived, train.deadline)
-            if rows >= LEAST_ROWS:
-                about = (train.tuples, train.first, train.last, train.arrived, train.deadline)
-                self._put(unit, rows, about)
+            tuples = train.tuples * self._ways[unit, train.leaf]
+            self._roots_of(unit, tuples, train.arrived, train.deadline)
+            about = (tuples, train.first, train.last, train.arrived, train.deadline)
+            self._put(unit, rows, about)  # none of the rows may be left: the tuples still count
 
     def _roots_of(self, node: str, tuples: float, arrived: float, deadline: float) -> None:
         for query in self._roots.get(node, ()):
@@ -262,13 +263,23 @@ class Simulation:
         """Return how often each query is reached, if all tuples go all their ways to it."""
         many = {name: float(rows_of(each)) for name, each in self._workload.arrivals.items()}
         for unit, queue in self._queues.items():  # inputs first
-            many[unit] = sum(many.get(leaf, 0.0) for leaf in queue.crossings)
+            many[unit] = sum(
+                many.get(leaf, 0.0) * self._ways[unit, leaf] for leaf in queue.crossings
+            )
         graph = self._workload.graph
         return {query: many.get(key(root), 0.0) for query, root in graph.queries.items()}
 
     def _weights(self) -> dict[str, float]:
         truth = self._workload.truth
         return {name: truth.query(name).weight for name in self._workload.graph.queries}
+
+
+def _ways(unit: Unit, leaf: str) -> int:
+    """Return on how many paths a leaf's tuple crosses a unit: what a join reads twice is two."""
+    found = {leaf: 1}
+    for member in unit.members():
+        found[key(member)] = sum(found.get(key(each), 0) for each in member.inputs)
+    return found.get(unit.key, 1)
 
 
 def _merged(workload: Workload) -> Iterator[tuple[float, int, str, Arrival]]:

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadOptionError
@@ -113,6 +113,7 @@ def test_last_ditch_comes_when_the_last_moment_does() -> None:
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
 @given(seed=st.integers(0, 50))
+@example(seed=10)  # a join that reads one stream on two ways
 @settings(deadline=None, max_examples=3)
 def test_under_every_strategy_every_tuple_goes_all_its_ways(name: str, seed: int) -> None:
     workload = small(seed)
@@ -164,3 +165,11 @@ def test_machines_and_query_sets_that_cannot_be_are_refused() -> None:
     ):
         with pytest.raises(BadOptionError):
             make()
+
+
+@pytest.mark.parametrize("name", ["pcs", "basic"])
+def test_what_is_filtered_out_was_not_late(name: str) -> None:
+    workload = lines(([(1.0, 0.0), (1.0, 1.0)], [(0.0, 1), (0.0, 1)]), validity=5.0)
+    outcome = simulate(workload, make_strategy(name), Machine(batching=ONE_BY_ONE))
+    assert outcome.utility == 1.0
+    assert outcome.busy_seconds == pytest.approx(2.0)
