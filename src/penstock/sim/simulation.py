@@ -112,6 +112,7 @@ class Simulation:
                 self._arrive(upcoming[2], upcoming[3])
                 upcoming = next(arrivals, None)
             self._interrupt()
+            self._trace()
         return self._tally.outcome(self._expected(), self._weights(), self._now)
 
     def _alarm(self) -> float:
@@ -145,7 +146,6 @@ class Simulation:
             self._count(train, 1)
             if not any(slot.unit == queue.key and slot.run for slot in self._slots):
                 self._ready[queue.key] = queue
-        self._trace()
 
     def _count(self, train: Train, sign: int) -> None:
         self._tuples += sign * train.tuples
@@ -159,7 +159,6 @@ class Simulation:
             train.held.readers -= 1
             if train.held.readers == 0:
                 self._bytes -= train.held.size
-        self._trace()
 
     def _trace(self) -> None:
         if self._machine.traced:
