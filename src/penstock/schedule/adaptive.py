@@ -8,8 +8,6 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.plan.graph import Graph
-from penstock.plan.units import Unit
 from penstock.schedule.chain import Chain
 from penstock.schedule.flow import Flow
 from penstock.schedule.least_laxity import LeastLaxity
@@ -18,6 +16,7 @@ from penstock.schedule.optprofit import OptProfit
 from penstock.schedule.pcs import Pcs
 from penstock.schedule.ranked import Ranked
 from penstock.schedule.segment import Segment
+from penstock.schedule.shape import Part, Shape
 from penstock.schedule.simplified_segment import SimplifiedSegment
 from penstock.schedule.strategy import Discarding, ReadyUnit, RunningUnit
 from penstock.schedule.weighted_round_robin import WeightedRoundRobin
@@ -82,10 +81,10 @@ class Adaptive(Ranked):
     def ends(self, flow: Flow) -> set[str]:
         return set().union(*(each.ends(flow) for each in self._candidates))
 
-    def adopt(self, graph: Graph, units: tuple[Unit, ...]) -> None:
-        super().adopt(graph, units)
+    def adopt(self, shape: Shape, parts: tuple[Part, ...]) -> None:
+        super().adopt(shape, parts)
         for each in self._candidates:
-            each.adopt(graph, units)
+            each.adopt(shape, parts)
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Judge what waits, change the strategy where its period is over, and let it choose."""

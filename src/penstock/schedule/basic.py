@@ -1,6 +1,5 @@
 """Basic, Aurora's greedy strategy (TIME-25): the operator whose results are worth most a second."""
 
-from penstock.plan.operators import key
 from penstock.schedule.dense import Dense
 from penstock.schedule.flow import Flow
 from penstock.schedule.work import Work
@@ -10,13 +9,13 @@ class Basic(Dense):
     """Units are single operators; one's profit is all that any query could get from its output."""
 
     def ends(self, flow: Flow) -> set[str]:
-        return set(flow.graph.nodes())
+        return set(flow.shape.inputs)
 
     def densities(self, work: Work) -> dict[str, float]:
         """Return the sum of the downstream queries' profits over the operator's own cost."""
         found: dict[str, float] = {}
         below = _downstream(work)
-        for forest in work.forests(weighted=True):
+        for forest in work.forests(weighted=True).values():
             for name, job in forest.items():
                 worth = sum(forest[each].profit for each in below[name] if each in forest)
                 found[name] = max(worth / job.seconds, found.get(name, 0.0))
@@ -25,9 +24,9 @@ class Basic(Dense):
 
 def _downstream(work: Work) -> dict[str, set[str]]:
     """Return the units that each one's output reaches, itself among them."""
-    found: dict[str, set[str]] = {unit.key: {unit.key} for unit in work.units}
-    for unit in reversed(work.units):
-        for leaf in unit.leaves:
-            if key(leaf) in found:
-                found[key(leaf)] |= found[unit.key]
+    found: dict[str, set[str]] = {part.key: {part.key} for part in work.parts}
+    for part in reversed(work.parts):
+        for leaf in part.leaves:
+            if leaf in found:
+                found[leaf] |= found[part.key]
     return found

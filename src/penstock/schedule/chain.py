@@ -4,8 +4,9 @@ A path's progress chart has the size of a tuple over the time it has been worked
 envelope cuts the path into segments; the steepest segment with input frees memory fastest.
 """
 
-from penstock.schedule.flow import Flow, Path
+from penstock.schedule.flow import Flow
 from penstock.schedule.ranked import Ranked
+from penstock.schedule.shape import Path
 from penstock.schedule.work import Work
 
 Point = tuple[float, float]
@@ -17,7 +18,7 @@ class Chain(Ranked):
     def ends(self, flow: Flow) -> set[str]:
         return {
             path[last]
-            for path in flow.paths()
+            for path in flow.shape.paths
             for _, last in envelope(progress(flow, path))
             if last < len(path) - 1
         }
@@ -25,8 +26,8 @@ class Chain(Ranked):
     def priorities(self, work: Work) -> dict[str, float]:
         """Return each unit's slope; a node of several paths has the steepest of its slopes."""
         found: dict[str, float] = {}
-        names = {unit.key for unit in work.units}
-        for path in work.flow.paths():
+        names = {part.key for part in work.parts}
+        for path in work.flow.shape.paths:
             first = 0
             for slope, last in envelope(progress(work.flow, path)):
                 for name in names.intersection(path[first : last + 1]):

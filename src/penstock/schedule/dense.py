@@ -17,7 +17,7 @@ from penstock.schedule.work import Work
 # Who interrupts for a deadline has to earn more than it costs where deadlines rule already, and may
 # earn less where they are heard too little (TIME-30, best values of E4.1).
 LAST_DITCH = {"none": math.inf, "deadline_dominant": 1.3, "profit_dominant": 0.65}
-MOMENT = 1e-9  # laxities closer to zero than this are zero
+MOMENT = 1e-6  # laxities closer to zero are zero: seconds since 1970 have no finer fractions
 
 
 class Dense(Ranked):

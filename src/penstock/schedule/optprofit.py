@@ -24,7 +24,7 @@ class OptProfit(Dense):
     def densities(self, work: Work) -> dict[str, float]:
         """Return the density of each unit's fragment; no later fragment goes before an earlier."""
         found: dict[str, float] = {}
-        for forest in work.forests(weighted=True):
+        for forest in work.forests(weighted=True).values():
             most = math.inf
             for fragment in self.fragments(forest):
                 most = min(math.nextafter(most, 0.0), fragment.density)
@@ -35,7 +35,7 @@ class OptProfit(Dense):
     def finish_seconds(self, work: Work) -> dict[str, float]:
         """Return what a tuple costs from a unit on, inside its fragment: the rest may come late."""
         found = dict.fromkeys(work.seconds(), 0.0)
-        for forest in work.forests(weighted=True):
+        for forest in work.forests(weighted=True).values():
             for fragment in self.fragments(forest):
                 for name, factor in _remaining(forest, fragment).items():
                     found[name] = max(factor, found[name])

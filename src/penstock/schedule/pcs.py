@@ -16,7 +16,7 @@ class Pcs(Ranked):
     def priorities(self, work: Work) -> dict[str, float]:
         """Return the capacity of each unit's path: tuples a second."""
         found: dict[str, float] = {}
-        for forest in work.forests(weighted=False):
+        for forest in work.forests(weighted=False).values():
             for fragment in horn_fragments(forest):
                 for name in fragment.jobs:
                     found[name] = max(fragment.density, found.get(name, 0.0))

@@ -6,6 +6,7 @@ from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.schedule.flow import Flow, flow_of, may_end
 from penstock.schedule.observation import NOTHING_SEEN, Observation
+from penstock.schedule.shape import Part, Shape, parts_of, shape_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from penstock.schedule.work import Work, work_of
 
@@ -19,8 +20,8 @@ class Ranked:
     def __init__(self) -> None:
         """Start with no figures and no units."""
         self._seen = NOTHING_SEEN
-        self._graph = Graph()
-        self._units: tuple[Unit, ...] = ()
+        self._shape = shape_of(Graph())
+        self._parts: tuple[Part, ...] = ()
         self.priority: dict[str, float] = {}
         self._depth: dict[str, int] = {}
 
@@ -39,14 +40,15 @@ class Ranked:
 
     def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
         """Cut where trains are shared and where the strategy's units end."""
-        ends = self.ends(flow_of(graph, self._seen)) & may_end(graph)
-        units = cut_at_shared(graph, {*standing, *ends})
-        self.adopt(graph, units)
+        shape = shape_of(graph)
+        ends = self.ends(flow_of(shape, self._seen))
+        units = cut_at_shared(graph, {*standing, *(ends & may_end(graph) if ends else ())})
+        self.adopt(shape, parts_of(units))
         return units
 
-    def adopt(self, graph: Graph, units: tuple[Unit, ...]) -> None:
+    def adopt(self, shape: Shape, parts: tuple[Part, ...]) -> None:
         """Choose among these units, whoever cut them."""
-        self._graph, self._units = graph, units
+        self._shape, self._parts = shape, parts
         self._rank()
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
@@ -68,6 +70,6 @@ class Ranked:
         return -self._of(unit.key), -depth, unit.waiting_since, unit.key
 
     def _rank(self) -> None:
-        work = work_of(flow_of(self._graph, self._seen), self._units, self._seen)
+        work = work_of(flow_of(self._shape, self._seen), self._parts, self._seen)
         self._depth = work.depths()
         self.priority = self.priorities(work)

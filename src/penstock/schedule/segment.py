@@ -5,8 +5,9 @@ What the document leaves open, memory release capacity and how segments are made
 
 from itertools import pairwise
 
-from penstock.schedule.flow import Flow, Path
+from penstock.schedule.flow import Flow
 from penstock.schedule.ranked import Ranked
+from penstock.schedule.shape import Path
 from penstock.schedule.work import Work
 
 GAMMA = 1.0  # the next operator stays in the segment while it frees memory at least as fast
@@ -16,7 +17,7 @@ class Segment(Ranked):
     """Units are segments, their priority their memory release capacity."""
 
     def ends(self, flow: Flow) -> set[str]:
-        return {path[last] for path in flow.paths() for last in breaks(flow, path, GAMMA)}
+        return {path[last] for path in flow.shape.paths for last in breaks(flow, path, GAMMA)}
 
     def priorities(self, work: Work) -> dict[str, float]:
         return work.release_capacity()

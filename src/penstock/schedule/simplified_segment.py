@@ -23,7 +23,9 @@ class SimplifiedSegment(Ranked):
         self.gamma = gamma
 
     def ends(self, flow: Flow) -> set[str]:
-        return {path[last] for path in flow.paths() for last in breaks(flow, path, self.gamma)[:1]}
+        return {
+            path[last] for path in flow.shape.paths for last in breaks(flow, path, self.gamma)[:1]
+        }
 
     def priorities(self, work: Work) -> dict[str, float]:
         return work.release_capacity()

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import count
 
 from penstock.plan.operators import key
-from penstock.plan.units import Unit
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Observation
+from penstock.schedule.shape import Part, Shape, parts_of, shape_of
 from penstock.schedule.strategy import (
     Discarding,
     Interrupting,
@@ -62,23 +62,28 @@ class Simulation:
         self._workload, self._strategy, self._machine = workload, strategy, machine
         graph, truth = workload.graph, workload.truth
         units = strategy.cut(graph, ())
-        self._flow = flow_of(graph, truth)
-        work = work_of(self._flow, units, truth)
+        parts = parts_of(units)
+        self._flow = flow_of(shape_of(graph), truth)
+        work = work_of(self._flow, parts, truth)
         gap = _mean_gap(workload)
         self._queues = {
-            unit.key: Queue(
-                unit.key,
-                {leaf: work.crossings[unit.key, leaf] for leaf in unit.inputs},
+            part.key: Queue(
+                part.key,
+                {leaf: work.crossings[part.key, leaf] for leaf in part.leaves},
                 machine.batching,
                 gap,
             )
-            for unit in units
+            for part in parts
         }
-        self._ways = {(unit.key, leaf): _ways(unit, leaf) for unit in units for leaf in unit.inputs}
+        self._ways = {
+            (part.key, leaf): _ways(part, leaf, self._flow.shape)
+            for part in parts
+            for leaf in part.leaves
+        }
         self._readers: dict[str, list[Queue]] = {}
-        for unit in units:
-            for leaf in unit.inputs:
-                self._readers.setdefault(leaf, []).append(self._queues[unit.key])
+        for part in parts:
+            for leaf in part.leaves:
+                self._readers.setdefault(leaf, []).append(self._queues[part.key])
         self._roots: dict[str, list[str]] = {}
         for name, root in graph.queries.items():
             self._roots.setdefault(key(root), []).append(name)
@@ -273,12 +278,12 @@ class Simulation:
         return {name: truth.query(name).weight for name in self._workload.graph.queries}
 
 
-def _ways(unit: Unit, leaf: str) -> int:
+def _ways(part: Part, leaf: str, shape: Shape) -> int:
     """Return on how many paths a leaf's tuple crosses a unit: what a join reads twice is two."""
     found = {leaf: 1}
-    for member in unit.members():
-        found[key(member)] = sum(found.get(key(each), 0) for each in member.inputs)
-    return found.get(unit.key, 1)
+    for name in part.members:
+        found[name] = sum(found.get(below, 0) for below in shape.inputs[name])
+    return found.get(part.key, 1)
 
 
 def _merged(workload: Workload) -> Iterator[tuple[float, int, str, Arrival]]:

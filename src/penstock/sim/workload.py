@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import key
 from penstock.plan.units import cut_at_shared
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Average, Figures, Observation
+from penstock.schedule.shape import parts_of, shape_of
 from penstock.schedule.work import work_of
 from penstock.sim.arrivals import Arrival, mean_rate, rows_of
 
@@ -29,14 +29,12 @@ class Workload:
 
     def load(self) -> float:
         """Return the share of one slot that all the work needs (ANA-12, Φ)."""
-        units = cut_at_shared(self.graph)
-        forests = work_of(flow_of(self.graph, self.truth), units, self.truth).forests(
-            weighted=False
-        )
+        flow = flow_of(shape_of(self.graph), self.truth)
+        work = work_of(flow, parts_of(cut_at_shared(self.graph)), self.truth)
         return sum(
-            self.rate_of(key(scan)) * sum(job.seconds for job in forest.values())
-            for scan, forest in zip(self.graph.scans(), forests, strict=True)
-            if self.arrivals.get(key(scan))
+            self.rate_of(stream) * sum(job.seconds for job in forest.values())
+            for stream, forest in work.forests(weighted=False).items()
+            if self.arrivals.get(stream)
         )
 
     def at_load(self, wanted: float) -> "Workload":

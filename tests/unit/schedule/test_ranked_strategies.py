@@ -10,6 +10,7 @@ from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Figures, Observation
 from penstock.schedule.pcs import Pcs
 from penstock.schedule.segment import release_capacities, stays
+from penstock.schedule.shape import shape_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from tests.unit.schedule.lines import line, lines, root_of
 
@@ -81,14 +82,14 @@ def test_chain_cuts_at_the_corners_of_the_envelope_and_ranks_by_slope() -> None:
 
 def test_the_progress_chart_ends_with_nothing_in_memory() -> None:
     graph, seen = lines([(1.0, 0.5), (2.0, 0.5)])
-    flow = flow_of(graph, seen)
-    assert progress(flow, flow.paths()[0]) == [(0.0, 100.0), (1.0, 50.0), (2.0, 0.0)]
+    flow = flow_of(shape_of(graph), seen)
+    assert progress(flow, flow.shape.paths[0]) == [(0.0, 100.0), (1.0, 50.0), (2.0, 0.0)]
 
 
 def test_memory_release_capacity_is_the_bytes_freed_in_a_second() -> None:
     graph, seen = lines([(0.5, 0.5), (2.0, 0.5)])
-    flow = flow_of(graph, seen)
-    assert release_capacities(flow, flow.paths()[0]) == [100.0, 50.0]
+    flow = flow_of(shape_of(graph), seen)
+    assert release_capacities(flow, flow.shape.paths[0]) == [100.0, 50.0]
 
 
 @pytest.mark.parametrize(
