@@ -21,7 +21,7 @@ class Outcome:
     discarded: float
     decisions: int
     switches: int
-    trains_a_run: float
+    rows_a_run: float
     busy_seconds: float
     overhead_seconds: float
     seconds: float  # until all was done
@@ -35,7 +35,7 @@ class Tally:
     in_time: dict[str, float] = field(default_factory=dict)
     delivered: dict[str, float] = field(default_factory=dict)
     runs: int = 0
-    trains: int = 0
+    rows: float = 0.0
     finished: float = 0.0
     total_latency: float = 0.0
     max_latency: float = 0.0
@@ -79,7 +79,7 @@ class Tally:
             discarded=self.discarded,
             decisions=self.decisions,
             switches=self.switches,
-            trains_a_run=self.trains / self.runs if self.runs else 0.0,
+            rows_a_run=self.rows / self.runs if self.runs else 0.0,
             busy_seconds=self.busy_seconds,
             overhead_seconds=self.overhead_seconds,
             seconds=seconds,

@@ -221,7 +221,7 @@ class Simulation:
                 run, slot.run, slot.ends = slot.run, None, math.inf
                 self._tally.busy_seconds += run.seconds
                 self._tally.runs += 1
-                self._tally.trains += len(run.trains)
+                self._tally.rows += sum(train.rows for train in run.trains)
                 self._finish(slot.unit, run)
 
     def _finish(self, unit: str, run: Run) -> None:

@@ -35,7 +35,6 @@ def last_ditch(seed: int, effort: Effort) -> Report:
         (
             Claim("DD does best with u from 1.2 to 3", _good(dd, 1.2, 3.0)),
             Claim("PD does best with u from 0.6 to 0.9", _good(pd, 0.6, 0.9)),
-            Claim("u matters by more than 2 %", max(dd) - min(dd) > CLOSE),
         ),
     )
 
