@@ -67,7 +67,7 @@ class Case:
 
 
 TINY = (Case(500, 10, 7, 2),)
-QUICK = (Case(20_000, 100, 31), Case(100_000, 100, 25))
+QUICK = (Case(20_000, 100, 25), Case(100_000, 100, 17))
 ALL = (Case(20_000, 100, 41), Case(100_000, 100, 31), Case(200_000, 100, 31))
 Side = Callable[[Readings, Path, list[pa.Table] | None], list[Mark]]  # rows go into the list
 Totals = Callable[[DataFrame], DataFrame]
