@@ -212,7 +212,8 @@ def backward(draw: st.DrawFn, most: int, inside: int) -> Hops:
     end = begin + size - inside
     upper = draw(st.integers(1, 8))
     lower = draw(st.sampled_from((0, upper, draw(st.integers(1, 8)))))
-    return Hops(begin, end, -lower, -upper, draw(st.none() | st.integers(0, end - 1)))
+    last = (begin if lower else end) - 1
+    return Hops(begin, end, -lower, -upper, draw(st.none() | st.integers(0, last)))
 
 
 def at_seconds(hops: Hops) -> Hops:

@@ -14,7 +14,7 @@ from penstock.plan import bind_keyed_rows, bind_session, bind_when
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
-from penstock.plan.operators import NUMBER, Operator, WindowAggregate
+from penstock.plan.operators import NUMBER, Operator, Ordered, WindowAggregate, walk
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
@@ -299,13 +299,14 @@ class _Maker:
         return tuple(name for name in self.below.schema.names if name.lower() in names)
 
     def _time(self) -> str:
-        """Return the place of a tuple in the order of the stream, for first and last."""
+        """Return the time of a tuple, for first and last: also where windows go by numbers."""
         times = self.below.times
         if not times:  # in order of arrival where that is known
             return NUMBER if self.below.schema.find(NUMBER) is not None else "0L"
-        column = self.below.schema.find(times[0].column)
-        is_number = column is not None and column.type == "bigint"
-        return quoted(times[0].column) if is_number else f"unix_micros({quoted(times[0].column)})"
+        if times[0].column != NUMBER:
+            return f"unix_micros({quoted(times[0].column)})"
+        numbering = [node for node in walk(self.below) if isinstance(node, Ordered)][-1]
+        return f"unix_micros({quoted(numbering.time.column)})" if numbering.time else NUMBER
 
     def _type_of(self, sql: str) -> str:
         seen = self.analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: self.below.schema})

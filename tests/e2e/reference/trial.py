@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from pyspark.sql import SparkSession
 
 import penstock
@@ -25,6 +25,7 @@ LAW = settings(
     max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "5")),
     deadline=None,
     derandomize=True,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a case is told as it was found
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 numbers = itertools.count()

@@ -89,11 +89,20 @@ class PaneState:
         """
         if self.kept_number is None or self.kept_number == self.first_number:
             return None
+        if self.hops.upper <= 0:  # all have closed together
+            return self._earliest, self.hops.end
         first = self.first_number
         if first is None and not self.hops.endless:
             first = 0
         since = BEGIN_OF_TIME if first is None else self.hops.start_of(first)
         return since, self.hops.end_of(self.kept_number - 1)
+
+    @property
+    def _earliest(self) -> int:
+        """Return the earliest place that windows with an end in common hold."""
+        if self.hops.lower >= 0:
+            return self.hops.begin
+        return BEGIN_OF_TIME if self.hops.last is None else self.hops.start_of(self.hops.last)
 
     def is_late(self, partials: pa.Table) -> bool:
         """Say whether some of these partials missed a window that has closed for good."""
