@@ -201,19 +201,20 @@ def test_trains_of_many_tuples_join_as_a_batch_does(spark: SparkSession, tmp_pat
         "anti": "LEFT ANTI JOIN",
     }
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
-        for name in "ab":
-            ps.sql(
-                f"CREATE STREAM {name} (ts TIMESTAMP, k BIGINT, id STRING) TIMESTAMP BY ts FROM "
-                f"files(path => '{tmp_path / name}', format => 'parquet', bounded => true, "
-                "files_per_train => 1)"
-            )
+        script = [  # one script: what is created later would begin with the next train
+            f"CREATE STREAM {name} (ts TIMESTAMP, k BIGINT, id STRING) TIMESTAMP BY ts FROM "
+            f"files(path => '{tmp_path / name}', format => 'parquet', bounded => true, "
+            "files_per_train => 1)"
+            for name in "ab"
+        ]
         for name, kind in kinds.items():
             shown = "a.id AS a, b.id AS b" if name in ("inner", "both") else "a.id AS a"
-            ps.sql(
+            script.append(
                 f"CREATE QUERY {name}s AS SELECT {shown} FROM a [RANGE 4 SECONDS] "
                 f"{kind} b [RANGE 9 SECONDS] ON a.k = b.k "
                 f"INTO files(path => '{tmp_path / 'out' / name}', format => 'parquet')"
             )
+        ps.script(";".join(script))
         finish(ps)
     for name, kind in kinds.items():
         shown = "a.id AS a, b.id AS b" if name in ("inner", "both") else "a.id AS a"

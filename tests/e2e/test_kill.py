@@ -223,7 +223,7 @@ def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_ru
     random_ = random.Random(11)
     acknowledged: list[int] = []
     # The second dies while it comes back; the others at work, somewhere; the last one ends.
-    words = ("standing", "open", "standing", "standing", "standing", "done")
+    words = ("standing", "open", "standing", "standing", "done")
     for life, word in enumerate(words):
         pushes = {"push_from": life * 1000, "push_to": life * 1000 + 1000}
         if word == "done":

@@ -131,7 +131,7 @@ def compare(ps: Connection, query: Query, expected: pa.Table) -> None:
 
 
 @settings(
-    max_examples=30,
+    max_examples=20,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
