@@ -22,6 +22,7 @@ from penstock.model.schema import Schema
 
 SMALL_ROWS = 10_000  # above it a local relation costs more than writing and scanning a file
 SMALL_BYTES = 4 << 20
+COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 ENOSPC = 28
 
 

@@ -14,12 +14,13 @@ from penstock.plan import bind_keyed_rows, bind_session, bind_when
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
+from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import NUMBER, Operator, Ordered, WindowAggregate, walk
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
 from penstock.plan.user_calls import is_users
-from penstock.sql import parse_select, spark_sql
+from penstock.sql import spark_sql
 
 LEAF = "input"
 
@@ -259,7 +260,9 @@ class _Maker:
     def _of_sequence(self, found: Sequence, keys: Named, aggregates: Aggregates) -> WindowAggregate:
         raw = None
         if any(each.is_holistic for _, each in aggregates):
-            raw = self._mentioned([sql for _, sql in keys], aggregates)
+            partials = (sql for _, each in aggregates for sql in each.partials)
+            texts = [*(sql for _, sql in keys), self._time(), *partials]
+            raw = mentioned(texts, self.below.schema)
         bare = WindowAggregate(
             self.below,
             found.time,
@@ -290,13 +293,6 @@ class _Maker:
             hint="write it after the stream, such as FROM traffic [RANGE 10 SECONDS], or group "
             "by a time that the query below gives, such as window_start",
         )
-
-    def _mentioned(self, keys: list[str], aggregates: Aggregates) -> tuple[str, ...]:
-        """Return the input's columns that keys, aggregates and the time need."""
-        texts = [*keys, self._time(), *(sql for _, a in aggregates for sql in a.partials)]
-        tree = parse_select(f"SELECT {', '.join(texts)}")
-        names = {column.parts[0].name.lower() for column in tree.find_all(exp.Column)}
-        return tuple(name for name in self.below.schema.names if name.lower() in names)
 
     def _time(self) -> str:
         """Return the time of a tuple, for first and last: also where windows go by numbers."""

@@ -9,7 +9,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.rows import Rows, fit, in_memory, laid_together, read_parquet
+from penstock.engine.rows import COMPACT_PARTS, Rows, fit, in_memory, laid_together, read_parquet
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError
@@ -17,7 +17,6 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.operators import key
 from penstock.plan.operators.join_input import JoinInput
 
-MERGE_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
 
 
@@ -104,7 +103,7 @@ class JoinRows:
     def _to_merge(self) -> list[Part]:
         for level in range(max((part.level for part in self.parts), default=0) + 1):
             parts = [p for p in self.parts if p.level == level and p.rows.count < MERGE_ROWS]
-            if len(parts) >= MERGE_PARTS:
+            if len(parts) >= COMPACT_PARTS:
                 return parts
         return []
 

@@ -13,15 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
-from penstock.engine.rows import Rows, empty_table, in_memory
+from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators.modify import AT, CARRY, HAS_OLD, Modify
 from penstock.plan.operators.ordered import NUMBER
-
-COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, empty_table, in_memory, is_small, laid_together
+from penstock.engine.rows import (
+    COMPACT_PARTS,
+    Rows,
+    empty_table,
+    in_memory,
+    is_small,
+    laid_together,
+)
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.errors import PenstockError
@@ -23,8 +30,6 @@ from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
 from penstock.plan.punctuation import over_groups
 from penstock.plan.units import Unit
-
-COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 
 
 @dataclass(frozen=True, slots=True)

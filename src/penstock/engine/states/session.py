@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
-from penstock.engine.rows import Rows, empty_table, in_memory
+from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
@@ -24,8 +24,6 @@ from penstock.plan.operators.session_aggregate import (
     LATE,
     SessionAggregate,
 )
-
-COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Leaf
-from penstock.engine.rows import Rows, empty_table, in_memory, laid_together
+from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory, laid_together
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
@@ -28,8 +28,6 @@ from penstock.plan.operators.when_aggregate import (
     N,
     WhenAggregate,
 )
-
-COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/decisions/0002)
 
 
 @dataclass(slots=True)

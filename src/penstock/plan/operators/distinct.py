@@ -3,30 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.schema import Schema
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.operator import Operator
+from penstock.plan.operators.pass_through import PassThrough
 
 
 @dataclass(frozen=True, slots=True)
-class Distinct:
+class Distinct(PassThrough):
     """Needs trains that hold whole windows, and a column that tells windows apart."""
 
     input: Operator
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the one input."""
-        return (self.input,)
-
-    @property
-    def schema(self) -> Schema:
-        """Return the input's columns."""
-        return self.input.schema
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the input's event times."""
-        return self.input.times
 
     def text(self) -> str:
         """Say so."""

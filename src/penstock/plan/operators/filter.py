@@ -3,31 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.schema import Schema
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.operator import Operator
+from penstock.plan.operators.pass_through import PassThrough
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(PassThrough):
     """A conjunction; the conditions are sorted, so that their order makes no other node."""
 
     input: Operator
     conditions: tuple[str, ...]
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the one input."""
-        return (self.input,)
-
-    @property
-    def schema(self) -> Schema:
-        """Return the input's columns."""
-        return self.input.schema
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the input's event times."""
-        return self.input.times
 
     def text(self) -> str:
         """Show the conditions."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.schema import Schema
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.operator import Operator
+from penstock.plan.operators.pass_through import PassThrough
 
 
 @dataclass(frozen=True, slots=True)
-class Take:
+class Take(PassThrough):
     """`tuples` from the input, or what comes until the query's time is up (None).
 
     Each query counts for itself, so the query's name makes the node its own.
@@ -17,21 +17,6 @@ class Take:
     input: Operator
     query: str
     tuples: int | None
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the one input."""
-        return (self.input,)
-
-    @property
-    def schema(self) -> Schema:
-        """Return the input's columns."""
-        return self.input.schema
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the input's event times."""
-        return self.input.times
 
     def text(self) -> str:
         """Say how many, for whom."""

@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.schema import Schema, quoted
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.model.schema import quoted
+from penstock.plan.operators.operator import Operator
+from penstock.plan.operators.pass_through import PassThrough
 
 RANK = "_rank"
 
 
 @dataclass(frozen=True, slots=True)
-class Top:
+class Top(PassThrough):
     """Needs trains that hold whole windows; `by` is the column that tells windows apart.
 
     `order` is SQL; rows that it leaves equal are ordered by everything else, so that a replay
@@ -22,21 +23,6 @@ class Top:
     order: tuple[str, ...]
     limit: int | None = None
     offset: int = 0
-
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the one input."""
-        return (self.input,)
-
-    @property
-    def schema(self) -> Schema:
-        """Return the input's columns."""
-        return self.input.schema
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the input's event times."""
-        return self.input.times
 
     def text(self) -> str:
         """Show order and bounds."""

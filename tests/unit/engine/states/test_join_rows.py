@@ -7,7 +7,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.states.join_rows import MERGE_PARTS, JoinRows
+from penstock.engine.rows import COMPACT_PARTS
+from penstock.engine.states.join_rows import JoinRows
 from penstock.engine.states.state import KeptPart
 from penstock.model.schema import Column, Schema
 
@@ -43,7 +44,7 @@ def test_what_is_needed_stays_in_order_and_in_few_parts(
             found = rows_in(kept)
             assert found == sorted(found)
             assert {row for row in given_rows if row[1] >= now} <= set(found) <= set(given_rows)
-            assert len(kept.parts) <= 3 * MERGE_PARTS
+            assert len(kept.parts) <= 3 * COMPACT_PARTS
             spans = [(part.first, part.last) for part in kept.parts]
             assert all(last >= now for _, last in spans)
     again = JoinRows(SCHEMA, "m", "u").back(
