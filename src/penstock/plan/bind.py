@@ -15,7 +15,7 @@ from penstock.plan.bind_from import LEAF, FromBinder, Lookup
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.bind_per_window import PerWindow
 from penstock.plan.bind_windows import numbered
-from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
+from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project, Union
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
@@ -154,8 +154,7 @@ class Binder:
             raise BadQueryError(
                 f"WHERE cannot use the aggregate {spark_sql(found)}", hint="use HAVING"
             )
-        texts = sorted({spark_sql(each) for each in conjuncts(condition)})
-        kept = Filter(operator, tuple(texts))
+        kept = Filter(operator, in_order(conjuncts(condition), operator.schema))
         self.analyst.schema(kept.sql([LEAF]), {LEAF: operator.schema})
         return kept
 

@@ -22,7 +22,7 @@ from penstock.plan.bind_join import (
     refuse_namesakes,
 )
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
-from penstock.plan.clauses import conjuncts, refuse_clauses, refuse_deep
+from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation
@@ -256,7 +256,7 @@ def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Rela
     if on := join.args.get("on"):
         refuse_deep(on)
         resolved = both.resolve(on)
-        return " AND ".join(sorted(f"({spark_sql(each)})" for each in conjuncts(resolved)))
+        return " AND ".join(f"({each})" for each in in_order(conjuncts(resolved)))
     return ""
 
 

@@ -9,12 +9,11 @@ from sqlglot import exp
 from penstock.errors import BadQueryError, NotYetError
 from penstock.model.windows import RangeWindow, RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
-from penstock.plan.clauses import conjuncts, refuse_deep
+from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator
 from penstock.plan.operators.window_join import HIDDEN, KINDS, MET, JoinSide, WindowJoin
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst
-from penstock.sql import spark_sql
 
 MICROSECOND = timedelta(microseconds=1)
 LEAVES = ("left_input", "right_input")  # the names under which the analyst sees both sides
@@ -176,8 +175,8 @@ class JoinBinder:
         if not conditions:
             return entry
         scope = Scope((entry.relation(),))
-        texts = sorted({spark_sql(scope.resolve(each)) for each in conditions})
-        kept = Filter(entry.operator, tuple(texts))
+        resolved = map(scope.resolve, conditions)
+        kept = Filter(entry.operator, in_order(resolved, entry.operator.schema))
         self.analyst.schema(kept.sql([LEAVES[0]]), {LEAVES[0]: entry.operator.schema})
         return replace(entry, operator=kept)
 
@@ -203,7 +202,7 @@ class JoinBinder:
             replace(each.side, columns=columns)
             for each, columns in zip((left, right), taken, strict=True)
         )
-        text = " AND ".join(sorted({f"({spark_sql(each)})" for each in on}))
+        text = " AND ".join(f"({each})" for each in in_order(on))
         if not text and entry.kind not in INNER:
             raise BadQueryError(f"{entry.kind} JOIN needs ON")
         made = WindowJoin(

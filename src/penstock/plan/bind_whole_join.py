@@ -18,6 +18,7 @@ from penstock.plan.bind_join import (
     merged,
     names_asked,
 )
+from penstock.plan.clauses import in_order
 from penstock.plan.operators import HopJoin, Operator, RowsJoin
 from penstock.plan.operators.join_input import JoinInput, JoinStep
 from penstock.plan.operators.rows_join import Stay
@@ -25,7 +26,6 @@ from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.operators.window_join import KINDS
 from penstock.plan.scope import Relation, Scope, plain
 from penstock.plan.sources import Analyst
-from penstock.sql import spark_sql
 
 # What the engine adds to the tuples that it keeps.
 HIDDEN = ("_time", "_number", "_start", "_low", "_high", START, END)
@@ -104,7 +104,7 @@ def _steps(
         extra = [e for e in where.about(some=known, within=known) if id(e) not in gone]
         taken += extra
         on = [*condition_of(entry.join, both, left, right), *map(both.resolve, extra)]
-        text = " AND ".join(sorted({f"({spark_sql(each)})" for each in on}))
+        text = " AND ".join(f"({each})" for each in in_order(on))
         if not text and entry.kind not in INNER:
             raise BadQueryError(f"{entry.kind} JOIN needs ON")
         steps.append(JoinStep(kind, text))

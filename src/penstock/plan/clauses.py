@@ -1,10 +1,12 @@
 """What a SELECT over streams may not say yet, and the parts of a condition."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
 from penstock.errors import NotYetError
+from penstock.model.schema import Schema
+from penstock.plan.fallible import can_fail
 from penstock.plan.scope import place_of
 from penstock.sql import spark_sql
 
@@ -36,11 +38,24 @@ def refuse_deep(node: exp.Expr | None) -> None:
 
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield what AND joins, however it is bracketed."""
+    """Yield what AND joins, however it is bracketed, in the order of the text."""
     waiting = [condition]
     while waiting:
         node = waiting.pop().unnest()
         if isinstance(node, exp.And):
-            waiting += [node.left, node.right]
+            waiting += [node.right, node.left]
         else:
             yield node
+
+
+def in_order(conditions: Iterable[exp.Expr], schema: Schema | None = None) -> tuple[str, ...]:
+    """Return conditions that all have to hold as SQL, each once, in the order to ask them.
+
+    First come those that cannot fail, sorted, so that their order makes no other node; then the
+    others as they are written, since one may guard the next.
+    """
+    texts = {spark_sql(each): can_fail(each, schema) for each in conditions}
+    return (
+        *sorted(text for text, fails in texts.items() if not fails),
+        *(text for text, fails in texts.items() if fails),
+    )

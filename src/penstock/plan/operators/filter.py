@@ -9,7 +9,7 @@ from penstock.plan.operators.pass_through import PassThrough
 
 @dataclass(frozen=True, slots=True)
 class Filter(PassThrough):
-    """A conjunction; the conditions are sorted, so that their order makes no other node."""
+    """A conjunction; conditions that cannot fail stand first and sorted (`clauses.in_order`)."""
 
     input: Operator
     conditions: tuple[str, ...]
