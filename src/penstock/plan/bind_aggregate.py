@@ -12,10 +12,14 @@ from penstock.model.schema import Schema, quoted
 from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Window
 from penstock.plan import bind_keyed_rows, bind_session, bind_when
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
+from penstock.plan.asked import Aggregates, Asked, Named
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
+from penstock.plan.grouping import Grouping, grouping_of, is_about_sets
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import NUMBER, Operator, Ordered, WindowAggregate, walk
+from penstock.plan.operators.grouping_sets import SET
+from penstock.plan.operators.sets_aggregate import of_sets
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import Analyst
@@ -24,9 +28,8 @@ from penstock.sql import spark_sql
 
 LEAF = "input"
 
-Named = tuple[tuple[str, str], ...]
-Aggregates = tuple[tuple[str, Aggregate], ...]
-Make = Callable[[Any, Operator, Named, Aggregates, Analyst], Operator]
+Make = Callable[[Any, Operator, Asked, Analyst], Operator]
+BOUND = ""  # what stands for window_start and window_end among the keys
 
 # Windows that their content makes, each with an operator of its own.
 BY_CONTENT: dict[type[Window], Make] = {
@@ -69,7 +72,7 @@ def bind_aggregate(
 ) -> BoundAggregate:
     """Return the window aggregate of a SELECT with GROUP BY or aggregates."""
     scope, bounds = read.scope, read.window is not None  # else window_start is a column
-    keys = _Keys(scope, shown, bounds).of(select.args.get("group"))
+    grouping = _Keys(scope, shown, bounds).of(select.args.get("group"))
     shown = [(name, _spell_over(node, shown, scope)) for name, node in shown]
     outputs = [(name, scope.resolve(_marked(node, bounds))) for name, node in shown]
     condition = select.args.get("having")
@@ -80,9 +83,15 @@ def bind_aggregate(
     )
     calls = _calls([node for _, node in outputs] + ([having] if having is not None else []))
     maker = _Maker(read.operator, analyst, emission)
-    named, aggregates = maker.named(keys), maker.aggregates(calls)
-    result = maker.operator(read.window, named, aggregates)
-    rewrite = _Rewrite({sql: name for name, sql in named}, {a.text: name for name, a in aggregates})
+    keys = grouping.keys_sql()
+    asked = Asked(maker.named(sorted(keys.values())), maker.aggregates(calls), grouping.count)
+    result = maker.operator(read.window, asked)
+    names = {sql: name for name, sql in asked.keys}
+    rewrite = _Rewrite(
+        {text: names[sql] for text, sql in keys.items()},
+        {each.text: name for name, each in asked.aggregates},
+        grouping,
+    )
     return BoundAggregate(
         result,
         [(name, rewrite.over_result(node)) for name, node in outputs],
@@ -103,24 +112,30 @@ class _Keys:
     shown: list[tuple[str, exp.Expr]]
     bounds: bool
 
-    def of(self, group: exp.Group | None) -> list[str]:
+    def of(self, group: exp.Group | None) -> Grouping:
         if group is None:
-            return []
-        # GROUP BY ROLLUP (a) is an expression, GROUP BY a WITH ROLLUP an argument.
-        if group.args.get("totals") or group.find(exp.Rollup, exp.Cube, exp.GroupingSets):
-            raise NotYetError(
-                "GROUP BY with ROLLUP, CUBE, GROUPING SETS or TOTALS does not run yet"
-            )
+            return Grouping()
+        if group.args.get("totals"):
+            raise BadQueryError("GROUP BY has no WITH TOTALS", hint="write WITH ROLLUP")
         if group.args.get("all"):
             nodes = [n for _, n in self.shown if not any(is_aggregate(e) for e in n.walk())]
-        else:
-            nodes = [self._meant(node) for node in group.expressions]
-        texts = {
-            spark_sql(self.scope.resolve(node))
-            for node in nodes
-            if not (self.bounds and _is_bound_name(node))
-        }
-        return sorted(texts)
+            group = exp.Group(expressions=[node.copy() for node in nodes])
+        found = grouping_of(group, self._written)
+        places = found.places(BOUND)
+        if places and len(places) < len(found.sets):
+            raise BadQueryError(
+                "a grouping set without the window's bounds would go over all windows",
+                hint=f"leave {START} out of ROLLUP, CUBE and GROUPING SETS",
+                place=place_of(group),
+            )
+        return found.without(BOUND)
+
+    def _written(self, node: exp.Expr) -> str:
+        """Return a key as SQL; the window's own bounds are all one."""
+        node = self._meant(node)
+        if self.bounds and _is_bound_name(node):
+            return BOUND
+        return spark_sql(self.scope.resolve(node))
 
     def _meant(self, node: exp.Expr) -> exp.Expr:
         """Return the expression behind an ordinal or an alias."""
@@ -220,19 +235,24 @@ class _Maker:
             made.append((f"{letter}{place}", aggregate))
         return tuple(made)
 
-    def operator(self, window: Window | None, keys: Named, aggregates: Aggregates) -> Operator:
+    def operator(self, window: Window | None, asked: Asked) -> Operator:
         """Return the operator that answers for the windows."""
+        if asked.sets and self.below.schema.find(SET) is not None:
+            raise BadQueryError(
+                f"the column {SET} is where tuples carry their grouping set",
+                hint="give it another name in a SELECT below",
+            )
         if window is None:
-            return self._of_sequence(self._instants(keys), keys, aggregates)
+            return self._of_sequence(self._instants(asked.keys), asked)
         found = sequence(window, self.below)
         if found is not None:
-            return self._of_sequence(found, keys, aggregates)
+            return self._of_sequence(found, asked)
         if self.emission:
             raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need a window with stated bounds")
         maker = BY_CONTENT.get(type(window))
         if maker is None:
             raise NotYetError(f"{type(window).__name__} does not run yet", hint="[RANGE …] does")
-        return maker(window, self.below, keys, aggregates, self.analyst)
+        return maker(window, self.below, asked, self.analyst)
 
     def content(self, window: Window, columns: frozenset[str]) -> WindowAggregate:
         """Return the operator that gives the windows' tuples."""
@@ -257,18 +277,17 @@ class _Maker:
         )
         return self._analysed(bare)
 
-    def _of_sequence(self, found: Sequence, keys: Named, aggregates: Aggregates) -> WindowAggregate:
+    def _of_sequence(self, found: Sequence, asked: Asked) -> WindowAggregate:
         raw = None
-        if any(each.is_holistic for _, each in aggregates):
-            partials = (sql for _, each in aggregates for sql in each.partials)
-            texts = [*(sql for _, sql in keys), self._time(), *partials]
+        if any(each.is_holistic for _, each in asked.aggregates):
+            texts = [*(sql for _, sql in asked.keys), self._time(), *asked.partials()]
             raw = mentioned(texts, self.below.schema)
         bare = WindowAggregate(
             self.below,
             found.time,
             found.hops,
-            keys,
-            aggregates,
+            asked.keys,
+            asked.aggregates,
             Schema(),
             axis=found.axis,
             raw=raw,
@@ -276,7 +295,7 @@ class _Maker:
             lateness=self.emission.lateness,
             reads_history=found.reads_history,
         )
-        return self._analysed(bare)
+        return self._analysed(of_sets(bare, asked.sets) if asked.sets else bare)
 
     def _analysed(self, bare: WindowAggregate) -> WindowAggregate:
         schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: self.below.schema})
@@ -319,6 +338,7 @@ class _Maker:
 class _Rewrite:
     keys: dict[str, str]
     aggregates: dict[str, str]
+    grouping: Grouping
 
     def over_result(self, tree: exp.Expr) -> exp.Expr:
         """Return the expression over the aggregate's output columns."""
@@ -331,6 +351,8 @@ class _Rewrite:
                 return plain(self.keys[text])
             if is_aggregate(node):
                 return plain(self.aggregates[text])
+            if is_about_sets(node):
+                return self.grouping.told(node, self.keys.get(SET, ""))
             if isinstance(node, exp.Column) and not is_bound(node):
                 raise BadQueryError(
                     f"column {node.name} is neither grouped nor aggregated",

@@ -5,7 +5,7 @@ from dataclasses import replace
 from penstock.errors import UnknownColumnError
 from penstock.model.schema import Schema
 from penstock.model.windows import RowsWindow
-from penstock.plan.aggregates import Aggregate
+from penstock.plan.asked import Asked
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Filter, KeyedRows, Operator
 from penstock.plan.sources import Analyst
@@ -16,8 +16,7 @@ LEAF = "input"
 def make(
     window: RowsWindow,
     below: Operator,
-    keys: tuple[tuple[str, str], ...],
-    aggregates: tuple[tuple[str, Aggregate], ...],
+    asked: Asked,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for each partition's windows.
@@ -26,17 +25,18 @@ def make(
     tuples of a window and does not move it.
     """
     ordered, holds = (below.input, below.conditions) if isinstance(below, Filter) else (below, ())
-    texts = [sql for _, sql in keys] + [sql for _, each in aggregates for sql in each.partials]
+    texts = [*(sql for _, sql in asked.keys), *asked.partials()]
     bare = KeyedRows(
         ordered,
         tuple(_column(name, ordered.schema) for name in window.partition_by),
         window.rows,
         window.slide or window.rows,
         holds,
-        keys,
-        aggregates,
+        asked.keys,
+        asked.aggregates,
         mentioned(texts, ordered.schema),
         Schema(),
+        asked.sets,
     )
     return replace(bare, schema=analyst.schema(bare.sql([LEAF]), {LEAF: ordered.schema}))
 

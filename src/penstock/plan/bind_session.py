@@ -6,7 +6,7 @@ from datetime import timedelta
 from penstock.errors import BadQueryError
 from penstock.model.schema import Schema
 from penstock.model.windows import SessionWindow
-from penstock.plan.aggregates import Aggregate
+from penstock.plan.asked import Asked
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Operator, SessionAggregate
 from penstock.plan.sources import Analyst
@@ -18,8 +18,7 @@ MICROSECOND = timedelta(microseconds=1)
 def make(
     window: SessionWindow,
     below: Operator,
-    keys: tuple[tuple[str, str], ...],
-    aggregates: tuple[tuple[str, Aggregate], ...],
+    asked: Asked,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for the sessions of each group."""
@@ -29,9 +28,10 @@ def make(
             hint="give the stream TIMESTAMP BY, or select window_start in the query below",
         )
     raw = None
-    if any(each.is_holistic for _, each in aggregates):
-        texts = [sql for _, each in aggregates for sql in each.partials]
-        raw = mentioned(texts, below.schema)
+    if any(each.is_holistic for _, each in asked.aggregates):
+        raw = mentioned(asked.partials(), below.schema)
     gap = window.gap // MICROSECOND
-    bare = SessionAggregate(below, below.times[0], gap, keys, aggregates, Schema(), raw)
+    bare = SessionAggregate(
+        below, below.times[0], gap, asked.keys, asked.aggregates, Schema(), raw, asked.sets
+    )
     return replace(bare, schema=analyst.schema(bare.sql([LEAF]), {LEAF: below.schema}))

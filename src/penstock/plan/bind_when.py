@@ -7,7 +7,8 @@ from sqlglot import exp
 from penstock.errors import BadWindowError, UnknownColumnError
 from penstock.model.schema import Schema
 from penstock.model.windows import SemanticWindow
-from penstock.plan.aggregates import Aggregate, is_aggregate
+from penstock.plan.aggregates import is_aggregate
+from penstock.plan.asked import Asked
 from penstock.plan.folds import Fold, fold_of
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Operator, WhenAggregate
@@ -21,16 +22,16 @@ LEAF = "input"
 def make(
     window: SemanticWindow,
     below: Operator,
-    keys: tuple[tuple[str, str], ...],
-    aggregates: tuple[tuple[str, Aggregate], ...],
+    asked: Asked,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for each group's windows, over tuples in order."""
     given = parse_select(f"SELECT {window.condition}").expressions[0]
     condition, folds = _folded(_resolved(given, below.schema), below, analyst)
-    texts = [sql for _, each in aggregates for sql in each.partials]
-    raw = mentioned(texts, below.schema)
-    bare = WhenAggregate(below, condition, folds, keys, aggregates, raw, Schema())
+    raw = mentioned(asked.partials(), below.schema)
+    bare = WhenAggregate(
+        below, condition, folds, asked.keys, asked.aggregates, raw, Schema(), asked.sets
+    )
     return replace(bare, schema=analyst.schema(bare.sql([LEAF]), {LEAF: below.schema}))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
+from penstock.plan.operators.grouping_sets import each_set_sql, sets_text
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 from penstock.plan.operators.window_aggregate import END, START
@@ -36,6 +37,7 @@ class KeyedRows:
     aggregates: tuple[tuple[str, Aggregate], ...]
     raw: tuple[str, ...]
     schema: Schema
+    sets: int = 0
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -59,7 +61,7 @@ class KeyedRows:
         keys = ", ".join(sql for _, sql in self.keys) or "nothing"
         aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
         span = f"{self.rows} tuples every {self.slide} of each {by}"
-        return f"windows of {span}{where} group by {keys}: {aggregates}"
+        return f"windows of {span}{where} group by {keys}: {aggregates}{sets_text(self.sets)}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis."""
@@ -120,7 +122,7 @@ class KeyedRows:
         groups = [*self.parts, WINDOW, *(name for name, _ in self.keys)]
         # In order, for those aggregates that look at it.
         ordered = (
-            f"SELECT {keyed} FROM ({spread}) AS i "
+            f"SELECT {keyed} FROM {each_set_sql(f'({spread})', self.sets)} AS i "
             f"DISTRIBUTE BY {', '.join(groups)} SORT BY {', '.join([*groups, PLACE])}"
         )
         partials = [part for name, each in self.aggregates for part in each.partial_sql(name)]

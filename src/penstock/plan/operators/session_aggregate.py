@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
+from penstock.plan.operators.grouping_sets import each_set_sql, sets_text
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 from penstock.plan.operators.window_aggregate import END, START
@@ -33,6 +34,7 @@ class SessionAggregate:
     aggregates: tuple[tuple[str, Aggregate], ...]
     schema: Schema
     raw: tuple[str, ...] | None = None
+    sets: int = 0
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -50,7 +52,7 @@ class SessionAggregate:
         aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
         kept = "" if self.raw is None else f"; keeps tuples ({', '.join(self.raw)})"
         gap = f"a gap of {span_text(self.gap)} by {self.time.column}"
-        return f"sessions with {gap} per {keys}: {aggregates}{kept}"
+        return f"sessions with {gap} per {keys}: {aggregates}{kept}{sets_text(self.sets)}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis."""
@@ -66,7 +68,7 @@ class SessionAggregate:
         columns += [f"{sql} AS {name}" for name, sql in self.keys]
         columns.append(f"unix_micros({quoted(self.time.column)}) AS {AT}")
         columns.append(f"monotonically_increasing_id() AS {ARRIVAL}")
-        return f"SELECT {', '.join(columns)} FROM {relation} AS i"
+        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS i"
 
     def late_sql(self, relation: str, limit: int) -> str:
         """Return the SELECT of the input's tuples up to a time (microseconds)."""

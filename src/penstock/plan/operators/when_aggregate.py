@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.folds import Fold
+from penstock.plan.operators.grouping_sets import each_set_sql, sets_text
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 from penstock.plan.operators.window_aggregate import END, START
@@ -39,6 +40,7 @@ class WhenAggregate:
     aggregates: tuple[tuple[str, Aggregate], ...]
     raw: tuple[str, ...]
     schema: Schema
+    sets: int = 0
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -65,7 +67,7 @@ class WhenAggregate:
         condition = self.condition.format(*(fold.text for fold in self.folds))
         keys = ", ".join(sql for _, sql in self.keys) or "nothing"
         aggregates = ", ".join(aggregate.text for _, aggregate in self.aggregates)
-        return f"windows when {condition} per {keys}: {aggregates}"
+        return f"windows when {condition} per {keys}: {aggregates}{sets_text(self.sets)}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis."""
@@ -80,7 +82,7 @@ class WhenAggregate:
         columns += [f"{sql} AS {name}" for name, sql in self._arguments()]
         at = f"unix_micros({quoted(self.time.column)})" if self.time else NUMBER
         columns += [f"{at} AS {AT}", f"{NUMBER} AS {N}"]
-        return f"SELECT {', '.join(columns)} FROM {relation} AS i"
+        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS i"
 
     def fold_sql(self, tuples: str, state: str | None = None) -> str:
         """Return the SELECT of every group: its open window, and which tuples closed one."""
