@@ -11,15 +11,16 @@ from penstock.model.schema import Schema, quoted
 from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
-from penstock.plan.bind_from import LEAF, FromBinder, Lookup
+from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.bind_per_window import PerWindow
+from penstock.plan.bind_subqueries import Meeting, Subqueries, refuse_meeting
 from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project, Union
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Source, StreamSource
+from penstock.plan.sources import Analyst, Lookup, Source, StreamSource
 from penstock.sql import spark_sql
 
 Shown = list[tuple[str, exp.Expr]]
@@ -78,16 +79,15 @@ class Binder:
         return Union(inputs, schema, _common_times(inputs, schema))
 
     def _bind_select(self, select: exp.Select) -> Operator:
+        select, meetings = Subqueries(self.lookup).taken(select)
+        for clause in ("group", "order", "qualify"):
+            refuse_deep(select.args.get(clause), clause.upper())
         if modifies(select):
-            return self._bind_modified(select)
-        where, having = select.args.get("where"), select.args.get("having")
-        for node in (*select.expressions, where, having, select.args.get("group")):
-            refuse_deep(node)
+            return self._bind_modified(select, meetings)
+        having = select.args.get("having")
         read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
         scope, window = read.scope, read.window
-        operator = numbered(window, read.operator)
-        if read.where is not None:
-            operator = self._filter(operator, scope.resolve(read.where))
+        operator = self._chosen(numbered(window, read.operator), read, meetings)
         shown = list(_expand_stars(select.expressions, scope))
         asked = [node for _, node in shown] + ([having.this] if having else [])
         if _is_distinct_content(select, window, asked):
@@ -132,15 +132,22 @@ class Binder:
             return self._project(operator, columns)
         return PerWindow(self._project, self._filter, operator, self.emission).of(select, columns)
 
-    def _bind_modified(self, select: exp.Select) -> Operator:
+    def _chosen(self, operator: Operator, read: BoundFrom, meetings: Iterable[Meeting]) -> Operator:
+        """Return the tuples that WHERE lets through."""
+        if read.where is not None:
+            operator = self._filter(operator, read.scope.resolve(read.where))
+        for each in meetings:
+            refuse_meeting(read.window)
+            operator = each.over(operator, read.scope, self.analyst)
+        return operator
+
+    def _bind_modified(self, select: exp.Select, meetings: Iterable[Meeting]) -> Operator:
         read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
         if read.window is not None:
             raise BadQueryError(
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"
             )
-        operator: Operator = Ordered(read.operator, "time")
-        if read.where is not None:
-            operator = self._filter(operator, read.scope.resolve(read.where))
+        operator = self._chosen(Ordered(read.operator, "time"), read, meetings)
         shown = list(_expand_stars(select.expressions, read.scope))
         _refuse_twins(name for name, _ in shown)
         return bind_modifiers(shown, operator, read.scope, self.analyst)

@@ -25,11 +25,10 @@ from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
-from penstock.plan.scope import Relation, Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Source, StreamSource, TableSource
+from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
+from penstock.plan.sources import Analyst, Lookup, Source, StreamSource, TableSource
 from penstock.sql import spark_sql, window_of
 
-Lookup = Callable[[str], Source | None]
 LEAF = "input"  # the name under which the analyst sees an operator's input
 Side = tuple[Source, exp.Expr, exp.Join | None]
 
@@ -197,13 +196,8 @@ class FromBinder:
         kind = _join_kind(join, swapped=swapped)
         if scope.has(alias):
             raise BadQueryError(f"two inputs are called {alias}", hint="give one of them AS a name")
-        right = relation(alias, table.schema.names, lambda name: _qualified("r", name))
-        left = Scope(
-            tuple(
-                replace(each, columns=tuple((n, _qualified("l", c.name)) for n, c in each.columns))
-                for each in scope.relations
-            )
-        )
+        right = relation(alias, table.schema.names, lambda name: sided("r", name))
+        left = scope.beside("l")
         both = Scope((*left.relations, right))
         on = _join_condition(join, both, left, right)
         if not on and kind not in ("CROSS", "INNER"):
@@ -229,10 +223,6 @@ def _alias(node: exp.Expr) -> str:
     return node.alias_or_name
 
 
-def _qualified(side: str, name: str) -> exp.Expr:
-    return exp.column(exp.to_identifier(name, quoted=True), table=side)
-
-
 def _join_kind(join: exp.Join | None, *, swapped: bool) -> str:
     wanted = join_kind(join)
     if wanted not in KINDS or (swapped and wanted not in ("INNER", "CROSS")):
@@ -254,7 +244,7 @@ def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Rela
             pairs.append(f"{spark_sql(mine)} = {spark_sql(other)}")
         return " AND ".join(sorted(pairs))
     if on := join.args.get("on"):
-        refuse_deep(on)
+        refuse_deep(on, "ON")
         resolved = both.resolve(on)
         return " AND ".join(f"({each})" for each in in_order(conjuncts(resolved)))
     return ""

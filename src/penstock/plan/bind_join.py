@@ -364,7 +364,7 @@ def condition_of(
         name = exp.column(column.name)
         yield exp.EQ(this=left.resolve(name), expression=right.resolve(name))
     if on := join.args.get("on"):
-        refuse_deep(on)
+        refuse_deep(on, "ON")
         yield from conjuncts(both.resolve(on))
 
 

@@ -80,7 +80,7 @@ class _Maker:
                 "all modifiers of a SELECT have one PARTITION BY", hint="write two queries"
             )
         for each in calls[0].partition_by:
-            refuse_deep(each)
+            refuse_deep(each, "a modifier")
         return found[0]
 
     def columns(self, shown: list[tuple[str, exp.Expr]]) -> Iterator[tuple[str, str]]:
@@ -92,7 +92,7 @@ class _Maker:
             # A Var is printed as it stands: no name in it is looked up again.
             values = {spark_sql(each): exp.var(self._value(each)) for each in _calls(node)}
             marked = _marked(node, values)
-            refuse_deep(marked)
+            refuse_deep(marked, "SELECT beside a modifier")
             if marked.find(exp.Window) is not None:
                 raise BadQueryError("OVER beside modifiers", hint=BELOW, place=place_of(node))
             yield name, spark_sql(side.resolve(marked, known=earlier))
@@ -118,7 +118,7 @@ class _Maker:
         call = modifier_of(node)
         assert call is not None  # noqa: S101  (it was found as one)
         for each in (*call.arguments, *([call.pseudo] if call.pseudo else [])):
-            refuse_deep(each)
+            refuse_deep(each, "a modifier")
         match call.name:
             case "adiff":
                 return self._difference(call.arguments[0])

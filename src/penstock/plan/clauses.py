@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from penstock.errors import NotYetError
+from penstock.errors import BadQueryError, NotYetError
 from penstock.model.schema import Schema
 from penstock.plan.fallible import can_fail
 from penstock.plan.scope import place_of
@@ -29,12 +29,14 @@ def refuse_clauses(tree: exp.Expr) -> None:
             raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
 
 
-def refuse_deep(node: exp.Expr | None) -> None:
+def refuse_deep(node: exp.Expr | None, where: str) -> None:
     """Raise where an expression looks beyond its own tuple."""
-    if node is None:
-        return
-    if node.find(exp.Subquery, exp.Select):
-        raise NotYetError(f"{spark_sql(node)}: a SELECT inside an expression does not run yet")
+    if node is not None and node.find(exp.Query):
+        raise BadQueryError(
+            f"{where} cannot have a SELECT inside an expression",
+            hint="WHERE, HAVING and the columns of SELECT may have one, over tables",
+            place=place_of(node),
+        )
 
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:

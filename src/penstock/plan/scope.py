@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -48,14 +48,14 @@ class Scope:
         """
         spared = {name.lower() for name in known}
 
-        def replace(node: exp.Expr) -> exp.Expr:
+        def written(node: exp.Expr) -> exp.Expr:
             if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
                 return node
             if node.table == WINDOW or is_bound(node) or self._is_spared(node, spared):
                 return node
             return _placed(self._lookup(node), node)
 
-        return tree.copy().transform(replace, copy=False)
+        return tree.copy().transform(written, copy=False)
 
     def star(self, qualifier: str = "") -> Iterator[tuple[str, exp.Expr]]:
         """Yield the columns that `*` or `a.*` stands for, each with its input's name."""
@@ -64,6 +64,15 @@ class Scope:
                 for name, _ in (relation if qualifier else relation.by_name()).columns:
                     written = (exp.to_identifier(n, quoted=True) for n in (name, relation.alias))
                     yield name, exp.column(*written)
+
+    def beside(self, side: str) -> "Scope":
+        """Return the scope as the condition of a join sees it, as one of its sides."""
+        return Scope(
+            tuple(
+                replace(each, columns=tuple((n, sided(side, c.name)) for n, c in each.columns))
+                for each in self.relations
+            )
+        )
 
     def has(self, alias: str) -> bool:
         """Say whether a relation of that alias is in sight."""
@@ -111,6 +120,11 @@ def relation(alias: str, columns: Iterable[str], write: Callable[[str], exp.Expr
 def plain(name: str) -> exp.Expr:
     """Write a column by its name alone."""
     return exp.column(exp.to_identifier(name, quoted=True))
+
+
+def sided(side: str, name: str) -> exp.Expr:
+    """Write a column of one side of a join."""
+    return exp.column(exp.to_identifier(name, quoted=True), table=side)
 
 
 def place_of(node: exp.Expr) -> Place | None:

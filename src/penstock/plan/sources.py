@@ -1,6 +1,6 @@
 """What a FROM may name, and who tells the planner about types."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +25,7 @@ class TableSource:
 
 
 Source = StreamSource | TableSource
+Lookup = Callable[[str], Source | None]  # by the name in FROM
 
 
 class Analyst(Protocol):

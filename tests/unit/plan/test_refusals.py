@@ -18,16 +18,6 @@ NOT_YET = [
     "SELECT ts FROM traffic EXCEPT SELECT at FROM south",
     "SELECT mph FROM range(10)",
     "SELECT * FROM traffic NATURAL JOIN roads",
-    "SELECT (SELECT max(id) FROM roads) AS m FROM traffic",
-    "SELECT mph FROM traffic WHERE mph IN (SELECT id FROM roads)",
-    "SELECT mph FROM traffic WHERE EXISTS (SELECT 1 FROM roads)",
-    "SELECT mph FROM traffic t JOIN roads r ON t.mph = (SELECT max(id) FROM roads)",
-    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] HAVING n > (SELECT max(id) FROM roads)",
-    "SELECT (SELECT 1) AS x, count(*) AS n FROM traffic [RANGE 1 MINUTE]",
-    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY ROLLUP (kind)",
-    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind WITH ROLLUP",
-    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY CUBE (kind)",
-    "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY GROUPING SETS ((kind), ())",
     "SELECT * EXCEPT (st.a) FROM traffic",
 ]
 BAD_QUERY = [
@@ -64,6 +54,26 @@ BAD_QUERY = [
     "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY 3",
     "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY 0",
     "SELECT max_by(mph) AS m FROM traffic [RANGE 1 MINUTE]",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY ROLLUP (window_start, kind)",
+    "SELECT count(*) AS n FROM traffic GROUP BY ROLLUP (kind)",
+    "SELECT count(*) AS n FROM traffic GROUP BY ROLLUP (ts)",
+    "SELECT grouping(kind) AS g FROM traffic [RANGE 1 MINUTE] GROUP BY kind",
+    "SELECT grouping(mph) AS g FROM traffic [RANGE 1 MINUTE] GROUP BY ROLLUP (kind)",
+    "SELECT grouping(kind, mph) AS g FROM traffic [RANGE 1 MINUTE] GROUP BY CUBE (kind, mph)",
+    "SELECT grouping() AS g FROM traffic [RANGE 1 MINUTE] GROUP BY CUBE (kind, mph)",
+    "SELECT mph FROM traffic [RANGE 1 MINUTE] GROUP BY ROLLUP (kind)",
+    "SELECT mph FROM traffic t JOIN roads r ON t.mph = (SELECT max(id) FROM roads)",
+    "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY (SELECT 1)",
+    "SELECT mph FROM traffic [RANGE 1 MINUTE] ORDER BY (SELECT max(id) FROM roads)",
+    "SELECT mph FROM traffic WHERE mph IN (SELECT mph FROM south)",
+    "SELECT mph FROM traffic WHERE mph IN (SELECT mph FROM south [RANGE 1 MINUTE])",
+    "SELECT mph FROM traffic t WHERE NOT EXISTS (SELECT 1 FROM south s WHERE s.mph = t.mph)",
+    "SELECT mph > (SELECT avg(mph) FROM south) AS fast FROM traffic",
+    "SELECT mph FROM traffic WHERE mph = ANY (SELECT id FROM roads)",
+    "SELECT mph FROM traffic WHERE (mph, kind) IN (SELECT id FROM roads)",
+    "SELECT mph FROM traffic t WHERE mph > (SELECT max(id) FROM roads WHERE name = t.kind)",
+    "SELECT count(*) AS n FROM traffic [PARTITION BY kind ROWS 3] "
+    "WHERE mph IN (SELECT id FROM roads)",
 ]
 UNKNOWN_COLUMN = [
     "SELECT nada FROM traffic",
@@ -77,12 +87,16 @@ UNKNOWN_COLUMN = [
     "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] HAVING nada > 1",
     "SELECT window_start FROM traffic",
     "SELECT max(window_start) AS m FROM traffic [RANGE 1 MINUTE]",
+    "SELECT mph FROM traffic WHERE mph IN (SELECT nada FROM roads)",
+    "SELECT mph FROM traffic WHERE name IN (SELECT name FROM roads)",
 ]
 UNKNOWN_NAME = [
     "SELECT mph FROM nada",
     "SELECT count(*) AS n FROM nada [RANGE 1 MINUTE]",
     "SELECT mph FROM traffic JOIN nada ON true",
     "SELECT mph FROM traffic.nada",
+    "SELECT mph FROM traffic WHERE mph IN (SELECT id FROM nada)",
+    "SELECT mph FROM traffic WHERE mph > (SELECT max(id) FROM nada)",
 ]
 CASES = {
     "NOT_YET": NOT_YET,
