@@ -14,10 +14,18 @@ from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_co
 from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.bind_per_window import PerWindow
+from penstock.plan.bind_sets import (
+    ALL_ROWS,
+    branches,
+    over_moments,
+    refuse_around,
+    tagged,
+    union,
+)
 from penstock.plan.bind_subqueries import Meeting, Subqueries, refuse_meeting
 from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
-from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project, Union
+from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst, Lookup, Source, StreamSource
@@ -41,16 +49,17 @@ class Binder:
     join: JoinMode = "recompute"
 
     def bind(self, tree: exp.Expr) -> Operator:
-        """Return the operators of a SELECT or of a UNION ALL of them."""
+        """Return the operators of a SELECT, or of several that UNION and the like join."""
         if isinstance(tree, exp.Subquery):
+            refuse_around(tree)
             return self.bind(tree.this)
         if tree.args.get("with_"):
             return self._with_names(tree.args["with_"]).bind(_without_names(tree))
         refuse_clauses(tree)
-        if isinstance(tree, exp.Union):
-            return self._bind_union(tree)
+        if isinstance(tree, exp.SetOperation):
+            return self._bind_sets(tree)
         if not isinstance(tree, exp.Select):
-            raise NotYetError(f"{tree.key.upper()} over streams does not run yet")
+            raise BadQueryError(f"a standing query is a SELECT, not {tree.key.upper()}")
         return self._bind_select(tree)
 
     @property
@@ -70,13 +79,15 @@ class Binder:
             binder = replace(binder, lookup=_with_name(binder.lookup, each.alias, named))
         return binder
 
-    def _bind_union(self, tree: exp.Union) -> Operator:
-        _refuse_union(tree)
-        inputs = tuple(self._below.bind(each) for each in _branches(tree))
-        leaves = {f"{LEAF}{place}": each.schema for place, each in enumerate(inputs)}
-        sql = Union(inputs, Schema()).sql(list(leaves))
-        schema = self.analyst.schema(sql, leaves)
-        return Union(inputs, schema, _common_times(inputs, schema))
+    def _bind_sets(self, tree: exp.SetOperation) -> Operator:
+        if self.emission:
+            raise BadQueryError(f"EMIT EARLY and ALLOWED LATENESS over {tree.key.upper()}")
+        inputs = [self._below.bind(each) for each in branches(tree)]
+        all_rows = union(tagged(tree, inputs, self._project), self.analyst)
+        if not (select := over_moments(tree, all_rows)):
+            return all_rows
+        known = _with_name(self.lookup, ALL_ROWS, StreamSource(all_rows))
+        return replace(self, lookup=known).bind(select)
 
     def _bind_select(self, select: exp.Select) -> Operator:
         select, meetings = Subqueries(self.lookup).taken(select)
@@ -175,26 +186,6 @@ class Binder:
         return Project(operator, texts, schema, _kept_times(operator, texts))
 
 
-def _branches(tree: exp.Expr) -> Iterator[exp.Expr]:
-    if isinstance(tree, exp.Union):
-        refuse_clauses(tree)
-        _refuse_union(tree)
-        yield from _branches(tree.this)
-        yield from _branches(tree.expression)
-    else:
-        yield tree
-
-
-def _refuse_union(tree: exp.Union) -> None:
-    if tree.args.get("distinct"):
-        raise NotYetError("UNION does not run yet", hint="UNION ALL does")
-    for clause, shown in (("order", "ORDER BY"), ("limit", "LIMIT"), ("offset", "OFFSET")):
-        if tree.args.get(clause):
-            raise BadQueryError(
-                f"{shown} over a UNION ALL of streams", hint="give each SELECT its own"
-            )
-
-
 def _has_aggregate(node: exp.Expr) -> bool:
     return any(is_aggregate(each) for each in node.walk())
 
@@ -286,14 +277,3 @@ def _kept_times(operator: Operator, texts: tuple[tuple[str, str], ...]) -> tuple
         for name, sql in texts
         if sql == quoted(time.column)
     )
-
-
-def _common_times(inputs: tuple[Operator, ...], schema: Schema) -> tuple[EventTime, ...]:
-    """Return the event time that all inputs have in the same place, if there is one."""
-    for time in inputs[0].times:
-        place = inputs[0].schema.names.index(time.column)
-        if all(
-            any(each.schema.names.index(t.column) == place for t in each.times) for each in inputs
-        ):
-            return (EventTime(schema.names[place]),)
-    return ()
