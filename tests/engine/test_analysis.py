@@ -1,8 +1,10 @@
 import threading
+from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.engine import analysis
 from penstock.engine.analysis import SparkAnalyst
 from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema
@@ -108,6 +110,74 @@ def test_what_spark_takes_stands(analyst: SparkAnalyst) -> None:
         "SELECT sum(INTERVAL 1 SECOND * n) AS x FROM s [RANGE 1 MINUTE]",
     ):
         assert bind(analyst, select).schema.names
+
+
+COMPARED = (
+    "n > {0}",
+    "n BETWEEN {0} AND {1} OR k = '{1}'",
+    "m <> {0}.25 AND n IN ({0}, {1})",
+    "count_if(n >= -{0}) AS c",
+    "sum(m) FILTER (WHERE upper(k) < '{0}') AS c",
+    "max(CASE WHEN m < {0} THEN n END) AS c",
+)
+
+
+@pytest.mark.parametrize("compared", COMPARED)
+def test_of_queries_that_differ_in_what_they_compare_with_spark_is_asked_about_one(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, compared: str
+) -> None:
+    remembering = SparkAnalyst(spark.newSession())
+    asked: list[str] = []
+    ask = remembering._ask
+
+    def noted(sql: str, leaves: Mapping[str, Schema]) -> Schema:
+        asked.append(sql)
+        return ask(sql, leaves)
+
+    monkeypatch.setattr(remembering, "_ask", noted)
+
+    def bound(analyst: SparkAnalyst, *constants: int) -> Operator:
+        text = compared.format(*constants)
+        shown, where = (text, "") if " AS c" in text else ("avg(n) AS c", f"WHERE {text}")
+        return bind(analyst, f"SELECT k, {shown} FROM s [RANGE 1 MINUTE] {where} GROUP BY k")
+
+    first = bound(remembering, 5, 7)
+    questions = len(asked)
+    second = bound(remembering, 6, 9)
+    assert len(asked) == questions > 0
+    assert second == bound(SparkAnalyst(spark.newSession()), 6, 9) != first
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("round(m, 1)", "round(m, 0)"),
+        ("m * 10.5", "m * 1000.25"),
+        ("n + 1", "n + 2147483648"),
+    ],
+)
+def test_constants_that_decide_a_type_are_never_taken_for_each_other(
+    analyst: SparkAnalyst, pair: tuple[str, str]
+) -> None:
+    one, other = (bind(analyst, f"SELECT {each} AS x FROM s").schema for each in pair)
+    assert one != other
+
+
+def test_what_was_refused_is_asked_and_refused_again(analyst: SparkAnalyst) -> None:
+    for constant in (1, 2):
+        with pytest.raises(PenstockError) as refused:
+            bind(analyst, f"SELECT n FROM s WHERE xs > {constant}")
+        assert refused.value.code == "TYPE_MISMATCH"
+
+
+def test_only_so_many_answers_are_remembered(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analysis, "REMEMBERED", 2)
+    forgetful = SparkAnalyst(spark.newSession())
+    for number in range(4):
+        forgetful.schema(f"SELECT {number} AS x FROM input", {"input": SCHEMA})
+    assert len(forgetful._answers) == 2
 
 
 def test_several_threads_may_ask_at_once(analyst: SparkAnalyst) -> None:

@@ -2,12 +2,15 @@
 
 import re
 import threading
+from collections import OrderedDict
 from collections.abc import Mapping
+from weakref import WeakKeyDictionary
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.engine.likeness import likeness
 from penstock.engine.spark_errors import analysis_error
 from penstock.engine.types import arrow_schema, schema_of, spark_schema
 from penstock.errors import TypeMismatchError
@@ -17,26 +20,57 @@ from penstock.model.schema import Schema
 UNHELD = re.compile(r"(?<=<)void\b(?!:)|(?<=[:,])void\b(?!:)|\b(?:geometry|geography)\b(?!:)")
 
 
+REMEMBERED = 4096  # answers; a query asks some five to ten questions
+
+Question = tuple[str, tuple[tuple[str, Schema], ...]]
+
+_shown: WeakKeyDictionary[SparkSession, dict[str, Schema]] = WeakKeyDictionary()
+
+
 class SparkAnalyst:
-    """Analyses SELECTs over empty relations; runs no job."""
+    """Analyses SELECTs over empty relations; runs no job.
+
+    Answers are remembered: of a thousand queries that differ in their constants Spark is asked
+    about one. What was wrong is not, so that each text gets Spark's own complaint about it.
+    """
 
     def __init__(self, spark: SparkSession) -> None:
         """Use the session for views of its own."""
         self._spark = spark
         self._lock = threading.Lock()
+        self._answers: OrderedDict[Question, Schema] = OrderedDict()
+        self._views = _shown.setdefault(spark, {})
 
     def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
         """Return the output's columns, or raise what is wrong."""
+        question = (likeness(sql), tuple(leaves.items()))
         with self._lock:
-            for name, schema in leaves.items():
-                empty = self._spark.createDataFrame([], spark_schema(schema))
-                empty.createOrReplaceTempView(name)
-            try:
-                found = schema_of(self._spark.sql(sql).schema)
-            except (PySparkException, Py4JJavaError) as error:
-                raise analysis_error(error) from error
-            check_types(found)
+            if (known := self._answers.get(question)) is not None:
+                self._answers.move_to_end(question)
+                return known
+            found = self._ask(sql, leaves)
+            if not any("(" in column.name for column in found):  # one may be an expression's text
+                self._answers[question] = found
+                if len(self._answers) > REMEMBERED:
+                    self._answers.popitem(last=False)
             return found
+
+    def _ask(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+        for name, schema in leaves.items():
+            self._show(name, schema)
+        try:
+            found = schema_of(self._spark.sql(sql).schema)
+        except (PySparkException, Py4JJavaError) as error:
+            raise analysis_error(error) from error
+        check_types(found)
+        return found
+
+    def _show(self, name: str, schema: Schema) -> None:
+        """Make an empty relation; the next question is often about the same."""
+        if self._views.get(name) != schema:
+            empty = self._spark.createDataFrame([], spark_schema(schema))
+            empty.createOrReplaceTempView(name)
+            self._views[name] = schema
 
 
 def check_types(schema: Schema) -> None:

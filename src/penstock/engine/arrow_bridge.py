@@ -4,6 +4,10 @@
 the rows (a filter or projection of a local relation). Asking the executed plan for its rows and
 letting Spark's own converter write them spares both: 15 ms instead of 40 for a tiny train
 (docs/decisions/0002). These are Spark's internals: where one is missing, `toArrow` serves.
+
+An answer of Py4J longer than 8 kB (6 kB before base64) leaves the JVM in several writes, of which
+the last waits 40 ms for a delayed acknowledgement; a few rows are therefore fetched in pieces
+below that.
 """
 
 from typing import Any
@@ -15,7 +19,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 MAX_BATCH_ROWS = 20_000
 MAX_BATCH_BYTES = 64 << 20
-
+FEW_ROWS = 2_000
+PIECE_BYTES = 5_000
 
 _modules: dict[int, tuple[Any, Any]] = {}
 
@@ -34,7 +39,7 @@ def collect_small(frame: DataFrame) -> pa.Table:
             predef.genericWrapArray(rows).iterator(),
             plan.schema(),
             MAX_BATCH_ROWS,
-            MAX_BATCH_BYTES,
+            PIECE_BYTES if len(rows) <= FEW_ROWS else MAX_BATCH_BYTES,
             "UTC",
             True,
             False,

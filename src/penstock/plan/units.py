@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from penstock.model.trains import END_OF_TIME, shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
+    Bundle,
     Operator,
     Ordered,
     Scan,
@@ -37,6 +38,26 @@ class Unit:
     def key(self) -> str:
         """Return the unit's name: its root's."""
         return key(self.root)
+
+    @property
+    def bundle(self) -> Bundle | None:
+        """Return the stateful operator where it answers several queries together."""
+        return self.stateful if isinstance(self.stateful, Bundle) else None
+
+    @property
+    def roots(self) -> tuple[Operator, ...]:
+        """Return the operators whose rows it gives."""
+        if (bundle := self.bundle) is not None:
+            return tuple(member.root for member in bundle.members)
+        return (self.root,)
+
+    @property
+    def owners(self) -> set[str]:
+        """Return the nodes whose state and place in the inputs it has."""
+        found = {self.key, *([key(self.stateful)] if self.stateful is not None else [])}
+        if (bundle := self.bundle) is not None:
+            found |= {name for m in bundle.members for name in (m.key, key(m.aggregate))}
+        return found
 
     @property
     def aggregate(self) -> WindowAggregate | None:
@@ -136,7 +157,7 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     """Return the units of a graph; nodes in `standing` keep the buffers that they have."""
     nodes, readers = graph.nodes(), graph.readers()
     ends = {key(root) for root in graph.queries.values()} | (set(standing) & nodes.keys())
-    ends |= {name for name, read_by in readers.items() if len(read_by) > 1}
+    ends |= {name for name, read_by in readers.items() if len(read_by) > 1} | graph.given
     ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Ordered)}
     ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take)}
     for node in nodes.values():  # inputs first, so that a cut below is seen above
@@ -145,7 +166,7 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     return tuple(
         _unit(nodes[name], ends)
         for name in nodes
-        if name in ends and not isinstance(nodes[name], Scan)
+        if name in ends - graph.given and not isinstance(nodes[name], Scan)
     )
 
 

@@ -14,9 +14,17 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from penstock.engine.buffers import Buffer, Train
-from penstock.engine.rows import SMALL_ROWS, Rows, link_or_copy, write_parquet
-from penstock.engine.states import Kept, KeptPart, State, restored
+from penstock.engine.rows import (
+    SMALL_ROWS,
+    Rows,
+    empty_table,
+    in_memory,
+    link_or_copy,
+    write_parquet,
+)
+from penstock.engine.states import BundleState, Kept, KeptPart, State, restored
 from penstock.model.trains import TrainInfo
+from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
@@ -41,6 +49,7 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
         "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
         "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
         "tables": plant.tables.kept() if plant.tables is not None else {},
+        "apart": sorted(plant.apart),
     }
     runs = {live.reader: live.runs for live in plant.units.values()}
     runs |= {query.reader: query.runs for query in plant.queries.values()}
@@ -74,6 +83,14 @@ def knows(manifest: Manifest, name: str, root: Operator) -> bool:
     return bool(manifest["queries"].get(name.lower(), {}).get("root") == key(root))
 
 
+def standing_in(manifest: Manifest) -> Standing:
+    """Return who ran alone, and who together."""
+    units = manifest["units"]
+    bundles = {name: kept["members"] for name, kept in units.items() if kept.get("members")}
+    alone = [name for name in units if name not in bundles]
+    return Standing(alone, bundles, manifest.get("apart", ()))
+
+
 def note_gone(plant: Plant, manifest: Manifest) -> None:
     """Note what the checkpoint had and is no more, so that the journal forgets it with the next."""
     plant.gone |= {f"unit:{name}" for name in manifest["units"] if name not in plant.units}
@@ -94,7 +111,9 @@ def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
         buffer.high = buffer.gone = kept["high"]
         buffer.idle = kept.get("idle", False)
         for each in kept["trains"]:
-            rows = _rows(directory / each["file"], each["info"]["rows"])
+            count = each["info"]["rows"]
+            empty = in_memory(empty_table(buffer.schema)) if not count else None
+            rows = empty or _rows(directory / each["file"], count)
             buffer.written = each["info"]["number"] - 1
             buffer.append(Train(TrainInfo(**each["info"]), rows))
 
@@ -105,7 +124,7 @@ def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory
         live.runs, live.taken, live.marks = kept["runs"], kept["taken"], kept["marks"]
         live.time_is_up, live.ended = kept["time_is_up"], kept["ended"]
         live.rows_in, live.rows_out = kept["rows_in"], kept["rows_out"]
-        live.late_rows = kept["late_rows"]
+        live.late_rows, live.rows_before = dict(kept["late_rows"]), dict(kept["rows_before"])
         live.idle, live.reached = set(kept.get("idle", ())), tuple(kept.get("reached", ()))
         live.history = {
             leaf: [_rows(directory / part["file"], part["rows"]) for part in parts]
@@ -146,11 +165,15 @@ def _buffer(buffer: Buffer, directory: Path, source: Mapping[str, Any] | None) -
         "high": buffer.high if source is None else source["high"],
         "idle": buffer.idle if source is None else source["idle"],
         "readers": buffer.readers(),
-        "trains": [{"info": asdict(t.info), "file": _save(t.rows, directory)} for t in trains],
+        "trains": [
+            {"info": asdict(t.info), "file": _save(t.rows, directory) if t.rows.count else ""}
+            for t in trains
+        ],
     }
 
 
 def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
+    bundle = live.unit.bundle
     return {
         "runs": live.runs,
         "taken": live.taken,
@@ -162,6 +185,8 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
         "rows_in": live.rows_in,
         "rows_out": live.rows_out,
         "late_rows": live.late_rows,
+        "rows_before": live.rows_before,
+        "members": [member.key for member in bundle.members] if bundle is not None else [],
         "history": {
             leaf: [{"file": _save(rows, directory), "rows": rows.count} for rows in parts]
             for leaf, parts in live.history.items()
@@ -170,7 +195,7 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
     }
 
 
-def _state_of(state: State, directory: Path) -> dict[str, Any]:
+def _state_of(state: State | BundleState, directory: Path) -> dict[str, Any]:
     kept = state.kept()
     parts = [
         {
@@ -183,7 +208,9 @@ def _state_of(state: State, directory: Path) -> dict[str, Any]:
     return {"facts": dict(kept.facts), "parts": parts}
 
 
-def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> State | None:
+def _state(
+    unit: Unit, kept: Mapping[str, Any] | None, directory: Path
+) -> State | BundleState | None:
     if kept is None or unit.stateful is None:
         return None
     parts = [

@@ -1,19 +1,42 @@
-"""Deliveries: hands the trains of the queries' roots to their sinks and subscribers."""
+"""Deliveries: hands the trains of the queries' roots to their sinks and subscribers.
 
+What goes only to result logs, subscribers and taps goes together: one step of the journal and one
+worker for all queries that have something, so that a thousand small ones cost little more than
+one. A query with a sink of its own has a worker of its own: a slow or broken sink holds no other.
+"""
+
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from penstock.clock import Clock
 from penstock.engine.buffers import Train
+from penstock.engine.rows import SMALL_ROWS
 from penstock.errors import told
 from penstock.model.definitions import QueryState
+from penstock.model.trains import END_OF_TIME
 from penstock.runtime.crew import Crew
 from penstock.runtime.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
-from penstock.runtime.live_query import LiveQuery, Tap
+from penstock.runtime.live_query import READER, LiveQuery, Tap, deliver_together
 from penstock.runtime.plant import Plant
 
 TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # a delivery is a table in the driver
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """The trains of a query's next delivery; one that is done again is in the journal already."""
+
+    query: LiveQuery
+    number: int
+    trains: list[Train]
+    again: bool
+
+    @property
+    def is_light(self) -> bool:
+        """Say whether nobody has to wait long for it."""
+        return not self.query.sinks and sum(t.rows.count for t in self.trains) <= SMALL_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,33 +48,55 @@ class Deliveries:
     journal: Journal
     clock: Clock
     taps: list[Tap] = field(default_factory=list)
+    under_way: set[str] = field(default_factory=set)
 
     def start(self) -> None:
         """Start to deliver whatever waits."""
-        for query in list(self.plant.queries.values()):
-            if query.state is QueryState.RUNNING and not self.crew.is_busy(query.reader):
-                self._start_query(query)
+        self._start(self._waited_for())
+        for buffer in self.plant.buffers:
+            if buffer.watermark == END_OF_TIME:  # also for one that came when all was over
+                for query in self._free(buffer.readers()):
+                    if self.plant.is_over(query):
+                        self._finish(query)
 
-    def _start_query(self, query: LiveQuery) -> None:
+    def start_light(self) -> None:
+        """Start to deliver what waits and goes to no sink."""
+        self._start(query for query in self._waited_for() if not query.sinks)
+
+    def _waited_for(self) -> list[LiveQuery]:
+        waited_for = self.plant.buffers.waited_for()
+        return [query for buffer in waited_for for query in self._free(buffer.behind())]
+
+    def _free(self, readers: Iterable[str]) -> list[LiveQuery]:
+        """Return the queries among the readers that run and deliver nothing now."""
+        names = (name for name in readers if name.startswith(READER))
+        found = (self.plant.queries.get(name.removeprefix(READER)) for name in names)
+        running = (each for each in found if each and each.state is QueryState.RUNNING)
+        return [query for query in running if query.reader not in self.under_way]
+
+    def _start(self, queries: Iterable[LiveQuery]) -> None:
+        loads = [load for query in queries if (load := self._load(query)) is not None]
+        if new := [load for load in loads if not load.again]:
+            with self.journal.together():
+                for load in new:
+                    ranges = ranges_of({load.query.input: load.trains})
+                    self.journal.record_run(load.query.reader, load.number, ranges)
+        self._submit([load for load in loads if load.is_light])
+        for load in loads:
+            if not load.is_light:
+                self._submit([load])
+
+    def _load(self, query: LiveQuery) -> _Load | None:
         trains = self._next(query)
         if not trains:
-            if self.plant.is_over(query):  # also one that came when all was over
-                self._finish(query)
-            return
-        number = query.runs + 1
-        ranges = ranges_of({query.input: trains})
-        if query.replay:
+            return None
+        again = bool(query.replay)
+        if again:
             query.replay.popleft()
-        elif any(train.rows.count for train in trains):
-            self.journal.record_run(query.reader, number, ranges)
-        else:
+        elif not any(train.rows.count for train in trains):
             self._passed(query, trains)  # nothing to deliver: nothing to remember
-            return
-        self.crew.submit(
-            query.reader,
-            lambda: query.deliver(trains, self.journal, self.clock, self.taps),
-            lambda future: self._delivered(query, number, trains, future),
-        )
+            return None
+        return _Load(query, query.runs + 1, trains, again)
 
     def _next(self, query: LiveQuery) -> list[Train]:
         buffer = self.plant.buffers.get(query.input)
@@ -61,17 +106,36 @@ class Deliveries:
             return (found or {}).get(query.input, [])
         return coalesced(waiting, TOGETHER_ROWS, TOGETHER_BYTES)
 
-    def _delivered(
-        self, query: LiveQuery, number: int, trains: list[Train], future: Future[object]
-    ) -> None:
+    def _submit(self, loads: Sequence[_Load]) -> None:
+        if not loads:
+            return
+        self.under_way.update(load.query.reader for load in loads)
+        work = [(load.query, load.trains) for load in loads]
+        self.crew.submit(
+            loads[0].query.reader,
+            lambda: deliver_together(work, self.journal, self.clock, self.taps),
+            lambda future: self._delivered(loads, future),
+        )
+
+    def _delivered(self, loads: Sequence[_Load], future: Future[object]) -> None:
+        self.under_way.difference_update(load.query.reader for load in loads)
         error = future.exception()
         if isinstance(error, Exception):
-            query.put_back(number, ranges_of({query.input: trains}))
-            self.plant.set_state(query, QueryState.FAILED, told(error))
+            failures: object = [error] * len(loads)
+        else:
+            failures = future.result()
+        assert isinstance(failures, list)  # noqa: S101  (what `deliver_together` returns)
+        for load, failure in zip(loads, failures, strict=True):
+            self._settle(load, failure)
+
+    def _settle(self, load: _Load, failure: Exception | None) -> None:
+        query = load.query
+        if failure is not None:
+            query.put_back(load.number, ranges_of({query.input: load.trains}))
+            self.plant.set_state(query, QueryState.FAILED, told(failure))
             return
-        future.result()
-        query.runs = number
-        self._passed(query, trains)
+        query.runs = load.number
+        self._passed(query, load.trains)
 
     def _passed(self, query: LiveQuery, trains: list[Train]) -> None:
         if (buffer := self.plant.buffers.get(query.input)) is not None:

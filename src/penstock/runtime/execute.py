@@ -1,5 +1,6 @@
 """Statements, carried out one by one."""
 
+import itertools
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -63,17 +64,26 @@ def _execute(system: System, statements: list[Statement]) -> list[Result]:
     results: list[Result] = []
     failure: PenstockError | None = None
     system.supervisor.catch_up()
-    # Both are left in good order also after a failure: what came before it stands.
+    # All are left in good order also after a failure: what came before it stands.
     with system.supervisor.at_rest(), system.catalog.together():
-        for each in statements:
-            try:
-                results.append(carry_out(system, each))
-            except PenstockError as error:
-                failure = error
-                break
+        try:
+            for alike in _runs_of_one_kind(statements):
+                with system.supervisor.changing():
+                    for each in alike:
+                        results.append(carry_out(system, each))
+        except PenstockError as error:
+            failure = error
     if failure is not None:
         raise failure
     return results
+
+
+def _runs_of_one_kind(statements: list[Statement]) -> list[list[Statement]]:
+    """Return the script in parts after each of which the graph must be as the script says.
+
+    Where queries only come, or only go, it is the same whether it is cut after each or once.
+    """
+    return [list(alike) for _, alike in itertools.groupby(statements, type)]
 
 
 def carry_out(system: System, statement: Statement) -> Result:
@@ -171,12 +181,14 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     sinks.check(definition)
     known = system.bind(statement)
     system.check_history(known)
-    _forget(system, definition.name)
+    if system.directory.get(definition.name) is not None:
+        _forget(system, definition.name)
+        system.supervisor.reconnect()  # its state and its place are not those of the new one
     system.catalog.put("QUERY", definition.name, definition.text, replace=True)
     system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.directory.add(known)
     system.run_query(known)
-    system.supervisor.reconnect()
+    system.supervisor.changed()
     return Result(f"query {definition.name} runs")
 
 
@@ -224,7 +236,7 @@ def _resume(system: System, name: str) -> Result:
     system.forget_late(known)
     system.run_query(known)
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
-    system.supervisor.reconnect()
+    system.supervisor.changed()
     return Result(f"query {name} runs, from the next tuples on")
 
 
@@ -248,5 +260,5 @@ def _explain(system: System, statement: Explain) -> Result:
     plant = system.plant
     name = known.definition.name
     graph = plant.graph.with_query(name.lower(), known.root)
-    units = system.supervisor.strategy.cut(graph, plant.standing())
+    units = system.supervisor.units_of(graph, plant.standing())
     return Result(explain(name.lower(), known.root, graph, units))

@@ -1,5 +1,6 @@
 """Intake: asks the sources for trains and puts them into their buffers."""
 
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ class Intake:
         return self.crew.is_busy(f"feed:{feed.key}")
 
     def _start_feed(self, feed: Feed, buffer: Buffer, now: float) -> None:
-        if not buffer.readers() or _is_ahead(buffer, self.plant.active_readers()):
+        if not buffer.readers() or self._is_ahead(buffer):
             return
         try:
             cut = feed.cut(self.journal, now)
@@ -51,6 +52,10 @@ class Intake:
                 lambda: feed.read(cut, self.clock.now()),
                 lambda future: self._read(feed, cut, future),
             )
+
+    def _is_ahead(self, buffer: Buffer) -> bool:
+        """Say whether the readers have enough to do; one that is held does not hold the others."""
+        return _are_many(buffer.unread()) and _are_many(buffer.unread(self.plant.active_readers()))
 
     def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
         error = future.exception()
@@ -66,9 +71,7 @@ class Intake:
         feed.meter.passed(train.rows.count, self.clock.now())
 
 
-def _is_ahead(buffer: Buffer, active: set[str]) -> bool:
-    """Say whether the readers have enough to do; one that is held does not hold the others."""
-    unread = buffer.unread(active)
+def _are_many(unread: Sequence[Train]) -> bool:
     rows = sum(train.rows.count for train in unread)
     trains = AHEAD_TRAINS if rows > SMALL_ROWS else TINY_AHEAD
     return rows >= AHEAD_ROWS or len(unread) >= trains

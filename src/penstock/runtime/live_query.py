@@ -22,12 +22,18 @@ from penstock.runtime.subscription import Subscription
 # query, and only that one.
 RETRY_SECONDS = (0.1, 0.5, 2.0)
 
+READER = "query:"  # what the name of a query among readers begins with
+
 Tap = Callable[[Delivery], None]
 
 
 @dataclass(slots=True)
 class LiveQuery:
-    """One query's way out; `delivered` is the number of its last delivery."""
+    """One query's way out; `delivered` is the number of its last delivery.
+
+    `reader` is its name among its root's readers and in the journal, `input` the key of the
+    buffer that it reads.
+    """
 
     definition: QueryDefinition
     root: Operator
@@ -44,44 +50,30 @@ class LiveQuery:
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
     opened: set[int] = field(default_factory=set)
+    reader: str = field(init=False)
+    input: str = field(init=False)
+    _recorded: int | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.reader, self.input = f"{READER}{self.name.lower()}", key(self.root)
 
     @property
     def name(self) -> str:
         """Return the query's name."""
         return self.definition.name
 
-    @property
-    def reader(self) -> str:
-        """Return the query's name among its root's readers, and in the journal."""
-        return f"query:{self.name.lower()}"
-
-    @property
-    def input(self) -> str:
-        """Return the key of the buffer that it reads."""
-        return key(self.root)
-
-    def deliver(
+    def put_out(
         self, trains: Sequence[Train], journal: Journal, clock: Clock, taps: Sequence[Tap]
-    ) -> None:
-        """Hand the trains' rows over as one delivery; where all are empty there is none."""
+    ) -> "PutOut | None":
+        """Hand the trains' rows over as one delivery; where all are empty there is none.
+
+        It is done once the journal has noted it and `took` has been told.
+        """
         rows = gather(trains, self.root.schema)
-        if rows.num_rows:
-            delivery = Delivery(self.name, self.delivered + 1, rows)
-            self._hand_over(delivery, journal, clock, taps)
-            self.delivered = delivery.number
-            now = clock.now()
-            for train in trains:
-                if train.rows.count:
-                    self.meter.delivered(train.rows.count, now - train.info.arrived, now)
-
-    def put_back(self, number: int, inputs: Ranges) -> None:
-        """Do a run again later that failed; it stays recorded."""
-        self.replay.appendleft(RecordedRun(self.reader, number, inputs))
-
-    def _hand_over(
-        self, delivery: Delivery, journal: Journal, clock: Clock, taps: Sequence[Tap]
-    ) -> None:
-        again = delivery.number <= journal.last_delivery(self.reader)
+        if not rows.num_rows:
+            return None
+        delivery = Delivery(self.name, self.delivered + 1, rows)
+        again = delivery.number <= self._last_recorded(journal)
         for sink in self.sinks:
             if sink.repeatable or not again:
                 self._write(sink, delivery, clock)
@@ -89,10 +81,28 @@ class LiveQuery:
         if not again:
             for tap in taps:
                 tap(delivery)
-            journal.record_delivery(self.reader, delivery.number, delivery.rows.num_rows)
+        return PutOut(self, trains, delivery, again)
+
+    def took(self, out: "PutOut", now: float) -> None:
+        """Let the subscribers have a delivery that the journal has noted, and count it."""
+        self.delivered = out.delivery.number
+        self._recorded = max(self._recorded or 0, self.delivered)
         self.subscriptions = [each for each in self.subscriptions if not each.closed]
         for subscription in self.subscriptions:
-            subscription.deliver(delivery)
+            subscription.deliver(out.delivery)
+        for train in out.trains:
+            if train.rows.count:
+                self.meter.delivered(train.rows.count, now - train.info.arrived, now)
+
+    def _last_recorded(self, journal: Journal) -> int:
+        """Return the number of the last delivery that the journal has; only we add to them."""
+        if self._recorded is None:
+            self._recorded = journal.last_delivery(self.reader)
+        return self._recorded
+
+    def put_back(self, number: int, inputs: Ranges) -> None:
+        """Do a run again later that failed; it stays recorded."""
+        self.replay.appendleft(RecordedRun(self.reader, number, inputs))
 
     def _write(self, sink: Sink, delivery: Delivery, clock: Clock) -> None:
         for wait in (*RETRY_SECONDS, None):
@@ -124,6 +134,48 @@ class LiveQuery:
         self.opened.clear()
 
 
+@dataclass(frozen=True, slots=True)
+class PutOut:
+    """A delivery that a query's sinks and log have; `again` says that the journal has it, too."""
+
+    query: LiveQuery
+    trains: Sequence[Train]
+    delivery: Delivery
+    again: bool
+
+
+def deliver_together(
+    loads: Sequence[tuple[LiveQuery, Sequence[Train]]],
+    journal: Journal,
+    clock: Clock,
+    taps: Sequence[Tap],
+) -> list[Exception | None]:
+    """Hand over one delivery of each query, and return what failed, query by query.
+
+    The journal notes those that did not fail in one step.
+    """
+    failures: list[Exception | None] = []
+    out: list[PutOut] = []
+    for query, trains in loads:
+        try:
+            done = query.put_out(trains, journal, clock, taps)
+        except Exception as error:  # whatever a sink or a tap raises holds its query, and no other
+            failures.append(error)
+            continue
+        failures.append(None)
+        out += [done] if done is not None else []
+    with journal.together():
+        for each in out:
+            if not each.again:
+                number, rows = each.delivery.number, each.delivery.rows.num_rows
+                journal.record_delivery(each.query.reader, number, rows)
+    now = clock.now()
+    for each in out:
+        each.query.took(each, now)
+    return failures
+
+
 def gather(trains: Sequence[Train], schema: Schema) -> pa.Table:
     """Return the rows of the trains, one after the other."""
-    return pa.concat_tables([train.rows.to_table(schema) for train in trains])
+    tables = [train.rows.to_table(schema) for train in trains]
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables)

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,9 +11,11 @@ import pyarrow as pa
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, write_parquet_at
+from penstock.engine.states.bundle import BundleState
 from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.operators import Take
+from penstock.plan.bundles.member import Member
+from penstock.plan.operators import Take, key
 from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
 from penstock.runtime.grouping import ranges_of
@@ -24,7 +26,7 @@ Inputs = Mapping[str, Sequence[Train]]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What a run gave: rows, the promise after them, and how many tuples came too late.
+    """What a run gave: rows, and the promise after them.
 
     `idle` says that nothing of what the unit reads goes on, `punctuation` that no more rows come
     for which it holds.
@@ -32,7 +34,6 @@ class Output:
 
     table: pa.Table
     watermark: int
-    late: int = 0
     idle: bool = False
     punctuation: str = ""
 
@@ -54,11 +55,13 @@ class LiveUnit:
     `idle` are those from which nothing came for long; `reached` is what was made of all marks at
     the last run: no promise is taken back when an idle input wakes up.
     `history` are rows of its leaves from before its first train, until its first run takes them.
+    `late_rows` are counted by the operator that judged them, and `rows_before` are those that came
+    in before a root was one of the unit's.
     """
 
     unit: Unit
-    late_directory: Path
-    state: State | None = None
+    late_directory: Callable[[str], Path]
+    state: State | BundleState | None = None
     runs: int = 0
     taken: int = 0
     time_is_up: bool = False
@@ -73,7 +76,8 @@ class LiveUnit:
     ahead: deque[Ahead] = field(default_factory=deque)
     rows_in: int = 0
     rows_out: int = 0
-    late_rows: int = 0
+    late_rows: dict[str, int] = field(default_factory=dict)
+    rows_before: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
     cause: str = ""
 
@@ -87,13 +91,14 @@ class LiveUnit:
         """Say whether the partials of the next run are being computed."""
         return bool(self.ahead) and not self.ahead[0].done
 
-    @property
-    def promise(self) -> int:
-        """Return the watermark of the output, as far as the inputs have been read."""
+    def promises(self) -> dict[str, int]:
+        """Return the watermark of each output, as far as the inputs have been read."""
         if self.history:
-            return BEGIN_OF_TIME
+            return {self.unit.key: BEGIN_OF_TIME}
         below = self._below(self.marks, self.idle)
-        return below[0] if self.state is None else self.state.promise(below)
+        if isinstance(self.state, BundleState):
+            return self.state.promises(below)
+        return {self.unit.key: below[0] if self.state is None else self.state.promise(below)}
 
     @property
     def is_idle(self) -> bool:
@@ -109,8 +114,11 @@ class LiveUnit:
         over = self.time_is_up or set(self.marks.values()) == {END_OF_TIME}
         return over and not self.ended
 
-    def execute(self, processor: Processor, number: int, inputs: Inputs) -> Output:
-        """Run over the trains; nothing of the state has changed if this raises."""
+    def execute(self, processor: Processor, number: int, inputs: Inputs) -> dict[str, Output]:
+        """Run over the trains, and return what came for each root.
+
+        Nothing of the state has changed if this raises.
+        """
         began = time.perf_counter()
         ahead = self._ahead_of(ranges_of(inputs))
         old = {name: self.marks.get(name, BEGIN_OF_TIME) for name in self.unit.inputs}
@@ -122,46 +130,65 @@ class LiveUnit:
             for name in self.unit.inputs
         }
         told = {name: info.punctuation for name, info in after.items() if info.punctuation}
-        if isinstance(self.unit.root, Take):
-            output = self._take(rows, marks)
-        elif self.state is None:
-            table = processor.flow(self.unit, rows)
-            output = Output(table, below[0])
-        else:
-            before = self._below(old, self.idle)
-            if self.history:
-                before = (BEGIN_OF_TIME,) * len(below)
-            step = self._step(Run(processor, self.unit, rows, below, before, ahead), told)
-            late = self._keep_late(number, step.late)
-            output = Output(step.table, self.state.promise(below), late)
+        before = self._below(old, self.idle)
+        if self.history:
+            before = (BEGIN_OF_TIME,) * len(below)
+        run = Run(processor, self.unit, rows, below, before, ahead)
+        outputs = self._outputs(run, number, marks, told)
         self.marks, self.reached = marks, below
         self.idle -= after.keys()
         self.idle |= {name for name, info in after.items() if info.idle}
         self._let_go_of_history()
-        self.ended = output.watermark == END_OF_TIME
-        self.rows_in += sum(each.count for parts in rows.values() for each in parts)
-        self.rows_out += output.table.num_rows
-        self.late_rows += output.late
+        self.ended = all(each.watermark == END_OF_TIME for each in outputs.values())
+        self.rows_in += run.count
+        self.rows_out += sum(each.table.num_rows for each in outputs.values())
         self.busy_seconds += time.perf_counter() - began
-        carries = carried(self.unit.root, told) if told else ""
-        return replace(output, idle=self.is_idle, punctuation=carries)
+        carries = {key(root): carried(root, told) if told else "" for root in self.unit.roots}
+        return {
+            root: replace(output, idle=self.is_idle, punctuation=carries[root])
+            for root, output in outputs.items()
+        }
+
+    def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Member]) -> None:
+        """Raise what a run over the trains would raise if only these members were here."""
+        marks = self.marks | {n: each[-1].info.watermark for n, each in inputs.items() if each}
+        rows = {name: [t.rows for t in inputs.get(name, ())] for name in self.unit.inputs}
+        below = self._below(marks, self._resting(inputs))
+        if isinstance(self.state, BundleState):
+            self.state.probe(Run(processor, self.unit, rows, below, self.reached), members)
+
+    def _outputs(
+        self, run: Run, number: int, marks: Mapping[str, int], told: Mapping[str, str]
+    ) -> dict[str, Output]:
+        name = self.unit.key
+        if isinstance(self.unit.root, Take):
+            return {name: self._take(run.rows, marks)}
+        if self.state is None:
+            return {name: Output(run.processor.flow(self.unit, run.rows), run.marks[0])}
+        if isinstance(self.state, BundleState):
+            steps = self.state.steps(run)
+            self._keep_late_of_members(number, steps)
+            promises = self.state.promises(run.marks)
+            return {root: Output(step.table, promises[root]) for root, step in steps.items()}
+        step = self._step(self.state, run, told)
+        self._keep_late(number, key(self.unit.stateful or self.unit.root), step.late)
+        return {name: Output(step.table, self.state.promise(run.marks))}
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
         self.replay.appendleft(RecordedRun(self.reader, number, inputs))
 
-    def _step(self, run: Run, told: Mapping[str, str]) -> Step:
+    def _step(self, state: State, run: Run, told: Mapping[str, str]) -> Step:
         """Let the state take the tuples in, or, in a run without any, a punctuation."""
-        assert self.state is not None  # noqa: S101  (the caller looked)
         inputs = self.unit.stateful.inputs if self.unit.stateful is not None else ()
         conditions = {
             place: condition
             for place, each in enumerate(inputs)
             if told and (condition := carried(each, told))
         }
-        if conditions and not run.count and isinstance(self.state, Punctuated):
-            return self.state.punctuate(run, conditions)
-        return self.state.step(run)
+        if conditions and not run.count and isinstance(state, Punctuated):
+            return state.punctuate(run, conditions)
+        return state.step(run)
 
     def _below(self, marks: Mapping[str, int], idle: Set[str]) -> tuple[int, ...]:
         """Return the watermarks of the state's inputs, or the root's; never behind earlier ones."""
@@ -211,11 +238,21 @@ class LiveUnit:
         mark = END_OF_TIME if full or over else min(marks.values())
         return Output(table, mark)
 
-    def _keep_late(self, number: int, late: pa.Table | None) -> int:
+    def _keep_late_of_members(self, number: int, steps: Mapping[str, Step]) -> None:
+        """Keep what came too late once for each aggregate, whatever is made of its windows."""
+        kept: set[str] = set()
+        bundle = self.unit.bundle
+        for member in bundle.members if bundle is not None else ():
+            judge = key(member.aggregate)
+            if judge not in kept:
+                kept.add(judge)
+                self._keep_late(number, judge, steps[member.key].late)
+
+    def _keep_late(self, number: int, judge: str, late: pa.Table | None) -> None:
         if late is None or not late.num_rows:
-            return 0
+            return
         # Named by unit and run, so that a replay writes the same file again, and so that
         # another unit that takes the operator over writes beside it.
         name = f"{self.unit.key}-{number:010d}.parquet"
-        write_parquet_at(late, self.late_directory / name)
-        return int(late.num_rows)
+        write_parquet_at(late, self.late_directory(judge) / name)
+        self.late_rows[judge] = self.late_rows.get(judge, 0) + late.num_rows

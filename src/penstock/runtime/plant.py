@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.engine.buffers import Buffer, BufferPool
+from penstock.engine.buffers import BufferPool
 from penstock.engine.rows import Rows
 from penstock.engine.states import State, new_state
+from penstock.engine.states.bundle import BundleState
+from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.plan.bundles.bundling import Standing
+from penstock.plan.bundles.member import Member, member_of
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
@@ -28,7 +32,9 @@ StateListener = Callable[[str, QueryState, str], None]
 class Plant:
     """What runs. `note_state` tells the catalog of a query's new state.
 
-    `gone` and `gone_streams` are what the journal must forget with the next checkpoint.
+    `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
+    they would stop the others. `gone` and `gone_streams` are what the journal must forget with the
+    next checkpoint.
     """
 
     buffers: BufferPool
@@ -36,6 +42,8 @@ class Plant:
     note_state: StateListener
     feeds: dict[str, Feed] = field(default_factory=dict)
     units: dict[str, LiveUnit] = field(default_factory=dict)
+    writers: dict[str, LiveUnit] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
@@ -48,9 +56,32 @@ class Plant:
         """Return the shared graph of the queries that are here."""
         return Graph({name: query.root for name, query in list(self.queries.items())})
 
-    def standing(self) -> set[str]:
-        """Return the nodes that have a unit of their own."""
-        return set(self.units)
+    def standing(self) -> Standing:
+        """Return who runs alone, and who together."""
+        units = {name for name, live in self.units.items() if live.unit.bundle is None}
+        bundles = {
+            name: {member.key for member in live.unit.bundle.members}
+            for name, live in self.units.items()
+            if live.unit.bundle is not None
+        }
+        return Standing(units, bundles, frozenset(self.apart), self._free())
+
+    def _free(self) -> set[str]:
+        """Return the roots that run alone and could join a bundle: both have come as far."""
+        found: set[str] = set()
+        bundles = {
+            live.unit.inputs: live for live in self.units.values() if live.unit.bundle is not None
+        }
+        for live in self.units.values():
+            other = bundles.get(live.unit.inputs)
+            if other is not None and _may_join(live) and live.marks == other.marks:
+                same = all(self._place(live, n) == self._place(other, n) for n in live.unit.inputs)
+                found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
+        return found
+
+    def _place(self, live: LiveUnit, name: str) -> int | None:
+        buffer = self.buffers.get(name)
+        return None if buffer is None else buffer.readers().get(live.reader)
 
     def connect(self, units: Sequence[Unit]) -> None:
         """Make these the units: states and places go over to them, new ones begin now."""
@@ -61,9 +92,16 @@ class Plant:
             if live.unit.stateful is not None and live.state is not None
         }
         places = _places(old.values(), self.buffers)
-        self.units = {unit.key: self._live(unit, old.get(unit.key), states) for unit in units}
-        for live in self.units.values():
-            self._register(live, places)
+        # Those that leave a bundle take their share along before the bundle is another.
+        alone = [unit for unit in units if unit.bundle is None]
+        together = [unit for unit in units if unit.bundle is not None]
+        self.units = {unit.key: self._live(unit, old.get(unit.key), states) for unit in alone}
+        for unit in together:
+            self.units[unit.key] = self._live_bundle(unit, old)
+        self.writers = {key(root): live for live in self.units.values() for root in live.unit.roots}
+        for name, live in self.units.items():
+            if live is not old.get(name):
+                self._register(live, places)
         for query in self.queries.values():
             self.buffers.open(query.input, query.root.schema).register(query.reader)
         self.gone |= {live.reader for name, live in old.items() if name not in self.units}
@@ -72,9 +110,8 @@ class Plant:
     def _live(self, unit: Unit, old: LiveUnit | None, states: Mapping[str, LiveUnit]) -> LiveUnit:
         if old is not None and old.unit == unit:
             return old
-        owner = unit.stateful or unit.root  # late rows are its, whoever runs it
-        live = LiveUnit(unit, self.late_directory(key(owner)))
-        if old is not None:  # the same root over other leaves: its output goes on being numbered
+        live = LiveUnit(unit, self.late_directory)
+        if old is not None:  # the same root over other leaves
             live.runs, live.taken = old.runs, old.taken
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
             live.time_is_up, live.ended = old.time_is_up, old.ended
@@ -82,12 +119,57 @@ class Plant:
             if (begun := states.get(key(unit.stateful))) is not None:
                 live.state, live.late_rows = begun.state, begun.late_rows
                 live.history, live.reached = begun.history, begun.reached
+            elif (bundle := self.writers.get(unit.key)) is not None and bundle.unit.bundle:
+                self._leave(live, bundle)
             else:
                 live.state = self._new_state(unit.stateful)
                 live.wants_history = getattr(unit.stateful, "reads_history", False)
         elif (output := self.buffers.get(unit.key)) is not None and output.written:
             live.reached = (output.watermark,)
         return live
+
+    def _leave(self, live: LiveUnit, bundle: LiveUnit) -> None:
+        """Let a unit go on alone with what its bundle kept for it."""
+        member = member_of(live.unit.root)
+        assert member is not None  # noqa: S101  (it was one)
+        assert isinstance(bundle.state, BundleState)  # noqa: S101  (a bundle's is)
+        live.state, live.reached = bundle.state.take_out(member), bundle.reached
+        judge = key(member.aggregate)
+        live.late_rows = {judge: bundle.late_rows.get(judge, 0)}
+        live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
+
+    def _live_bundle(self, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveUnit:
+        """Return a bundle's unit with its members as they are now."""
+        bundle, before = unit.bundle, old.get(unit.key)
+        assert bundle is not None  # noqa: S101  (the caller looked)
+        live = LiveUnit(unit, self.late_directory)
+        state = before.state if before is not None else None
+        if not isinstance(state, BundleState):
+            state = BundleState.new(bundle)
+        if before is not None:
+            if before.unit == unit and before.unit.roots == unit.roots:
+                return before
+            live.runs, live.rows_in, live.rows_out = before.runs, before.rows_in, before.rows_out
+            live.late_rows, live.rows_before = before.late_rows, dict(before.rows_before)
+            live.marks, live.idle, live.reached = before.marks, before.idle, before.reached
+            live.replay, live.busy_seconds = before.replay, before.busy_seconds
+        live.state = state
+        for member in bundle.members:
+            self._join(live, state, member, old.get(member.key))
+        state.rearranged(bundle, self._begin(bundle))
+        return live
+
+    def _join(
+        self, live: LiveUnit, state: BundleState, member: Member, alone: LiveUnit | None
+    ) -> None:
+        if member.key in state.begins:
+            return
+        live.rows_before[member.key] = live.rows_in
+        if alone is not None and isinstance(alone.state, PaneState):
+            state.take_in(member, alone.state)
+            live.reached = alone.reached
+            live.late_rows |= alone.late_rows
+            live.rows_before[member.key] -= alone.rows_in
 
     def _give_history(self, live: LiveUnit) -> None:
         """Let the first run of a new unit begin with what the streams had before it."""
@@ -122,17 +204,23 @@ class Plant:
         """Return the state of an operator that sees everything only from now on, or all."""
         if getattr(operator, "reads_history", False):
             return new_state(operator, BEGIN_OF_TIME)
+        return new_state(operator, self._begin(operator))
+
+    def _begin(self, operator: Operator) -> int:
+        """Return the first time that whoever begins now sees everything from."""
         buffers = [self.buffers.get(key(node)) for node in _on_its_axis(operator)]
         highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
-        return new_state(operator, max(highs, default=BEGIN_OF_TIME))
+        return max(highs, default=BEGIN_OF_TIME)
 
     def _register(self, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
-        output = self.buffers.open(live.unit.key, live.unit.root.schema)
+        owners = live.unit.owners
         members = {key(node) for node in live.unit.members()}
         for name, leaf in zip(live.unit.inputs, live.unit.leaves, strict=True):
             buffer = self.buffers.open(name, leaf.schema)
-            taken_over = [
-                at for (node, source), at in places.items() if source == name and node in members
+            found = {node: at for (node, source), at in places.items() if source == name}
+            # What a state has seen decides; what lies below it may be part of other units, too.
+            taken_over = [at for node, at in found.items() if node in owners] or [
+                at for node, at in found.items() if node in members
             ]
             now = (buffer.written, buffer.watermark, buffer.idle)
             number, mark, idle = min(taken_over, default=now)
@@ -142,8 +230,11 @@ class Plant:
                 live.idle |= {name} if idle else set()
         if live.wants_history:
             self._give_history(live)
-        if not output.written:  # those that read it may wait long for its first train
-            output.watermark, output.idle = live.promise, live.is_idle
+        promises = live.promises()
+        for root in live.unit.roots:
+            output = self.buffers.open(key(root), root.schema)
+            if not output.written:  # those that read it may wait long for its first train
+                output.watermark, output.idle = promises[key(root)], live.is_idle
 
     def _unregister_gone(self) -> None:
         wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
@@ -153,7 +244,7 @@ class Plant:
             for reader in buffer.readers():
                 if (reader, buffer.key) not in wanted:
                     buffer.unregister(reader)
-            if buffer.key not in self.units and buffer.key not in self.feeds:
+            if buffer.key not in self.writers and buffer.key not in self.feeds:
                 self.buffers.drop(buffer.key)
 
     def set_state(self, query: LiveQuery, state: QueryState, cause: str) -> None:
@@ -162,15 +253,16 @@ class Plant:
             query.state, query.cause = state, cause
             self.note_state(query.name, state, cause)
 
-    def fail_readers(self, node: str, cause: str) -> None:
-        """Hold the queries whose answers need a node that cannot run."""
-        for name in self.graph.queries_of().get(node, ()):
+    def fail_readers(self, unit: Unit, cause: str) -> None:
+        """Hold the queries whose answers need a unit that cannot run."""
+        queries = self.graph.queries_of()
+        for name in {each for root in unit.roots for each in queries.get(key(root), ())}:
             self.set_state(self.queries[name], QueryState.FAILED, cause)
 
     def resume(self, query: LiveQuery) -> None:
         """Let a held query and the units it needs go on."""
         for node in walk(query.root):
-            if live := self.units.get(key(node)):
+            if live := self.writers.get(key(node)):
                 live.cause = ""
         self.set_state(query, QueryState.RUNNING, "")
 
@@ -206,28 +298,30 @@ class Plant:
         if isinstance(query.root, Scan):
             return query.meter.rows
         return sum(
-            live.rows_in
-            for live in self._units_of(query)
+            live.rows_in - live.rows_before.get(name, 0)
+            for name, live in self.units_of(query).items()
             if any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
         )
 
-    def _units_of(self, query: LiveQuery) -> list[LiveUnit]:
-        """Return the units whose trains a query's answer is made of."""
+    def units_of(self, query: LiveQuery) -> dict[str, LiveUnit]:
+        """Return the units whose trains a query's answer is made of, by the root it reads."""
         found: dict[str, LiveUnit] = {}
         waiting = [query.input]
         while waiting:
             name = waiting.pop()
-            if name not in found and (live := self.units.get(name)) is not None:
+            if name not in found and (live := self.writers.get(name)) is not None:
                 found[name] = live
                 waiting += live.unit.inputs
-        return list(found.values())
+        return found
 
     def late_rows(self, query: LiveQuery) -> int:
         """Return how many tuples came too late for a query's windows."""
         if query.name.lower() not in self.queries:
             return query.late_rows
-        judged_by = judges(query.root)
-        return sum(u.late_rows for u in self.units.values() if u.unit.stateful in judged_by)
+        judged_by = {key(each) for each in judges(query.root)}
+        units = self.units_of(query).values()
+        counts = {id(unit): unit.late_rows for unit in units}.values()
+        return sum(count.get(judge, 0) for count in counts for judge in judged_by)
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
@@ -240,7 +334,9 @@ class Plant:
             return False
         if any(map(self.is_over, queries)):
             return False
-        return not any(self._waits(buffer) for buffer in self.buffers)
+        active = self.active_readers()
+        late = (reader for buffer in self.buffers.waited_for() for reader in buffer.behind())
+        return not any(reader in active for reader in late)
 
     def is_over(self, query: LiveQuery) -> bool:
         """Say whether a running query has read everything that will ever come."""
@@ -262,13 +358,6 @@ class Plant:
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
         return archives | active | {query.reader for query in running}
 
-    def _waits(self, buffer: Buffer) -> bool:
-        active = self.active_readers()
-        return any(
-            reader in active and number < buffer.written
-            for reader, number in buffer.readers().items()
-        )
-
 
 def _on_its_axis(operator: Operator) -> Iterable[Operator]:
     """Yield the nodes below whose event times an operator counts in: numbers are no times."""
@@ -276,6 +365,12 @@ def _on_its_axis(operator: Operator) -> Iterable[Operator]:
         yield each
         if not (isinstance(each, Ordered) and each.axis == "number"):
             yield from _on_its_axis(each)
+
+
+def _may_join(live: LiveUnit) -> bool:
+    """Say whether what a unit keeps can be taken over by a bundle."""
+    state = live.state
+    return isinstance(state, PaneState) and not (state.ended or live.cause or live.history)
 
 
 def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:
@@ -288,4 +383,5 @@ def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, s
                 mark = live.marks.get(name, BEGIN_OF_TIME)
                 place = (buffer.readers()[live.reader], mark, name in live.idle)
                 found |= {(key(node), name): place for node in live.unit.members()}
+                found |= {(node, name): place for node in live.unit.owners}
     return found

@@ -131,8 +131,8 @@ def _broken_row(entry: Entry) -> dict[str, Any]:
 def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
     now, plant = system.clock.now(), system.plant
     nodes = {key(node): node for node in walk(live.root)}
-    units = [unit for name, unit in plant.units.items() if name in nodes]
-    readers = {unit.reader for unit in units} | {live.reader}
+    readers = {plant.writers[name].reader for name in nodes if name in plant.writers}
+    readers.add(live.reader)
     feeds = [plant.feeds[name] for name, node in nodes.items() if isinstance(node, Scan)]
     waiting = [
         train

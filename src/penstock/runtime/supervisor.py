@@ -8,7 +8,7 @@ and checkpoints happen at rest: no new work is started until what runs has ended
 """
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,9 @@ from pathlib import Path
 from penstock.clock import Clock
 from penstock.engine.processor import Processor
 from penstock.errors import PenstockError, RunError, told
+from penstock.plan.bundles.bundling import Standing, bundled
+from penstock.plan.graph import Graph
+from penstock.plan.units import Unit
 from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
 from penstock.runtime.crew import Crew
@@ -32,10 +35,14 @@ POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do n
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the supervisor works; `slots` is how many units may run at once (default: Spark's)."""
+    """How the supervisor works; `slots` is how many units may run at once (default: Spark's).
+
+    Without `share`, queries that could run as one bundle run each by itself.
+    """
 
     checkpoint_seconds: float = 10.0
     slots: int | None = None
+    share: bool = True
 
 
 DEFAULTS = Settings()
@@ -67,7 +74,8 @@ class Supervisor:
         self._turns = Turns(plant, self._crew, journal, clock, means.processor, means.strategy)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
-        self._resting = 0
+        self._resting = self._changing = 0
+        self._changed = False
         self._rest_lock = threading.RLock()
         self._stopping = self._stalled = False
         self._next_checkpoint = 0.0
@@ -105,6 +113,14 @@ class Supervisor:
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """Hold everything still for a change; a checkpoint closes it."""
+        with self.resting():
+            self._hand_over()
+            yield
+            self.checkpoint()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Hold everything still to look at it, or to change what no checkpoint has."""
         bell = self._crew.bell
         with bell:
             self._resting += 1
@@ -113,11 +129,18 @@ class Supervisor:
             with self._rest_lock:
                 self._crew.settle_all(POLL_SECONDS)
                 yield
-                self.checkpoint()
         finally:
             with bell:
                 self._resting -= 1
             self._crew.wake()
+
+    def _hand_over(self) -> None:
+        """Deliver what waits and goes to no sink: a checkpoint would have to keep its rows."""
+        while self._thread.is_alive():  # before the start, those who want to see it may be missing
+            self._deliveries.start_light()
+            if self._crew.is_idle:
+                return
+            self._crew.settle_all(POLL_SECONDS)
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Return once every source has ended and everything is delivered; False at a time-out."""
@@ -131,10 +154,34 @@ class Supervisor:
                 bell.wait(POLL_SECONDS)
         return True
 
-    def reconnect(self, standing: Iterable[str] = ()) -> None:
-        """Cut the graph anew after a change; only at rest. Nodes in `standing` keep units."""
-        plant = self.plant
-        plant.connect(self.strategy.cut(plant.graph, plant.standing() | set(standing)))
+    def reconnect(self, standing: Standing | None = None) -> None:
+        """Cut the graph anew after a change; only at rest. What stands keeps its units."""
+        self._changed = False
+        standing = standing or self.plant.standing()
+        self.plant.connect(self.units_of(self.plant.graph, standing))
+
+    def units_of(self, graph: Graph, standing: Standing) -> tuple[Unit, ...]:
+        """Return the units of a graph, given what stands."""
+        shared = bundled(graph, standing) if self._means.settings.share else graph
+        return self.strategy.cut(shared, standing.units)
+
+    def changed(self) -> None:
+        """Cut the graph anew after a change: now, or at the end of `changing`; only at rest."""
+        if self._changing:
+            self._changed = True
+        else:
+            self.reconnect()
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Cut the graph anew once for all changes inside, also where it raises; only at rest."""
+        self._changing += 1
+        try:
+            yield
+        finally:
+            self._changing -= 1
+            if self._changed and not self._changing:
+                self.reconnect()
 
     def checkpoint(self) -> None:
         """Write down everything; only at rest."""
@@ -164,6 +211,7 @@ class Supervisor:
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
         if due or self.plant.retired() or self._has_new_tables():
+            self._deliveries.start_light()
             if self._crew.is_idle:
                 self._retire()
                 self._swap_tables()

@@ -9,7 +9,7 @@ from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
 from penstock.engine.analysis import SparkAnalyst, check_types
-from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
+from penstock.engine.buffers import DEFAULT_BOUNDS, KEEP_TRAINS, Bounds, BufferPool
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.push import Push
 from penstock.engine.processor import Processor
@@ -41,6 +41,7 @@ from penstock.runtime.checkpoint import (
     restore_finished,
     restore_query,
     restore_unit,
+    standing_in,
 )
 from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
 from penstock.runtime.feed import Feed
@@ -139,7 +140,7 @@ class System:
         feed = Feed(scan, definition, interface, self.home.rejects(file_of(scan)))
         self.directory.add(KnownStream(definition, scan))
         self.plant.feeds[feed.key] = feed
-        buffer = self.plant.buffers.open(feed.key, definition.schema)
+        buffer = self.plant.buffers.open(feed.key, definition.schema, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
             archive = Archive(feed.key, definition, self.home.archive(file_of(scan)))
             self.plant.archives[feed.key] = archive
@@ -203,7 +204,7 @@ class System:
             query.close()
             self.plant.gone.add(query.reader)
         self.plant.finished.pop(name.lower(), None)
-        self.supervisor.reconnect()
+        self.supervisor.changed()
 
     def forget_late(self, known: KnownQuery) -> None:
         """Remove the late rows of windows that only this query has: it begins anew, or is gone."""
@@ -265,7 +266,7 @@ class System:
     ) -> Subscription:
         """Return a reader of a query's results: after a position, or (None) from now on."""
         self.directory.query(name)
-        with self.supervisor.at_rest():
+        with self.supervisor.resting():
             query = self.plant.queries.get(name.lower())
             log = query.log if query is not None else self.result_log(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
@@ -278,7 +279,7 @@ class System:
     def attach(self, name: str, sink: Sink) -> None:
         """Give a running query one more sink."""
         self.directory.query(name)
-        with self.supervisor.at_rest():
+        with self.supervisor.resting():
             query = self.plant.queries.get(name.lower())
             if query is None:
                 raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")
@@ -294,7 +295,9 @@ class System:
                 newcomers += self._bring_back_one(entry, manifest)
             except PenstockError as error:
                 self.catalog.set_state(entry.name, QueryState.FAILED, str(error))
-        self.supervisor.reconnect(manifest["units"])
+        standing = standing_in(manifest)
+        self.plant.apart = set(standing.apart)
+        self.supervisor.reconnect(standing)
         note_gone(self.plant, manifest)
         for feed in self.plant.feeds.values():
             kept = manifest["feeds"].get(feed.key)

@@ -13,7 +13,7 @@ from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS, in_memory
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
-from penstock.plan.operators import Scan, key
+from penstock.plan.operators import Operator, Scan, key
 from penstock.runtime.crew import Crew
 from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
@@ -148,13 +148,14 @@ class Turns:
         if isinstance(error, Exception):
             live.put_back(number, ranges_of(group))
             live.cause = _with_trains(told(error), self._named(live, group))
-            self.plant.fail_readers(live.unit.key, live.cause)
+            self.plant.fail_readers(live.unit, live.cause)
             return
-        output = future.result()
-        assert isinstance(output, Output)  # noqa: S101  (what `execute` returns)
+        outputs = future.result()
+        assert isinstance(outputs, dict)  # noqa: S101  (what `execute` returns)
         live.runs = number
-        buffer = self.plant.buffers.open(live.unit.key, live.unit.root.schema)
-        buffer.append(self._train(live, number, group, output))
+        for root in live.unit.roots:
+            buffer = self.plant.buffers.open(key(root), root.schema)
+            buffer.append(self._train(root, buffer.written + 1, group, outputs[key(root)]))
         for name, trains in group.items():
             if trains and (source := self.plant.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
@@ -169,9 +170,9 @@ class Turns:
             for name, (first, last) in ranges_of(group).items()
         )
 
-    def _train(self, live: LiveUnit, number: int, group: Group, output: Output) -> Train:
-        """Return the run's output as the train of the same number."""
-        times = live.unit.root.times
+    def _train(self, root: Operator, number: int, group: Group, output: Output) -> Train:
+        """Return a run's output as the next train of its root."""
+        times = root.times
         first, last = (span_of(output.table, times[0].column) if times else None) or (None, None)
         arrivals = [train.info.arrived for each in group.values() for train in each]
         arrived = min(arrivals, default=self.clock.now())

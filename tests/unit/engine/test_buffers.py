@@ -58,7 +58,7 @@ class BufferModel(RuleBasedStateMachine):
         self.spill = Path(tempfile.mkdtemp())
         bounds = Bounds(buffer_bytes=10 * ROW, total_bytes=14 * ROW, keep_bytes=4 * ROW)
         self.pool = BufferPool(self.spill, bounds)
-        self.buffers = {key: self.pool.open(key, SCHEMA) for key in KEYS}
+        self.buffers = {key: self.pool.open(key, SCHEMA, keep=KEEP_TRAINS) for key in KEYS}
         self.written: dict[str, list[list[int]]] = {key: [] for key in KEYS}
         self.read: dict[str, dict[str, int]] = {key: {} for key in KEYS}
         self.spilled = dict.fromkeys(KEYS, 0)
@@ -104,7 +104,7 @@ class BufferModel(RuleBasedStateMachine):
     @rule()
     def drop(self) -> None:
         self.pool.drop("one")
-        self.buffers["one"] = self.pool.open("one", SCHEMA)
+        self.buffers["one"] = self.pool.open("one", SCHEMA, keep=KEEP_TRAINS)
         self.written["one"], self.read["one"], self.spilled["one"] = [], {}, 0
 
     @invariant()
@@ -115,6 +115,18 @@ class BufferModel(RuleBasedStateMachine):
                 waiting = buffer.waiting(reader)
                 assert numbers(waiting) == list(range(at + 1, len(self.written[key]) + 1))
                 assert rows_of(waiting) == self.written[key][at:]
+
+    @invariant()
+    def those_that_trains_wait_for_are_known(self) -> None:
+        late = {
+            key: [reader for reader in buffer.readers() if buffer.waiting(reader)]
+            for key, buffer in self.buffers.items()
+        }
+        assert {key: sorted(each.behind()) for key, each in self.buffers.items()} == {
+            key: sorted(readers) for key, readers in late.items()
+        }
+        waited_for = {buffer.key for buffer in self.pool.waited_for()}
+        assert waited_for == {key for key, readers in late.items() if readers}
 
     @invariant()
     def what_somebody_needs_is_unread(self) -> None:
@@ -166,7 +178,7 @@ test_buffers_keep_their_laws = BufferModel.TestCase
 
 
 def opened(tmp_path: Path, **bounds: int) -> Buffer:
-    return BufferPool(tmp_path, Bounds(**bounds)).open("key", SCHEMA)
+    return BufferPool(tmp_path, Bounds(**bounds)).open("key", SCHEMA, keep=KEEP_TRAINS)
 
 
 def test_a_train_out_of_turn_is_a_defect(tmp_path: Path) -> None:
@@ -198,6 +210,28 @@ def test_at_most_so_many_read_trains_stay_whatever_their_size(tmp_path: Path) ->
     for number in range(1, KEEP_TRAINS + 10):
         buffer.append(train(number, number))
     assert buffer.to_table().num_rows == KEEP_TRAINS
+
+
+def test_what_an_operator_gave_goes_when_everybody_has_read_it(tmp_path: Path) -> None:
+    buffer = BufferPool(tmp_path).open("key", SCHEMA)
+    for reader in ("a", "b"):
+        buffer.register(reader)
+    buffer.append(train(1, 1))
+    buffer.advance("a", 1)
+    assert buffer.to_table().num_rows == 1
+    buffer.advance("b", 1)
+    assert buffer.to_table().num_rows == 0
+
+
+def test_a_reader_ahead_of_trains_that_are_read_again_waits_for_the_first_new_one(
+    tmp_path: Path,
+) -> None:
+    buffer = opened(tmp_path)
+    buffer.register("a", 2)
+    for number, behind in ((1, []), (2, []), (3, ["a"])):
+        buffer.append(train(number, number))
+        assert buffer.behind() == behind
+    assert numbers(buffer.waiting("a")) == [3]
 
 
 def test_read_trains_give_way_before_a_new_one_goes_to_disk(tmp_path: Path) -> None:

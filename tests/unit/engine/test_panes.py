@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.rows import Rows, in_memory
-from penstock.engine.states import panes as pane_states
-from penstock.engine.states.panes import PaneState, Part
+from penstock.engine.states import parts
+from penstock.engine.states.panes import PaneState
+from penstock.engine.states.parts import Part
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate
@@ -194,7 +195,7 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
     hops: Hops, runs: list[Run], compact_at: int
 ) -> None:
     with (
-        mock.patch.object(pane_states, "COMPACT_PARTS", compact_at),
+        mock.patch.object(parts, "COMPACT_PARTS", compact_at),
         tempfile.TemporaryDirectory() as spill,
     ):
         play(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.clock import HandClock
-from penstock.engine.buffers import Bounds, BufferPool
+from penstock.engine.buffers import KEEP_TRAINS, Bounds, BufferPool
 from penstock.engine.rows import Rows, empty_table
 from penstock.engine.sinks.memory import MemorySink
 from penstock.errors import RunError
@@ -189,7 +189,7 @@ class Hall:
         self.scripts[name] = again
         feed = Feed(scan(name), definition, again, self.home / "rejects")
         self.plant.feeds[feed.key] = feed
-        buffer = self.plant.buffers.open(feed.key, SCHEMA)
+        buffer = self.plant.buffers.open(feed.key, SCHEMA, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
             archive = Archive(feed.key, definition, self.home / "archive" / name)
             self.plant.archives[feed.key] = archive
@@ -277,7 +277,7 @@ class Hall:
 
     def reconnect(self, standing: Sequence[str] = ()) -> None:
         plant = self.plant
-        plant.connect(cut_at_shared(plant.graph, plant.standing() | set(standing)))
+        plant.connect(cut_at_shared(plant.graph, {*plant.standing().units, *standing}))
 
     def die(self) -> None:
         """Lose everything that was only in memory, and start again."""

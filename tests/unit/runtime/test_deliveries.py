@@ -12,7 +12,7 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.errors import SinkError
 from penstock.model.definitions import QueryState
 from penstock.runtime import deliveries as deliveries_module
-from penstock.runtime.live_query import RETRY_SECONDS
+from penstock.runtime.live_query import RETRY_SECONDS, LiveQuery
 from penstock.runtime.subscription import Subscription
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
@@ -217,3 +217,105 @@ def test_numbers_go_on_when_a_query_of_the_same_name_comes_again(hall: Hall) -> 
         hall.drain()
         assert list(hall.sinks["a"].deliveries) == [number]
         hall.drop("a")
+
+
+def without_sinks(hall: Hall, *names: str) -> list[LiveQuery]:
+    queries = [hall.add(name, scan("s")) for name in names]
+    for query in queries:
+        query.sinks = []
+    return queries
+
+
+def logged(query: LiveQuery) -> list[tuple[int, list[int]]]:
+    return [(each.number, each.rows["n"].to_pylist()) for each in query.log.read_after(0)]
+
+
+def test_queries_without_sinks_are_delivered_by_one_worker_and_others_by_their_own(
+    hall: Hall,
+) -> None:
+    light = without_sinks(hall, "a", "b", "c")
+    hall.add("d", scan("s"))
+    hall.push("s", 1, 2)
+    hall.take_in()
+    hall.crew.submitted.clear()
+    hall.deliver()
+    assert hall.crew.submitted == ["query:a", "query:d"]
+    assert [logged(query) for query in light] == [[(1, [1, 2])]] * 3
+    assert hall.delivered("d") == [1, 2]
+    assert [hall.journal.last_delivery(f"query:{name}") for name in "abcd"] == [1, 1, 1, 1]
+
+
+def test_a_large_delivery_keeps_none_of_the_small_ones_waiting(
+    hall: Hall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deliveries_module, "SMALL_ROWS", 2)
+    without_sinks(hall, "a", "b")
+    hall.push("s", 1, 2, 3)
+    hall.take_in()
+    hall.crew.submitted.clear()
+    hall.deliver()
+    assert hall.crew.submitted == ["query:a", "query:b"]
+
+
+def test_a_tap_that_raises_holds_the_query_that_it_looked_at_and_no_other(hall: Hall) -> None:
+    refuses = True
+
+    def tap(delivery: Delivery) -> None:
+        if delivery.query == "b" and refuses:
+            raise RuntimeError("not this one")
+
+    hall.deliveries.taps.append(tap)
+    a, b, c = without_sinks(hall, "a", "b", "c")
+    hall.push("s", 1)
+    hall.drain()
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.states["b"] is QueryState.FAILED
+    assert logged(a) == logged(c) == [(1, [1]), (2, [2])]
+    assert hall.journal.last_delivery("query:b") == 0
+    refuses = False
+    hall.plant.resume(b)
+    hall.drain()
+    assert logged(b) == [(1, [1]), (2, [2])]
+
+
+@pytest.mark.parametrize("dies", ["before", "after"])
+def test_a_death_among_many_loses_and_doubles_nothing(hall: Hall, dies: str) -> None:
+    seen: list[tuple[str, int]] = []
+    hall.deliveries.taps.append(lambda each: seen.append((each.query, each.number)))
+    without_sinks(hall, "a", "b", "c")
+    hall.push("s", 1)
+    hall.take_in()
+    hall.crew.dies = dies
+    with pytest.raises(DeathError):
+        hall.deliver()
+    hall.die()
+    hall.deliveries.taps.append(lambda each: seen.append((each.query, each.number)))
+    for query in hall.plant.queries.values():
+        query.sinks = []
+    hall.push("s", 2)
+    hall.drain()
+    assert [logged(query) for query in hall.plant.queries.values()] == [[(1, [1]), (2, [2])]] * 3
+    assert sorted(seen) == [(name, number) for name in "abc" for number in (1, 2)]
+
+
+def test_before_a_checkpoint_only_what_goes_to_no_sink_is_handed_over(hall: Hall) -> None:
+    (a,) = without_sinks(hall, "a")
+    hall.add("b", scan("s"))
+    hall.push("s", 1)
+    hall.take_in()
+    hall.deliveries.start_light()
+    assert logged(a) == [(1, [1])]
+    assert hall.delivered("b") == []
+    hall.deliver()
+    assert hall.delivered("b") == [1]
+
+
+def test_a_query_that_comes_when_all_is_over_ends_at_once(hall: Hall) -> None:
+    hall.add("a", chain("s", "x"))
+    hall.end("s")
+    hall.take_in()
+    hall.turn()
+    hall.add("b", chain("s", "x"))
+    hall.drain()
+    assert hall.states == {"a": QueryState.FINISHED, "b": QueryState.FINISHED}

@@ -1,5 +1,6 @@
 """The states of the stateful operators, one file each."""
 
+from penstock.engine.states.bundle import BundleState
 from penstock.engine.states.hop_join import HopJoinState
 from penstock.engine.states.keyed_rows import KeyedRowsState
 from penstock.engine.states.modify import ModifyState
@@ -11,6 +12,7 @@ from penstock.engine.states.state import Kept, KeptPart, State
 from penstock.engine.states.when import WhenState
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
+    Bundle,
     HopJoin,
     KeyedRows,
     Modify,
@@ -23,7 +25,7 @@ from penstock.plan.operators import (
     WindowJoin,
 )
 
-__all__ = ["Kept", "KeptPart", "State", "new_state", "restored"]
+__all__ = ["BundleState", "Kept", "KeptPart", "State", "new_state", "restored"]
 
 
 def new_state(operator: Operator, begin: int) -> State:
@@ -54,9 +56,11 @@ def new_state(operator: Operator, begin: int) -> State:
             raise TypeError(f"{operator.text()} keeps no state")
 
 
-def restored(operator: Operator, kept: Kept) -> State:
+def restored(operator: Operator, kept: Kept) -> State | BundleState:
     """Return the state that a checkpoint kept."""
     match operator:
+        case Bundle():
+            return BundleState.back(operator, kept)
         case WindowAggregate():
             return PaneState.back(operator, kept)
         case Ordered():

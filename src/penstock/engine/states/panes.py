@@ -14,14 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Processor
-from penstock.engine.rows import (
-    COMPACT_PARTS,
-    Rows,
-    empty_table,
-    in_memory,
-    is_small,
-    laid_together,
-)
+from penstock.engine.rows import Rows, empty_table, in_memory, is_small, laid_together
+from penstock.engine.states.parts import Part, from_pane, part_of, spread_of, to_combine, within
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.errors import PenstockError
@@ -30,16 +24,6 @@ from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
 from penstock.plan.punctuation import over_groups
 from penstock.plan.units import Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some partials, and the panes they span."""
-
-    rows: Rows
-    first_pane: int
-    last_pane: int
-    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +108,7 @@ class PaneState:
             partials = partials.filter(pc.greater_equal(partials[PANE], kept_from))
         if partials is None or not partials.num_rows:
             return None
-        return Part(in_memory(partials), *_span(partials))
+        return part_of(partials)
 
     def closing(self, watermark: int, new: Part | None) -> Numbers | None:
         """Return the first and the last window to close, with `new` counted in, or None.
@@ -144,8 +128,7 @@ class PaneState:
         """Return the parts with partials of these windows."""
         low = min(map(self.hops.start_of, numbers))
         high = max(map(self.hops.end_of, numbers))
-        parts = [*self.parts, *([new] if new else [])]
-        return [p.rows for p in parts if p.first_pane < high and p.last_pane >= low]
+        return within([*self.parts, *([new] if new else [])], low, high)
 
     def accept(self, new: Part | None, watermark: int) -> None:
         """Take the new partials in, and let go of windows that the watermark has closed."""
@@ -255,8 +238,7 @@ class PaneState:
 
     def _keep_only(self, partials: pa.Table) -> None:
         gone, level = self.parts, max(part.level for part in self.parts)
-        rest = Part(in_memory(partials), *_span(partials), level) if partials.num_rows else None
-        self.parts = [] if rest is None else [rest]
+        self.parts = [part_of(partials, level)] if partials.num_rows else []
         for part in gone:
             part.rows.delete()
 
@@ -313,10 +295,7 @@ class PaneState:
         return None if last is None or first > last else (first, last)
 
     def _spread(self, new: Part | None) -> tuple[int, int] | None:
-        parts = [*self.parts, *([new] if new else [])]
-        if not parts:
-            return None
-        return min(p.first_pane for p in parts), max(p.last_pane for p in parts)
+        return spread_of([*self.parts, *([new] if new else [])])
 
     def _last_closing(self, watermark: int, spread: tuple[int, int]) -> int | None:
         holding = self.hops.last_holding(*spread)
@@ -350,7 +329,7 @@ class PaneState:
         elif self.hops.lower > 0:
             start = self.hops.start_of(number)
             gone = [part for part in self.parts if part.last_pane < start]
-            self.parts = [_from(part, start) for part in self.parts if part.last_pane >= start]
+            self.parts = [from_pane(part, start) for part in self.parts if part.last_pane >= start]
         else:
             return
         for part in gone:
@@ -392,37 +371,13 @@ class PaneState:
         return self.hops.end_of(self.kept_number - 1)
 
     def to_compact(self) -> list[Part]:
-        """Return the parts of one level once there are many, newest levels first.
-
-        Levels keep the work low: a partial is combined again only once per level. Tuples do not
-        combine; only small lots of them are laid together.
-        """
-        able = [p for p in self.parts if self.aggregate.raw is None or p.rows.is_small]
-        for level in range(max((part.level for part in able), default=0) + 1):
-            parts = [part for part in able if part.level == level]
-            if len(parts) >= COMPACT_PARTS:
-                return parts
-        return []
+        """Return parts to combine. Tuples do not; only small lots of them are laid together."""
+        return to_combine([p for p in self.parts if self.aggregate.raw is None or p.rows.is_small])
 
     def replace(self, parts: Sequence[Part], partials: pa.Table) -> None:
         """Put combined partials in the place of the parts that they were made of."""
         gone = {id(part) for part in parts}
         self.parts = [part for part in self.parts if id(part) not in gone]
-        first, last = _span(partials)
-        self.parts.append(Part(in_memory(partials), first, last, parts[0].level + 1))
+        self.parts.append(part_of(partials, parts[0].level + 1))
         for part in parts:
             part.rows.delete()
-
-
-def _from(part: Part, pane: int) -> Part:
-    """Return the part without the panes before `pane`, where that needs no reading."""
-    table = part.rows.table
-    if part.first_pane >= pane or table is None or part.rows.paths:
-        return part
-    kept = table.filter(pc.greater_equal(table[PANE], pane))
-    return Part(in_memory(kept), *_span(kept), part.level)
-
-
-def _span(partials: pa.Table) -> tuple[int, int]:
-    span = pc.min_max(partials[PANE]).as_py()
-    return span["min"], span["max"]

@@ -1,5 +1,6 @@
 """The operators, one file each."""
 
+from penstock.plan.operators.bundle import Bundle
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.hop_join import HopJoin
@@ -29,10 +30,12 @@ STATEFUL = (
     HopJoin,
     KeyedRows,
     WhenAggregate,
+    Bundle,
 )
 
 __all__ = [
     "NUMBER",
+    "Bundle",
     "Distinct",
     "EventTime",
     "Filter",

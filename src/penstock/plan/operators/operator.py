@@ -1,6 +1,5 @@
 """What every operator is: frozen data that knows its inputs and its Spark SQL."""
 
-import functools
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Protocol
 from penstock.model.schema import Schema
 
 KEY_DIGITS = 16  # 64 bits: two of a million plans meet by chance once in 37 million systems
+REMEMBERED = 65_536  # names of operators; the nodes of ten thousand queries
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,21 @@ class Operator(Protocol):
         ...
 
 
-@functools.lru_cache(maxsize=65536)
+# By identity, since to hash or compare an operator is to walk all of its plan. An entry holds its
+# operator, so that no other can get the same identity while it is here.
+_named: dict[int, tuple[Operator, str]] = {}
+
+
 def key(operator: Operator) -> str:
     """Return the name of the node: equal for equal sub-plans, stable over restarts."""
+    if (found := _named.get(id(operator))) is not None:
+        return found[1]
     parts = [operator.text(), *(key(each) for each in operator.inputs)]
-    return hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:KEY_DIGITS]
+    name = hashlib.sha256("\x00".join(parts).encode()).hexdigest()[:KEY_DIGITS]
+    if len(_named) >= REMEMBERED:
+        _named.clear()
+    _named[id(operator)] = (operator, name)
+    return name
 
 
 def walk(operator: Operator) -> Iterator[Operator]:

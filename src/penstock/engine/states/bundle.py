@@ -1,0 +1,326 @@
+"""The state of a bundle: the partials of all its members, and how far their windows have closed.
+
+Members with the same windows close them together. What a member brought along from when it ran
+alone (`owned`) is kept beside the rest, until its windows are gone.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.processor import Processor
+from penstock.engine.rows import empty_table, fit, in_memory, is_small, laid_together
+from penstock.engine.states.bundle_closing import Closer
+from penstock.engine.states.bundle_rows import as_alone, as_bundled, asked_for, fit_to, lifted
+from penstock.engine.states.bundle_tails import finished
+from penstock.engine.states.bundle_windows import closings, kept_from, moved
+from penstock.engine.states.panes import PaneState
+from penstock.engine.states.parts import (
+    Part,
+    from_pane,
+    part_of,
+    spread_of,
+    table_of,
+    to_combine,
+)
+from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.types import arrow_schema
+from penstock.errors import PenstockError
+from penstock.model.schema import quoted
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
+from penstock.plan.bundles.layout import Layout, layout_of
+from penstock.plan.bundles.member import Member
+from penstock.plan.bundles.tails import Tail, tail_of
+from penstock.plan.bundles.told import Told
+from penstock.plan.operators import Bundle
+from penstock.plan.operators.hops import Hops
+from penstock.plan.operators.window_aggregate import PANE
+
+AT = "__at"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a run made of its tuples: partials that count, rows and late tuples by member."""
+
+    new: Part | None
+    tables: Mapping[str, pa.Table]
+    late: Mapping[str, pa.Table]
+
+
+@dataclass(slots=True)
+class BundleState:
+    """`begins` bound the windows that each member answers for, by its root.
+
+    `nexts` are the first windows of each kind that have not closed. `told` is how the parts tell
+    tuples apart, for the members `known` at the last run.
+    """
+
+    bundle: Bundle
+    layout: Layout
+    tails: dict[str, Tail]
+    told: Told
+    begins: dict[str, int] = field(default_factory=dict)
+    nexts: dict[Hops, int | None] = field(default_factory=dict)
+    parts: list[Part] = field(default_factory=list)
+    owned: dict[str, list[Part]] = field(default_factory=dict)
+    known: frozenset[str] = frozenset()
+
+    @classmethod
+    def new(cls, bundle: Bundle) -> Self:
+        """Return the state of a bundle that is to be rearranged before it runs."""
+        layout = layout_of(bundle.members)
+        return cls(bundle, layout, _tails(bundle.members), layout.told)
+
+    @property
+    def members(self) -> "tuple[Member, ...]":
+        """Return whom it answers."""
+        return self.bundle.members
+
+    # -- who is in it --------------------------------------------------------------------
+
+    def rearranged(self, bundle: Bundle, begin: int) -> None:
+        """Take the members of `bundle`: new ones answer for windows from `begin` on."""
+        self.bundle, self.layout = bundle, layout_of(bundle.members)
+        self.tails = _tails(bundle.members, self.tails)
+        here = {member.key for member in bundle.members}
+        self.begins = {name: self.begins.get(name, begin) for name in here}
+        self.owned = {name: parts for name, parts in self.owned.items() if name in here}
+        self.known &= here
+        nexts = dict(self.nexts)
+        self.nexts = {}
+        for member in bundle.members:
+            hops = member.aggregate.hops
+            self.nexts[hops] = nexts[hops] if hops in nexts else self._first(member)
+
+    def take_in(self, member: Member, alone: PaneState) -> None:
+        """Take over what a member kept alone, ahead of being rearranged with it."""
+        hops, name = member.aggregate.hops, member.key
+        self.begins[name] = alone.begin
+        if self.nexts.get(hops) is None:
+            self.nexts[hops] = alone.next_number
+        self.owned[name] = [
+            part_of(as_bundled(table_of(part.rows), member), part.level) for part in alone.parts
+        ]
+
+    def take_out(self, member: Member) -> PaneState:
+        """Return what a member would have kept alone."""
+        state = PaneState(member.aggregate, self.begins[member.key])
+        state.next_number = state.kept_number = self._next(member)
+        tables = [table_of(part.rows) for part in self.owned.get(member.key, ())]
+        if member.key in self.known:
+            whole = [table_of(part.rows) for part in self.parts]
+            tables += [t.filter(pa.array(asked_for(t, self.told, member.asked))) for t in whole]
+        state.parts = [part_of(as_alone(table, member)) for table in tables if table.num_rows]
+        return state
+
+    # -- what it does --------------------------------------------------------------------
+
+    def steps(self, run: Run) -> dict[str, Step]:
+        """Turn tuples into partials, close windows, and return each member's rows, by its root."""
+        before = self._all_parts()
+        self._lift(run)
+        made = self._made(run)
+        self._accept(made.new, self._mark(run.marks))
+        # The run counts from here on, so nothing below may fail it: it would be done again.
+        with suppress(PenstockError, OSError):
+            self._tidy(run.processor)
+            self._delete(before)
+        return {
+            member.key: Step(
+                made.tables.get(member.key, empty_table(member.root.schema)),
+                made.late.get(member.key),
+            )
+            for member in self.members
+        }
+
+    def probe(self, run: Run, members: Sequence[Member]) -> None:
+        """Raise what a run would raise if only these members were here; nothing changes."""
+        bundle = replace(self.bundle, members=tuple(members))
+        trial = replace(self, begins=dict(self.begins), owned=dict(self.owned))
+        trial.rearranged(bundle, BEGIN_OF_TIME)
+        trial._lift(run)
+        trial._made(run)
+
+    def promises(self, marks: Sequence[int]) -> dict[str, int]:
+        """Return the watermark of each member's rows when the input has this one."""
+        ended = self._mark(marks) == END_OF_TIME
+        return {m.key: END_OF_TIME if ended else self._promise(m) for m in self.members}
+
+    def _promise(self, member: Member) -> int:
+        number = self._next(member)
+        return BEGIN_OF_TIME if number is None else member.aggregate.hops.start_of(number)
+
+    def _first(self, member: Member) -> int | None:
+        """Return the first window that a member answers for, or None where all count."""
+        begin = self.begins[member.key]
+        return None if begin == BEGIN_OF_TIME else member.aggregate.hops.first_from(begin)
+
+    def _next(self, member: Member) -> int | None:
+        """Return the first window of a member that has not closed."""
+        found = (self.nexts[member.aggregate.hops], self._first(member))
+        return max((number for number in found if number is not None), default=None)
+
+    def _mark(self, marks: Sequence[int]) -> int:
+        return shifted(marks[0], self.bundle.time.offset)
+
+    def _made(self, run: Run) -> Made:
+        """Return what the run's tuples lead to; nothing changes."""
+        partials = self._partials(run)
+        late = self._late(run, partials) if partials is not None else {}
+        if partials is not None and (start := kept_from(self.nexts)) is not None:
+            partials = partials.filter(pc.greater_equal(partials[PANE], start))
+        new = part_of(partials) if partials is not None and partials.num_rows else None
+        return Made(new, self._closed(run, new), late)
+
+    def _partials(self, run: Run) -> pa.Table | None:
+        if not run.count:
+            return None
+        return run.select(self.layout.pane_sql(f"({run.input_sql()})"), run.leaves())
+
+    def _closed(self, run: Run, new: Part | None) -> dict[str, pa.Table]:
+        """Return the rows of the windows that close, by member."""
+        parts = [*self.parts, *([new] if new is not None else [])]
+        spread = spread_of([*self._all_parts(), *([new] if new is not None else [])])
+        closing = closings(self.nexts, self._mark(run.marks), spread)
+        if not closing:
+            return {}
+        closed = Closer(self.layout, self.members, parts, self.owned).closed(run, closing)
+        if closed is None:
+            return {}
+        firsts = {member.key: self._first(member) for member in self.members}
+        return finished(run, closed, firsts, self.tails)
+
+    def _lift(self, run: Run) -> None:
+        """Bring the parts to the way in which tuples are told apart now."""
+        now = frozenset(member.key for member in self.members)
+        if self.told == self.layout.told and self.known == now:
+            return
+        if self.parts or self.owned:
+            nothing = {view: ((), schema) for view, (_, schema) in run.leaves().items()}
+            schema = run.select(self.layout.pane_sql(f"({run.input_sql()})"), nothing).schema
+            plain = pa.schema([f for f in schema if f.name not in self.layout.told.names])
+            self.parts = [self._lifted(part, schema) for part in self.parts]
+            self.owned = {
+                name: [replace(p, rows=in_memory(fit_to(table_of(p.rows), plain))) for p in parts]
+                for name, parts in self.owned.items()
+            }
+        self.told, self.known = self.layout.told, now
+
+    def _lifted(self, part: Part, schema: pa.Schema) -> Part:
+        table = lifted(table_of(part.rows), self.told, self.layout.told, schema)
+        return replace(part, rows=in_memory(table))
+
+    def _late(self, run: Run, partials: pa.Table) -> dict[str, pa.Table]:
+        """Return the tuples that came too late for each member."""
+        earliest = pc.min(partials[PANE]).as_py()
+        spans = {m.key: self._late_span(m) for m in self.members}
+        late = {name: span for name, span in spans.items() if span and earliest < span[1]}
+        if earliest is None or not late:
+            return {}
+        at = f"unix_micros({quoted(self.bundle.time.column)})"
+        told = self.layout.told.sql(f"({run.input_sql()})")
+        before = max(span[1] for span in late.values())
+        sql = f"SELECT *, {at} AS {AT} FROM {told} AS i WHERE {at} < {before}L"
+        rows = run.select(sql, run.leaves(), single=False)
+        places, schema = rows[AT].to_numpy(), arrow_schema(self.bundle.input.schema)
+        found: dict[str, pa.Table] = {}
+        for member in self.members:
+            if (span := late.get(member.key)) is not None:
+                mask = asked_for(rows, self.layout.told, member.asked)
+                mask &= (places >= span[0]) & (places < span[1])
+                if mask.any():
+                    found[member.key] = fit(rows.filter(pa.array(mask)), schema)
+        return found
+
+    def _late_span(self, member: Member) -> tuple[int, int] | None:
+        """Return the places from and before which a tuple is late for a member."""
+        number, first, hops = self._next(member), self._first(member), member.aggregate.hops
+        if number is None or number == first:
+            return None
+        since = BEGIN_OF_TIME if first is None else hops.start_of(first)
+        return since, hops.end_of(number - 1)
+
+    def _accept(self, new: Part | None, watermark: int) -> None:
+        if new is not None:
+            self.parts.append(new)
+        self.nexts = moved(self.nexts, watermark, spread_of(self._all_parts()))
+        start = kept_from(self.nexts)
+        if start is not None:
+            self.parts = [from_pane(p, start) for p in self.parts if p.last_pane >= start]
+            for name, parts in list(self.owned.items()):
+                self.owned[name] = [p for p in parts if p.last_pane >= start]
+        self.owned = {name: parts for name, parts in self.owned.items() if parts}
+
+    def _all_parts(self) -> list[Part]:
+        return [*self.parts, *(part for parts in self.owned.values() for part in parts)]
+
+    def _tidy(self, processor: Processor) -> None:
+        """Combine parts and spill large ones; what fails is tried again after the next run."""
+        while parts := to_combine(self.parts):
+            combined = part_of(self._combined(processor, parts), parts[0].level + 1)
+            gone = {id(part) for part in parts}
+            self.parts = [part for part in self.parts if id(part) not in gone] + [combined]
+        for part in self.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(processor.spill)
+
+    def _delete(self, before: Sequence[Part]) -> None:
+        """Remove the files of parts that are no more."""
+        here = {id(part.rows) for part in self._all_parts()}
+        for part in before:
+            if id(part.rows) not in here:
+                part.rows.delete()
+
+    def _combined(self, processor: Processor, parts: Sequence[Part]) -> pa.Table:
+        tables = [part.rows.table for part in parts]
+        if all(table is not None for table in tables):
+            whole = laid_together(tables)
+            if is_small(whole):
+                return whole  # not worth a job: laying them together makes one leaf as well
+        view = "penstock_bundle_parts"
+        leaves = {view: ([part.rows for part in parts], None)}
+        return processor.select(leaves, self.layout.compact_sql(view), None, single=True)
+
+    # -- checkpoints ---------------------------------------------------------------------
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        parts = [_kept(part, "") for part in self.parts]
+        parts += [_kept(part, name) for name, owned in self.owned.items() for part in owned]
+        facts = {
+            "begins": dict(self.begins),
+            "nexts": [[hops.end, hops.lower, number] for hops, number in self.nexts.items()],
+            "told": self.told.to_json(),
+            "known": sorted(self.known),
+        }
+        return Kept(facts, parts)
+
+    @classmethod
+    def back(cls, bundle: Bundle, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        state, facts = cls.new(bundle), kept.facts
+        state.told, state.known = Told.from_json(facts["told"]), frozenset(facts["known"])
+        state.begins = dict(facts["begins"])
+        numbers = {(end, lower): number for end, lower, number in facts["nexts"]}
+        hops = [member.aggregate.hops for member in bundle.members]
+        state.nexts = {each: numbers[each.end, each.lower] for each in hops}
+        for each in kept.parts:
+            part = Part(each.rows, each.facts["first"], each.facts["last"], each.facts["level"])
+            owner = each.facts["owner"]
+            (state.owned.setdefault(owner, []) if owner else state.parts).append(part)
+        return state
+
+
+def _tails(members: Sequence[Member], known: Mapping[str, Tail] | None = None) -> dict[str, Tail]:
+    known = known or {}
+    return {member.key: known.get(member.key) or tail_of(member) for member in members}
+
+
+def _kept(part: Part, owner: str) -> KeptPart:
+    facts = {"first": part.first_pane, "last": part.last_pane, "level": part.level, "owner": owner}
+    return KeptPart(part.rows, facts)

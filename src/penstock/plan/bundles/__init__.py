@@ -1,0 +1,1 @@
+"""Bundles: many queries answered by one run over their common input."""

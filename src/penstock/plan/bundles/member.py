@@ -1,0 +1,102 @@
+"""Members: queries whose answers many can share the work of.
+
+root                 Filter and Project over the windows' rows: the *tail*
+aggregate          windows of one size over partials that combine
+conditions       Filter
+base           what the members of a bundle have in common
+"""
+
+import functools
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema
+from penstock.plan.bundles.spans import EVERYTHING, Span, both, condition_of
+from penstock.plan.operators import Filter, Operator, Project, WindowAggregate, key
+
+SECOND = 1_000_000
+# Panes no longer than needed and no shorter than worth it: members whose panes are multiples of
+# one of these share it at least. Days are not cut into seconds for the sake of a neighbour.
+GRIDS = (3600 * SECOND, 60 * SECOND, SECOND, SECOND // 10, SECOND // 100, SECOND // 1000, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a member's conditions ask: spans by column (with their type), and other claims."""
+
+    spans: tuple[tuple[str, str, tuple[Span, ...]], ...]
+    claims: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the columns that are asked about."""
+        return tuple(column for column, _, _ in self.spans)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """One root among those that a bundle answers."""
+
+    root: Operator
+    aggregate: WindowAggregate
+    base: Operator
+    conditions: tuple[str, ...]
+
+    @property
+    def key(self) -> str:
+        """Return its name: the root's."""
+        return key(self.root)
+
+    @property
+    def asked(self) -> Asked:
+        """Return what its conditions ask."""
+        return _asked(self.conditions, self.base.schema)
+
+    @property
+    def tail(self) -> list[Filter | Project]:
+        """Return the operators above the aggregate, the lowest first."""
+        found: list[Filter | Project] = []
+        node = self.root
+        while isinstance(node, Filter | Project):
+            found.insert(0, node)
+            node = node.input
+        return found
+
+    @property
+    def grid(self) -> int:
+        """Return what its panes are multiples of."""
+        return next(grid for grid in GRIDS if self.aggregate.hops.pane % grid == 0)
+
+
+def member_of(root: Operator) -> Member | None:
+    """Return the root as a member, or None where it cannot be one."""
+    node = root
+    while isinstance(node, Filter | Project):
+        node = node.input
+    if not (isinstance(node, WindowAggregate) and _is_shareable(node)):
+        return None
+    base, conditions = node.input, set[str]()
+    while isinstance(base, Filter):
+        conditions.update(base.conditions)
+        base = base.input
+    return Member(root, node, base, tuple(sorted(conditions)))
+
+
+def _is_shareable(aggregate: WindowAggregate) -> bool:
+    """Say whether the aggregate's partials combine, over windows of one size that never end."""
+    plainly = aggregate.raw is None and aggregate.grouped and not aggregate.marks_emission
+    steady = aggregate.hops.endless and aggregate.hops.is_steady and not aggregate.is_instant
+    return plainly and steady and aggregate.axis == "time" and not aggregate.reads_history
+
+
+@functools.lru_cache(maxsize=65536)
+def _asked(conditions: tuple[str, ...], schema: Schema) -> Asked:
+    spans: dict[str, tuple[str, tuple[Span, ...]]] = {}
+    claims: list[str] = []
+    for text in conditions:
+        found = condition_of(text, schema)
+        if found is None:
+            claims.append(text)
+        else:
+            _, before = spans.get(found.column, ("", EVERYTHING))
+            spans[found.column] = (found.type, both(before, found.spans))
+    return Asked(tuple((c, *spans[c]) for c in sorted(spans)), tuple(claims))

@@ -1,0 +1,194 @@
+"""Told: by what the tuples of a bundle are told apart, and which of them a member asks for.
+
+Tuples carry the bucket of each column that conditions ask about, and the other claims that hold
+for them, packed into numbers. Which *selections* (windows, and what conditions ask) they belong
+to is found by an equality with the nodes of the tree over one column's buckets (`buckets.py`),
+and by bounds for everything else.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.model.schema import quoted
+from penstock.plan.bundles.buckets import Buckets, Numbers, buckets_of
+from penstock.plan.bundles.member import Asked, Member
+from penstock.plan.bundles.spans import Span
+
+CLAIMS_A_COLUMN = 62  # bits of a bigint that need no care for its sign
+SELECTION, WINDOWS, NODE = "__s", "__w", "__node"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """`buckets` are those of each column, by its name; `claims` are SQL, in the order of bits."""
+
+    buckets: tuple[Buckets, ...] = ()
+    claims: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Say whether tuples are told apart at all."""
+        return bool(self.buckets or self.claims)
+
+    @property
+    def lead(self) -> int | None:
+        """Return the place of the column with the most buckets: its tree finds selections."""
+        places = range(len(self.buckets))
+        return max(places, key=lambda place: self.buckets[place].count, default=None)
+
+    @property
+    def names(self) -> list[str]:
+        """Return the columns that a tuple carries."""
+        return [*map(bucket, range(len(self.buckets))), *map(claim, self.claim_places)]
+
+    @property
+    def claim_places(self) -> range:
+        """Return the places of the numbers that claims are packed into."""
+        return range(-(-len(self.claims) // CLAIMS_A_COLUMN))
+
+    def sql(self, relation: str) -> str:
+        """Return the relation with these columns, without tuples that nobody can ask for."""
+        if not self:
+            return relation
+        searched = [f"{each.search_sql()} AS __p{n}" for n, each in enumerate(self.buckets)]
+        known = [f"{quoted(each.column)} IS NOT NULL" for each in self.buckets]
+        where = f" WHERE {' AND '.join(known)}" if known else ""
+        inner = f"SELECT {', '.join(['*', *searched])} FROM {relation} AS i{where}"
+        told = [
+            f"{each.number_sql(f'__p{n}')} AS {bucket(n)}" for n, each in enumerate(self.buckets)
+        ]
+        told += [f"{sql} AS {claim(n)}" for n, sql in enumerate(self._claims_sql())]
+        return f"(SELECT {', '.join(['*', *told])} FROM ({inner}))"
+
+    def numbers(self, asked: Asked) -> list[list[Numbers]]:
+        """Return the buckets of each column that are asked for."""
+        pairs = zip(self.buckets, asked.spans, strict=True)
+        return [[buckets.numbers(span) for span in spans] for buckets, (_, _, spans) in pairs]
+
+    def needs(self, asked: Asked) -> list[int]:
+        """Return the packed claims that must hold."""
+        needs = [0] * len(self.claim_places)
+        for text in asked.claims:
+            place, bit = divmod(self.claims.index(text), CLAIMS_A_COLUMN)
+            needs[place] |= 1 << bit
+        return needs
+
+    def knows(self, asked: Asked) -> bool:
+        """Say whether what is asked lies on these buckets' cuts and among these claims."""
+        cuts = [set(each.cuts) for each in self.buckets]
+        if [each.column for each in self.buckets] != list(asked.columns):
+            return False
+        on_cuts = all(
+            cut is None or cut in known
+            for known, (_, _, spans) in zip(cuts, asked.spans, strict=True)
+            for span in spans
+            for cut in span
+        )
+        return on_cuts and set(asked.claims) <= set(self.claims)
+
+    def selection_rows(self, selections: Iterable[tuple[int, int, Asked]]) -> dict[str, list[int]]:
+        """Return the columns of a table from what tuples carry to selections.
+
+        A selection is its number, that of its windows, and what it asks.
+        """
+        names = [SELECTION, WINDOWS, *([NODE] if self.lead is not None else [])]
+        names += [name for place in self._rest for name in (_low(place), _high(place))]
+        names += [_need(place) for place in self.claim_places]
+        rows = [
+            (selection, windows, *row)
+            for selection, windows, asked in selections
+            for row in self._rows(asked)
+        ]
+        columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
+        return dict(zip(names, columns, strict=True))
+
+    def node_rows(self, wanted: Iterable[int]) -> dict[str, list[int]]:
+        """Return the columns of the table of the buckets under each wanted node."""
+        lead = self.lead
+        pairs = [
+            (number, node)
+            for node in sorted(set(wanted))
+            for number in (self.buckets[lead].under(node) if lead is not None else ())
+        ]
+        return {bucket(0): [number for number, _ in pairs], NODE: [node for _, node in pairs]}
+
+    def joined_sql(self, relation: str, selections: str, nodes: str) -> str:
+        """Return the FROM clause that gives rows `p` once for each of their selections `s`."""
+        met = [f"p.{WINDOWS} = s.{WINDOWS}"]
+        met += [f"p.{bucket(n)} BETWEEN s.{_low(n)} AND s.{_high(n)}" for n in self._rest]
+        met += [f"p.{claim(n)} & s.{_need(n)} = s.{_need(n)}" for n in self.claim_places]
+        joined = f"{relation} AS p"
+        if self.lead is not None:
+            joined += f" JOIN {nodes} AS t ON p.{bucket(self.lead)} = t.{bucket(0)}"
+            met.append(f"t.{NODE} = s.{NODE}")
+        return f"{joined} JOIN {selections} AS s ON {' AND '.join(met)}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        buckets = [[each.column, each.type, each.cuts] for each in self.buckets]
+        return {"buckets": buckets, "claims": list(self.claims)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> "Told":
+        """Return what `to_json` kept."""
+        buckets = (
+            Buckets(column, type_, tuple((value, side) for value, side in cuts))
+            for column, type_, cuts in kept["buckets"]
+        )
+        return cls(tuple(buckets), tuple(kept["claims"]))
+
+    @property
+    def _rest(self) -> list[int]:
+        return [place for place in range(len(self.buckets)) if place != self.lead]
+
+    def _rows(self, asked: Asked) -> Iterator[tuple[int, ...]]:
+        """Yield a row for every combination of spans; no two have a tuple in common."""
+        needs = self.needs(asked)
+        for chosen in itertools.product(*self.numbers(asked)):
+            bounds = [bound for place in self._rest for bound in chosen[place]]
+            if self.lead is None:
+                yield (*bounds, *needs)
+            else:
+                for node in self.buckets[self.lead].nodes(chosen[self.lead]):
+                    yield (node, *bounds, *needs)
+
+    def _claims_sql(self) -> list[str]:
+        starts = (place * CLAIMS_A_COLUMN for place in self.claim_places)
+        batches = (self.claims[start : start + CLAIMS_A_COLUMN] for start in starts)
+        return [
+            " + ".join(f"IF({text}, {1 << bit}L, 0L)" for bit, text in enumerate(batch))
+            for batch in batches
+        ]
+
+
+def told_by(members: Sequence[Member]) -> Told:
+    """Return what tells apart what these members ask for; all ask about the same columns."""
+    spans: dict[tuple[str, str], list[Span]] = {}
+    for member in members:
+        for column, type_, asked in member.asked.spans:
+            spans.setdefault((column, type_), []).extend(asked)
+    buckets = tuple(buckets_of(*column, asked) for column, asked in sorted(spans.items()))
+    return Told(buckets, tuple(sorted({text for m in members for text in m.asked.claims})))
+
+
+def bucket(place: int) -> str:
+    """Return the column with the bucket of one of the columns asked about."""
+    return f"__b{place}"
+
+
+def claim(place: int) -> str:
+    """Return the column with some of the claims."""
+    return f"__claims{place}"
+
+
+def _low(place: int) -> str:
+    return f"__low{place}"
+
+
+def _high(place: int) -> str:
+    return f"__high{place}"
+
+
+def _need(place: int) -> str:
+    return f"__need{place}"

@@ -1,0 +1,45 @@
+"""Bundle: answers the windows of many queries over one input together (plan/bundles)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.model.schema import Schema
+from penstock.plan.operators.operator import EventTime, Operator
+
+if TYPE_CHECKING:
+    from penstock.plan.bundles.member import Member
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The operator that answers its members' windows together.
+
+    Members come and go, the operator stays the same: they are not part of what it is.
+    """
+
+    input: Operator
+    time: EventTime
+    keys: tuple[tuple[str, str], ...]
+    columns: tuple[str, ...]
+    claims: bool
+    grid: int
+    members: "tuple[Member, ...]" = field(default=(), compare=False)
+    schema: Schema = field(default=Schema(), compare=False)
+    times: tuple[EventTime, ...] = field(default=(), compare=False)
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the base."""
+        return (self.input,)
+
+    def text(self) -> str:
+        """Show what the members have in common."""
+        keys = ", ".join(sql for _, sql in self.keys) or "nothing"
+        told = [*self.columns, *(["other claims"] if self.claims else [])]
+        apart = f", told apart by {', '.join(told)}" if told else ""
+        return f"bundle by {self.time.column} group by {keys}{apart}, panes of {self.grid} us"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Refuse: what it gives are the members' rows, each with columns of its own."""
+        raise TypeError(f"{self.text()} has no rows of its own")
