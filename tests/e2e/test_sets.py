@@ -1,4 +1,4 @@
-"""UNION, INTERSECT and EXCEPT of streams give the rows that the same SQL gives in a Spark batch."""
+"""Sets of rows, and lists of names: the same SQL gives the same rows in a Spark batch."""
 
 from pathlib import Path
 
@@ -30,6 +30,8 @@ SAME = (
     f"{EVEN} MINUS {POSITIVE}",
     f"{POSITIVE} UNION {EVEN} INTERSECT {OTHER}",
     f"({POSITIVE} UNION {EVEN}) EXCEPT {OTHER}",
+    "WITH x (g, t) AS (SELECT g, ts FROM s), y (t, g) AS (SELECT t, max(g) FROM x GROUP BY t) "
+    "SELECT t, g FROM y UNION SELECT o.b, o.a FROM (SELECT g, ts FROM s2) AS o (a, b)",
 )
 
 

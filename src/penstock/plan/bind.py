@@ -13,6 +13,7 @@ from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
 from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
+from penstock.plan.bind_names import names_in_list, refuse_twins, renamed
 from penstock.plan.bind_per_window import PerWindow
 from penstock.plan.bind_sets import (
     ALL_ROWS,
@@ -73,10 +74,9 @@ class Binder:
             raise BadQueryError("WITH RECURSIVE cannot run over streams", place=place_of(clause))
         binder = self
         for each in clause.expressions:
-            if each.args["alias"].args.get("columns"):
-                raise NotYetError("WITH x (columns) does not run yet", hint="name them in SELECT")
-            named = StreamSource(binder._below.bind(each.this))
-            binder = replace(binder, lookup=_with_name(binder.lookup, each.alias, named))
+            named = renamed(binder._below.bind(each.this), names_in_list(each))
+            known = _with_name(binder.lookup, each.alias, StreamSource(named))
+            binder = replace(binder, lookup=known)
         return binder
 
     def _bind_sets(self, tree: exp.SetOperation) -> Operator:
@@ -160,7 +160,7 @@ class Binder:
             )
         operator = self._chosen(Ordered(read.operator, "time"), read, meetings)
         shown = list(_expand_stars(select.expressions, read.scope))
-        _refuse_twins(name for name, _ in shown)
+        refuse_twins(name for name, _ in shown)
         return bind_modifiers(shown, operator, read.scope, self.analyst)
 
     def _filter(self, operator: Operator, condition: exp.Expr) -> Operator:
@@ -177,7 +177,7 @@ class Binder:
         return kept
 
     def _project(self, operator: Operator, columns: list[tuple[str, exp.Expr]]) -> Operator:
-        _refuse_twins(name for name, _ in columns)
+        refuse_twins(name for name, _ in columns)
         texts = tuple((name, spark_sql(node)) for name, node in columns)
         if texts == tuple((name, quoted(name)) for name in operator.schema.names):
             return operator
@@ -260,14 +260,6 @@ def _resolve_shown(shown: list[tuple[str, exp.Expr]], scope: Scope) -> list[tupl
         earlier = [alias for alias, _ in columns if alias.lower() not in known]
         columns.append((name, scope.resolve(node, known=earlier)))
     return columns
-
-
-def _refuse_twins(names: Iterable[str]) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if name.lower() in seen:
-            raise BadQueryError(f"two columns are called {name}", hint="give one of them AS a name")
-        seen.add(name.lower())
 
 
 def _kept_times(operator: Operator, texts: tuple[tuple[str, str], ...]) -> tuple[EventTime, ...]:

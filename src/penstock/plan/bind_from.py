@@ -21,6 +21,7 @@ from penstock.plan.bind_join import (
     merged,
     refuse_namesakes,
 )
+from penstock.plan.bind_names import names_in_list, renamed
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
@@ -169,7 +170,7 @@ class FromBinder:
         if isinstance(node, exp.Subquery):
             if not node.alias:
                 raise BadQueryError("a SELECT in FROM needs a name", hint="write (SELECT …) AS x")
-            return StreamSource(self.bind(node.this))
+            return StreamSource(renamed(self.bind(node.this), names_in_list(node)))
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise NotYetError(f"FROM {spark_sql(node)} does not run yet", place=place_of(node))
         refuse_clauses(node)
@@ -180,6 +181,15 @@ class FromBinder:
                 f"no stream, table or query {name}",
                 hint="SHOW STREAMS, SHOW TABLES and SHOW QUERIES list what there is",
                 place=place_of(node),
+            )
+        names = names_in_list(node)
+        if isinstance(source, StreamSource):
+            return StreamSource(renamed(source.operator, names))
+        if names:
+            raise BadQueryError(
+                f"the columns of the table {name} keep their names",
+                hint="name them in SELECT",
+                place=place_of(names[0]),
             )
         return source
 
