@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.errors import BadQueryError
+from penstock.plan.bundles.member import member_of
 from penstock.plan.grouping import MAX_SETS, Grouping, grouping_of
 from penstock.plan.operators import KeyedRows, Operator, Project, SessionAggregate, WhenAggregate
 from penstock.plan.operators.grouping_sets import SET
@@ -172,6 +173,12 @@ def test_tuples_are_spread_above_what_is_late_or_kept() -> None:
     assert "explode(array(0, 1))" not in sums.rows_sql(views) + middles.pane_sql(views)
     assert "explode(array(0, 1))" in sums.pane_sql(views)
     assert "explode(array(0, 1))" in middles.close_sql("parts", (0, 0))
+
+
+def test_sets_run_by_themselves() -> None:
+    select = f"SELECT kind, count(*) AS n FROM {MINUTE} GROUP BY"
+    assert member_of(bind(f"{select} kind")) is not None
+    assert member_of(bind(f"{select} ROLLUP (kind)")) is None
 
 
 def test_a_column_of_the_sets_own_name_is_refused() -> None:

@@ -83,9 +83,10 @@ def member_of(root: Operator) -> Member | None:
 
 def _is_shareable(aggregate: WindowAggregate) -> bool:
     """Say whether the aggregate's partials combine, over windows of one size that never end."""
-    plainly = aggregate.raw is None and aggregate.grouped and not aggregate.marks_emission
+    plainly = type(aggregate) is WindowAggregate and aggregate.raw is None and aggregate.grouped
     steady = aggregate.hops.endless and aggregate.hops.is_steady and not aggregate.is_instant
-    return plainly and steady and aggregate.axis == "time" and not aggregate.reads_history
+    once = not (aggregate.marks_emission or aggregate.reads_history)
+    return plainly and steady and once and aggregate.axis == "time"
 
 
 @functools.lru_cache(maxsize=65536)
