@@ -8,9 +8,13 @@ from penstock.plan.operators import Operator, Scan, key, walk
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """The root operator of each running query, by the query's name."""
+    """The root operator of each running query, by the query's name.
+
+    `given` are nodes whose trains come from elsewhere: what is below them is not part of it.
+    """
 
     queries: Mapping[str, Operator] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
 
     def with_query(self, name: str, root: Operator) -> "Graph":
         """Return the graph with one query more."""
@@ -26,7 +30,7 @@ class Graph:
 
         def visit(node: Operator) -> None:
             if (name := key(node)) not in found:  # what is below is there already, too
-                for each in node.inputs:
+                for each in () if name in self.given else node.inputs:
                     visit(each)
                 found[name] = node
 
@@ -39,7 +43,7 @@ class Graph:
         found: dict[str, set[str]] = {}
         for name, node in self.nodes().items():
             found.setdefault(name, set())
-            for each in node.inputs:
+            for each in () if name in self.given else node.inputs:
                 found.setdefault(key(each), set()).add(name)
         return found
 
