@@ -36,7 +36,7 @@ def main() -> None:
     effort = Effort(asked.all, asked.repetitions, asked.tiny)
     chosen = asked.only or (list(SCENARIOS) if asked.all else QUICK)
     spark = start_spark()
-    about = conditions(spark, repetitions=effort.repetitions, quick=not asked.all)
+    about = conditions(repetitions=effort.repetitions, quick=not asked.all)
     outcomes = []
     try:
         with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:

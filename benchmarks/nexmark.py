@@ -28,16 +28,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import penstock
+from benchmarks.contest import better_store, is_beaten, rate, spreads
 from benchmarks.cpu import sampling
-from benchmarks.measurement import Effort, Outcome, median, spread
+from benchmarks.measurement import Effort, Outcome, median
 from benchmarks.nexmark_load import LAST_ID, SLACK_SECONDS, STREAMS, Load, write_load
 from benchmarks.pace import Mark, Pace, pace
-from benchmarks.penstock_side import PATIENCE_SECONDS
+from benchmarks.penstock_side import PATIENCE_SECONDS, one_file_a_run
 from benchmarks.session import STORES, Store, collect_garbage, streaming_session
-from penstock.engine.buffers import Train
+from penstock.engine.sinks.sink import Delivery
 from penstock.plan.operators import Scan
-from penstock.runtime import turns
-from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 
 EXAMPLES = Path(__file__).parents[1] / "examples/nexmark"
@@ -51,7 +50,6 @@ COLUMNS = (
     "CPU ratio",
 )
 PENSTOCK, ALL_AT_ONCE = "Penstock", "all five at once"
-NOT_WORTH_REPEATING = 0.8  # of the other store's rate: the better one is the peer anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +132,10 @@ class Log:
     taken: list[tuple[float, str, int]] = field(default_factory=list)
     last: float = 0.0
 
+    def tap(self, _: Delivery) -> None:
+        """Note a delivery."""
+        self.last = time.time()
+
     def marks(self, load: Load) -> list[Mark]:
         """Return how far the slowest unit was, in rows of all streams read; then the end."""
         batch = {unit: load.rows(*names) for unit, names in self.streams.items()}
@@ -152,9 +154,9 @@ class Log:
 
 @contextmanager
 def logging() -> Iterator[Log]:
-    """Log what every unit and query of this process does."""
+    """Log what every unit of this process does; the connection's taps must have the log's."""
     log = Log()
-    execute, deliver = LiveUnit.execute, LiveQuery.deliver
+    execute = LiveUnit.execute
 
     def logged_execute(live: LiveUnit, processor: Any, number: int, inputs: Any) -> Any:
         output = execute(live, processor, number, inputs)
@@ -167,28 +169,8 @@ def logging() -> Iterator[Log]:
             log.taken.append((log.last, live.unit.key, rows))
         return output
 
-    def logged_deliver(query: LiveQuery, *others: Any) -> None:
-        deliver(query, *others)
-        log.last = time.time()
-
-    with (
-        mock.patch.object(LiveUnit, "execute", logged_execute),
-        mock.patch.object(LiveQuery, "deliver", logged_deliver),
-    ):
+    with mock.patch.object(LiveUnit, "execute", logged_execute):
         yield log
-
-
-@contextmanager
-def one_file_a_run() -> Iterator[None]:
-    """Let a unit that reads streams take one train of each, as its peer does."""
-    together = turns._together
-
-    def one(live: LiveUnit, trains: list[Train]) -> list[Train]:
-        reads = any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
-        return trains[:1] if reads else together(live, trains)
-
-    with mock.patch.object(turns, "_together", one):
-        yield
 
 
 def nexmark(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
@@ -218,12 +200,12 @@ def nexmark(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
 
 
 def _line(name: str, paces: dict[str, list[Pace]]) -> list[str]:
-    own = _rate(paces[PENSTOCK])
-    store = _better(paces)
+    own = rate(paces[PENSTOCK])
+    store = better_store(paces)
     if store is None:
         return [name, f"{own:,.0f}", "cannot", "", "", ""]
     cpu = {side: median(each.cpu_a_million for each in all_) for side, all_ in paces.items()}
-    peer = _rate(paces[store])
+    peer = rate(paces[store])
     ratios = f"{own / peer:.2f}x", f"{cpu[store] / cpu[PENSTOCK]:.2f}x"
     return [name, f"{own:,.0f}", f"{peer:,.0f}", store, *ratios]
 
@@ -232,22 +214,22 @@ def _sum_line(load: Load, paces: dict[str, dict[str, list[Pace]]]) -> list[str]:
     """Return all five in Penstock at once against the peer's one after another."""
     seconds = cpu = 0.0  # of the peer, for a batch
     for query in QUERIES:
-        if (store := _better(paces[query.name])) is not None:
+        if (store := better_store(paces[query.name])) is not None:
             rows, found = load.rows(*query.streams), paces[query.name][store]
-            seconds += rows / _rate(found)
+            seconds += rows / rate(found)
             cpu += rows * median(each.cpu_a_million for each in found) / 1_000_000
     own = paces[ALL_AT_ONCE][PENSTOCK]
     own_cpu = load.rows() * median(each.cpu_a_million for each in own) / 1_000_000
     peer = load.rows() / seconds
-    ratios = f"{_rate(own) / peer:.2f}x", f"{cpu / own_cpu:.2f}x"
-    return [ALL_AT_ONCE, f"{_rate(own):,.0f}", f"{peer:,.0f}", "sum of the above", *ratios]
+    ratios = f"{rate(own) / peer:.2f}x", f"{cpu / own_cpu:.2f}x"
+    return [ALL_AT_ONCE, f"{rate(own):,.0f}", f"{peer:,.0f}", "sum of the above", *ratios]
 
 
 def _notes(
     load: Load, paces: dict[str, dict[str, list[Pace]]], refused: dict[str, str]
 ) -> list[str]:
-    alone = sum(load.rows(*q.streams) / _rate(paces[q.name][PENSTOCK]) for q in QUERIES)
-    together = load.rows() / _rate(paces[ALL_AT_ONCE][PENSTOCK])
+    alone = sum(load.rows(*q.streams) / rate(paces[q.name][PENSTOCK]) for q in QUERIES)
+    together = load.rows() / rate(paces[ALL_AT_ONCE][PENSTOCK])
     return [
         "Medians; every query was compared with its batch form at a small size before.",
         f"Files of {load.events:,} events and a minute each; {LONG.lower()} for Nexmark's days.",
@@ -255,25 +237,8 @@ def _notes(
         f"Penstock needs {alone:.2f} s for a batch of each query by itself, {together:.2f} s for "
         "all five at once.",
         *(f"Structured Streaming cannot express {name}: {why}" for name, why in refused.items()),
-        *(
-            f"{name}: "
-            + "; ".join(
-                f"{side} {spread([each.rows_a_second for each in found])}"
-                for side, found in sides.items()
-            )
-            for name, sides in paces.items()
-        ),
+        *(f"{name}: {spreads(sides)}" for name, sides in paces.items()),
     ]
-
-
-def _rate(paces: Sequence[Pace]) -> float:
-    return median(each.rows_a_second for each in paces)
-
-
-def _better(paces: dict[str, list[Pace]]) -> str | None:
-    """Return the store that did better, None where there is none."""
-    stores = [store.name for store in STORES if paces.get(store.name)]
-    return max(stores, key=lambda name: _rate(paces[name]), default=None)
 
 
 class _Bench:
@@ -313,7 +278,7 @@ class _Bench:
         for _ in range(repeats):
             found[PENSTOCK].append(self.penstock_pace((query,), size))
             for store in () if refused else STORES:
-                if not _is_beaten(store, found):
+                if not is_beaten(store.name, found):
                     found[store.name].append(self._streaming_pace(store, query, size))
         return dict(found)
 
@@ -359,6 +324,7 @@ class _Bench:
             logging() as log,
             penstock.connect(home, spark=self._spark) as connection,
         ):
+            connection.tap(log.tap)
             if said is not None:
                 connection.tap(lambda delivery: said[delivery.query].append(delivery.rows))
             connection.script(_script(queries, load))
@@ -397,14 +363,6 @@ def _marks(progresses: Sequence[Any], rows: int) -> list[Mark]:
             marks[-1] = Mark(marks[-1].rows, at)
     farewell = marks.pop()
     return [*marks[:-1], Mark(marks[-1].rows, farewell.at)]
-
-
-def _is_beaten(store: Store, found: dict[str, list[Pace]]) -> bool:
-    """Say whether a store has lost clearly in the first round."""
-    if not all(found.get(each.name) for each in STORES):
-        return False
-    best = max(_rate(found[each.name]) for each in STORES)
-    return _rate(found[store.name]) < NOT_WORTH_REPEATING * best
 
 
 def _script(queries: Sequence[Query], load: Load) -> str:

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,10 +14,11 @@ from pyspark.sql import SparkSession
 
 import penstock
 from benchmarks.pace import Mark
-from benchmarks.readings import DDL, SLACK_SECONDS, WINDOW_SECONDS, Readings
+from benchmarks.readings import SLACK_SECONDS
+from penstock.engine.buffers import Train
 from penstock.engine.sinks.sink import Delivery
+from penstock.plan.operators import Scan
 from penstock.runtime import turns
-from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 
 PATIENCE_SECONDS = 600
@@ -25,89 +26,98 @@ PATIENCE_SECONDS = 600
 
 @dataclass(slots=True)
 class Watch:
-    """Notes when each run of a unit ended, and when its rows were delivered."""
+    """Notes when each run of a unit ended, and when the rows that it gave were handed over."""
 
     total_rows: int
     runs: list[Mark] = field(default_factory=list)
-    numbers: dict[int, int] = field(default_factory=dict)
-    delivered: dict[int, float] = field(default_factory=dict)
+    given: list[int] = field(default_factory=list)  # rows out, after each run
+    handed: list[Mark] = field(default_factory=list)
     done: threading.Event = field(default_factory=threading.Event)
 
-    def ran(self, number: int, rows: int) -> None:
-        """Note the end of a run."""
-        before = self.runs[-1].rows if self.runs else 0
-        self.numbers[number] = len(self.runs)
-        self.runs.append(Mark(before + rows, time.time()))
+    def ran(self, rows: int, given: int) -> None:
+        """Note the end of a run over so many rows that gave so many."""
+        self.given.append(given + (self.given[-1] if self.given else 0))
+        self.runs.append(Mark(rows + (self.runs[-1].rows if self.runs else 0), time.time()))
+        self._see_whether_done()
 
-    def handed_over(self, number: int) -> None:
-        """Note the end of a delivery of everything up to a run."""
-        place = self.numbers[number]
-        self.delivered[place] = time.time()
-        if self.runs[place].rows >= self.total_rows:
-            self.done.set()
+    def tap(self, delivery: Delivery) -> None:
+        """Note a delivery."""
+        before = self.handed[-1].rows if self.handed else 0
+        self.handed.append(Mark(before + delivery.rows.num_rows, time.time()))
+        self._see_whether_done()
 
     def marks(self) -> list[Mark]:
         """Return when each run was done, delivery included."""
         return [
-            Mark(run.rows, max(run.at, self.delivered.get(place, 0.0)))
-            for place, run in enumerate(self.runs)
+            Mark(run.rows, max(run.at, self._handed_at(given)))
+            for run, given in zip(self.runs, self.given, strict=True)
         ]
+
+    def _see_whether_done(self) -> None:
+        handed = self.handed[-1].rows if self.handed else 0
+        if self.runs[-1].rows >= self.total_rows and handed >= self.given[-1]:
+            self.done.set()
+
+    def _handed_at(self, given: int) -> float:
+        return next((each.at for each in self.handed if each.rows >= given), 0.0) if given else 0.0
 
 
 @contextmanager
 def watching(total_rows: int) -> Iterator[Watch]:
-    """Watch every unit and query of this process."""
+    """Watch every unit of this process; the connection's taps must have the watch's."""
     watch = Watch(total_rows)
-    execute, deliver = LiveUnit.execute, LiveQuery.deliver
+    execute = LiveUnit.execute
 
     def watched_execute(live: LiveUnit, processor: Any, number: int, inputs: Any) -> Any:
-        output = execute(live, processor, number, inputs)
-        watch.ran(number, sum(t.rows.count for trains in inputs.values() for t in trains))
+        output: Any = execute(live, processor, number, inputs)
+        outputs = output.values() if isinstance(output, dict) else (output,)
+        rows = sum(t.rows.count for trains in inputs.values() for t in trains)
+        watch.ran(rows, sum(each.table.num_rows for each in outputs))
         return output
 
-    def watched_deliver(query: LiveQuery, trains: Any, *others: Any) -> None:
-        deliver(query, trains, *others)
-        watch.handed_over(trains[-1].info.number)
-
-    with (
-        mock.patch.object(LiveUnit, "execute", watched_execute),
-        mock.patch.object(LiveQuery, "deliver", watched_deliver),
-    ):
+    with mock.patch.object(LiveUnit, "execute", watched_execute):
         yield watch
 
 
-def run_penstock(
+@contextmanager
+def one_file_a_run() -> Iterator[None]:
+    """Let a unit that reads streams take one train of each, as its peer does."""
+    together = turns._together
+
+    def one(live: LiveUnit, trains: list[Train]) -> list[Train]:
+        reads = any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
+        return trains[:1] if reads else together(live, trains)
+
+    with mock.patch.object(turns, "_together", one):
+        yield
+
+
+def run_script(
     spark: SparkSession,
     home: Path,
-    readings: Readings,
-    take: Callable[[pa.Table], None],
+    script: str,
     *,
-    coalesce: bool,
+    total_rows: int,
+    said: list[pa.Table] | None,
+    most_rows: int = turns.AGGREGATE_ROWS,
 ) -> list[Mark]:
-    """Run the tumbling aggregate; without `coalesce` a run takes one file, as its peer does."""
-    limit = turns.AGGREGATE_ROWS if coalesce else readings.rows
-
-    def tap(delivery: Delivery) -> None:
-        take(delivery.rows)
-
+    """Run one query over so many rows, in runs of at most `most_rows`; say when runs ended."""
     with (
-        mock.patch.object(turns, "AGGREGATE_ROWS", limit),
-        watching(readings.rows * readings.batches) as watch,
+        mock.patch.object(turns, "AGGREGATE_ROWS", most_rows),
+        watching(total_rows) as watch,
         penstock.connect(home, spark=spark) as connection,
     ):
-        connection.tap(tap)
-        connection.script(script(readings))
+        if said is not None:
+            connection.tap(lambda delivery: said.append(delivery.rows))
+        connection.tap(watch.tap)
+        connection.script(script)
         assert watch.done.wait(PATIENCE_SECONDS), "Penstock did not get through"
         return watch.marks()
 
 
-def script(readings: Readings) -> str:
-    """Return the stream and the query as SQL."""
-    return f"""
-    CREATE STREAM readings ({DDL})
-      TIMESTAMP BY ts SLACK INTERVAL {SLACK_SECONDS} SECONDS
-      FROM files(path => '{readings.path}', format => '{readings.format}', files_per_train => 1);
-    CREATE QUERY totals AS
-      SELECT window_start, k, sum(v) AS total, count(*) AS n, avg(v) AS mean
-      FROM readings [RANGE {WINDOW_SECONDS} SECONDS] GROUP BY k;
-    """
+def create_stream(name: str, columns: str, path: Path, form: str = "parquet") -> str:
+    """Return the statement for a stream of files, a train each."""
+    return (
+        f"CREATE STREAM {name} ({columns}) TIMESTAMP BY ts SLACK INTERVAL {SLACK_SECONDS} SECONDS "
+        f"FROM files(path => '{path}', format => '{form}', files_per_train => 1);\n"
+    )

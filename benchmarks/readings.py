@@ -56,6 +56,13 @@ class Readings:
         return max(2, self.batches // 6 * 2)
 
 
+def written(size: Readings, day: int, path: Path) -> Readings:
+    """Write readings of the same sizes, so many days later; return them."""
+    readings = size.on_day(day, path)
+    write_readings(readings)
+    return readings
+
+
 def write_readings(readings: Readings, seed: int = 7) -> None:
     """Write the files, oldest first."""
     readings.path.mkdir(parents=True)

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -10,24 +11,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from benchmarks.measurement import Outcome
 
 RESULTS = Path(__file__).with_name("results")
 
 
-def conditions(spark: SparkSession, *, repetitions: int, quick: bool) -> dict[str, Any]:
+def conditions(*, repetitions: int, quick: bool) -> dict[str, Any]:
     """Return what the figures depend on."""
-    jvm = spark._jvm
-    assert jvm is not None
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "penstock": _version("penstock"),
-        "spark": spark.version,
+        "commit": _commit(),
+        "spark": _version("pyspark"),
         "pyarrow": _version("pyarrow"),
         "python": platform.python_version(),
-        "java": jvm.java.lang.System.getProperty("java.version"),
+        "java": _java(),
         "cores": os.cpu_count(),
         "load_at_start": round(os.getloadavg()[0], 1),
         "repetitions": repetitions,
@@ -61,6 +59,29 @@ def write_results(outcomes: Sequence[Outcome], about: dict[str, Any], path: Path
     path.write_text(json.dumps(body, indent=1) + "\n")
     path.with_suffix(".md").write_text(markdown(outcomes, about))
     return path
+
+
+def _commit() -> str:
+    """Return the commit, and whether files differ from it."""
+    root = Path(__file__).parents[1]
+    git = ("git", "-C", str(root))
+    asked = (*git, "rev-parse", "--short", "HEAD"), (*git, "status", "--porcelain", "src")
+    try:
+        commit, changes = (
+            subprocess.run(each, capture_output=True, check=True, text=True).stdout.strip()  # noqa: S603  (git, as it stands on PATH)
+            for each in asked
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return "none"
+    return f"{commit} with changes" if changes else commit
+
+
+def _java() -> str:
+    """Return the version of the Java that Spark starts."""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin/java") if home else "java"
+    told = subprocess.run([java, "-version"], capture_output=True, check=True, text=True)  # noqa: S603  (as Spark does)
+    return told.stderr.split('"')[1]
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -44,11 +44,11 @@ STORES = (
 )
 
 
-def start_spark() -> SparkSession:
-    """Start Spark on all cores of this machine."""
+def start_spark(**more: str) -> SparkSession:
+    """Start Spark on all cores of this machine; `more` is set, too."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[*]").appName("penstock-benchmarks")
-    for name, value in APPLICATION.items():
+    for name, value in {**APPLICATION, **more}.items():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

@@ -1,4 +1,4 @@
-"""Structured Streaming's side: the same query, its fastest settings, its cheapest sink."""
+"""Structured Streaming's side: queries over files, the cheapest sink."""
 
 from datetime import datetime
 from pathlib import Path
@@ -6,45 +6,21 @@ from uuid import uuid4
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 from benchmarks.pace import Mark
-from benchmarks.readings import DDL, SLACK_SECONDS, WINDOW_SECONDS, Readings
+from benchmarks.readings import SLACK_SECONDS
 
 
-def totals(frame: DataFrame) -> DataFrame:
-    """Return the tumbling aggregate of readings."""
-    window = F.window("ts", f"{WINDOW_SECONDS} seconds")
-    grouped = frame.groupBy(window, "k").agg(
-        F.sum("v").alias("total"), F.count("*").alias("n"), F.avg("v").alias("mean")
-    )
-    return grouped.select(F.col("window.start").alias("window_start"), "k", "total", "n", "mean")
-
-
-def batch_totals(session: SparkSession, readings: Readings) -> pa.Table:
-    """Return what both sides must have said: the batch query over all files."""
-    frame = session.read.schema(DDL).format(readings.format).load(str(readings.path))
-    end = F.timestamp_micros(F.lit(readings.closed_before - WINDOW_SECONDS * 1_000_000))
-    return totals(frame).where(F.col("window_start") <= end).toArrow()
-
-
-def run_streaming(
-    session: SparkSession, readings: Readings, checkpoint: Path, table: str | None = None
-) -> list[Mark]:
-    """Run over all files, one a batch, into nothing or into a table in memory."""
-    stream = (
-        session.readStream.schema(DDL)
-        .format(readings.format)
-        .option("maxFilesPerTrigger", 1)
-        .load(str(readings.path))
-        .withWatermark("ts", f"{SLACK_SECONDS} seconds")
-    )
-    writer = totals(stream).writeStream.outputMode("append").trigger(availableNow=True)
-    writer = writer.queryName(table or f"totals_{uuid4().hex}").format(
-        "memory" if table else "noop"
-    )
+def run_to_end(frame: DataFrame, checkpoint: Path, said: list[pa.Table] | None) -> list[Mark]:
+    """Run a query over all files, into nothing, or its rows into `said`; say when batches ended."""
+    session, name = frame.sparkSession, f"answer_{uuid4().hex}"
+    writer = frame.writeStream.outputMode("append").trigger(availableNow=True).queryName(name)
+    writer = writer.format("noop" if said is None else "memory")
     query = writer.option("checkpointLocation", str(checkpoint)).start()
     query.awaitTermination()
+    if said is not None:
+        said.append(session.table(name).toArrow())
+        session.catalog.dropTempView(name)
     marks, rows = [], 0
     for progress in query.recentProgress:
         if progress["numInputRows"]:  # one without rows lets go of the last windows: not counted
@@ -52,3 +28,9 @@ def run_streaming(
             began = datetime.fromisoformat(progress["timestamp"]).timestamp()
             marks.append(Mark(rows, began + progress["durationMs"]["triggerExecution"] / 1000))
     return marks
+
+
+def read_files(session: SparkSession, ddl: str, path: Path, form: str = "parquet") -> DataFrame:
+    """Return a stream of files, one a batch."""
+    reader = session.readStream.schema(ddl).format(form).option("maxFilesPerTrigger", 1)
+    return reader.load(str(path)).withWatermark("ts", f"{SLACK_SECONDS} seconds")

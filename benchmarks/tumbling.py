@@ -5,25 +5,33 @@ Both let go of the same number of windows in between.
 """
 
 import functools
-import itertools
-import shutil
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
-from benchmarks.cpu import sampling
-from benchmarks.measurement import Effort, Outcome, median, spread
-from benchmarks.pace import Mark, Pace, pace
-from benchmarks.penstock_side import run_penstock
-from benchmarks.readings import Readings, write_readings
-from benchmarks.session import STORES, Store, collect_garbage, streaming_session
-from benchmarks.streaming_side import batch_totals, run_streaming
+from benchmarks.contest import (
+    Contest,
+    Paces,
+    Said,
+    Side,
+    better_store,
+    cpu,
+    kept,
+    rate,
+    spreads,
+)
+from benchmarks.measurement import Effort, Outcome
+from benchmarks.pace import Mark
+from benchmarks.penstock_side import create_stream, run_script
+from benchmarks.readings import DDL, SECOND, WINDOW_SECONDS, Readings, written
+from benchmarks.session import STORES, Store, streaming_session
+from benchmarks.streaming_side import read_files, run_to_end
+from benchmarks.totals import in_order, totals
+from penstock.runtime import turns
 
 COLUMNS = (
     "format",
@@ -38,8 +46,11 @@ COLUMNS = (
     "CPU ratio, one file a run",
     "CPU ratio, coalescing",
 )
-NOT_WORTH_REPEATING = 0.8  # of the other store's rate: the better one is the peer anyway
 ONE_FILE, COALESCING = "Penstock, one file a run", "Penstock, coalescing"
+NOTES = (
+    "Medians; results were compared with the batch query before anything was timed.",
+    "CPU ratio: the peer's CPU time a row over Penstock's; a busy machine disturbs it less.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,151 +98,87 @@ def tumbling_json(spark: SparkSession, directory: Path, effort: Effort) -> Outco
 
 
 Surroundings = tuple[SparkSession, Path, Effort]
-Side = Callable[[Readings, Path, list[pa.Table] | None], list[Mark]]  # rows go into the list
 
 
 def _measure(name: str, title: str, cases: Sequence[Case], around: Surroundings) -> Outcome:
-    rows, raw = [], []
+    rows, raw, notes = [], [], list(NOTES)
     for case in cases:
-        rates = _Bench(case, around).paces()
-        rows.append(_line(case, rates))
-        raw.append(
-            {"case": asdict(case), "paces": {s: list(map(asdict, p)) for s, p in rates.items()}}
-        )
+        paces = _paces(case, around)
+        rows.append(_line(case, paces))
+        raw.append({"case": asdict(case), "paces": kept(paces)})
+        notes.append(f"{case.format} {case.rows:,} × {case.keys:,} keys: {spreads(paces)}")
         print("  " + " | ".join(rows[-1]), flush=True)
-    return Outcome(name, title, COLUMNS, rows, _notes(raw), raw)
+    return Outcome(name, title, COLUMNS, rows, notes, raw)
 
 
-def _line(case: Case, paces: dict[str, list[Pace]]) -> list[str]:
-    middle = {side: _rate(each) for side, each in paces.items()}
-    cpu = {side: median(each.cpu_a_million for each in all_) for side, all_ in paces.items()}
-    store = max((each.name for each in STORES), key=lambda side: middle[side])
-    peer = middle[store]
+def _line(case: Case, paces: Paces) -> list[str]:
+    store = better_store(paces)
+    assert store is not None
+    one, coalescing, peer = (rate(paces[side]) for side in (ONE_FILE, COALESCING, store))
+    used = cpu(paces[store])
     return [
         case.format,
         f"{case.rows:,}",
         f"{case.keys:,}",
-        f"{middle[ONE_FILE]:,.0f}",
-        f"{middle[COALESCING]:,.0f}",
+        f"{one:,.0f}",
+        f"{coalescing:,.0f}",
         f"{peer:,.0f}",
         store,
-        f"{middle[ONE_FILE] / peer:.2f}x",
-        f"{middle[COALESCING] / peer:.2f}x",
-        f"{cpu[store] / cpu[ONE_FILE]:.2f}x",
-        f"{cpu[store] / cpu[COALESCING]:.2f}x",
+        f"{one / peer:.2f}x",
+        f"{coalescing / peer:.2f}x",
+        f"{used / cpu(paces[ONE_FILE]):.2f}x",
+        f"{used / cpu(paces[COALESCING]):.2f}x",
     ]
 
 
-def _rate(paces: Sequence[Pace]) -> float:
-    return median(each.rows_a_second for each in paces)
-
-
-def _notes(raw: Sequence[dict[str, Any]]) -> list[str]:
-    notes = [
-        "Medians; results were compared with the batch query before anything was timed.",
-        "CPU ratio: the peer's CPU time a row over Penstock's; a busy machine disturbs it less.",
-    ]
-    for each in raw:
-        case = each["case"]
-        shown = "; ".join(
-            f"{side} {spread([each['rows_a_second'] for each in paces])}"
-            for side, paces in each["paces"].items()
-        )
-        notes.append(f"{case['format']} {case['rows']:,} × {case['keys']:,} keys: {shown}")
-    return notes
-
-
-class _Bench:
-    """One case, and the sides that take turns at it, each time on files of another day."""
-
-    def __init__(self, case: Case, around: Surroundings) -> None:
-        self._spark, directory, self._effort = around
-        self._directory = directory / uuid4().hex
-        self._days = itertools.count()
-        self._case = Readings(
-            self._directory, case.format, rows=case.rows, keys=case.keys, batches=case.batches
-        )
-
-    def paces(self) -> dict[str, list[Pace]]:
-        """Return each side's paces, one a repetition, the sides taking turns."""
-        sides: dict[str, Side] = {
-            ONE_FILE: functools.partial(self._penstock, coalesce=False),
-            **{store.name: functools.partial(self._streaming, store) for store in STORES},
-            COALESCING: functools.partial(self._penstock, coalesce=True),
-        }
-        for side, run in sides.items():  # warms up, too
-            self._on_new_files(functools.partial(self._check, side, run))
-        found: dict[str, list[Pace]] = defaultdict(list)
-        for _ in range(self._effort.repetitions):
-            for side, run in sides.items():
-                if not _is_beaten(side, found):
-                    found[side].append(self._on_new_files(run))
-        return dict(found)
-
-    def _on_new_files(self, run: Side) -> Pace:
-        readings = self._case.on_day(next(self._days), self._directory / "readings")
-        write_readings(readings)
-        collect_garbage(self._spark)
-        try:
-            with sampling(self._spark) as usage:
-                marks = run(readings, self._directory / "home", None)
-            return pace(marks, readings.skipped * readings.rows, usage)
-        finally:
-            shutil.rmtree(self._directory)
-
-    def _check(self, side: str, run: Side, readings: Readings, home: Path, _: object) -> list[Mark]:
-        """See that a side says what the batch query says."""
-        said: list[pa.Table] = []
-        marks = run(readings, home, said)
-        expected = _bag(batch_totals(self._spark, readings))
-        assert _bag(pa.concat_tables(said)).equals(expected), f"{side} gives other rows"
-        return marks
-
-    def _penstock(
-        self, readings: Readings, home: Path, said: list[pa.Table] | None, *, coalesce: bool
-    ) -> list[Mark]:
-        def take(rows: pa.Table) -> None:
-            if said is not None:
-                said.append(rows)
-
-        return run_penstock(self._spark, home, readings, take, coalesce=coalesce)
-
-    def _streaming(
-        self, store: Store, readings: Readings, home: Path, said: list[pa.Table] | None
-    ) -> list[Mark]:
-        session = streaming_session(self._spark, store)
-        if said is None:
-            return run_streaming(session, readings, home)
-        name = f"totals_{uuid4().hex}"
-        marks = run_streaming(session, readings, home, name)
-        said.append(session.table(name).toArrow())
-        session.catalog.dropTempView(name)
-        return marks
-
-
-def _is_beaten(side: str, found: dict[str, list[Pace]]) -> bool:
-    """Say whether a store has lost clearly in the first round."""
-    stores = {store.name for store in STORES}
-    if side not in stores or not all(found.get(store) for store in stores):
-        return False
-    return _rate(found[side]) < NOT_WORTH_REPEATING * max(_rate(found[s]) for s in stores)
-
-
-def _bag(table: pa.Table) -> pa.Table:
-    """Return the rows in an order of their own, in the types that both sides share."""
-    table = table.select(["window_start", "k", "total", "n", "mean"])
-    return (
-        table.cast(
-            pa.schema(
-                [
-                    ("window_start", pa.timestamp("us", "UTC")),
-                    ("k", pa.string()),
-                    ("total", pa.float64()),
-                    ("n", pa.int64()),
-                    ("mean", pa.float64()),
-                ]
-            )
-        )
-        .sort_by([("window_start", "ascending"), ("k", "ascending")])
-        .combine_chunks()
+def _paces(case: Case, around: Surroundings) -> Paces:
+    spark, directory, effort = around
+    size = Readings(directory, case.format, rows=case.rows, keys=case.keys, batches=case.batches)
+    contest = Contest(
+        spark=spark,
+        directory=directory,
+        write=functools.partial(written, size),
+        expected=functools.partial(_expected, spark),
+        bag=in_order,
+        skipped_rows=size.skipped * size.rows,
     )
+    sides: dict[str, Side[Readings]] = {
+        ONE_FILE: functools.partial(_penstock, spark, coalesce=False),
+        **{store.name: functools.partial(_streaming, spark, store) for store in STORES},
+        COALESCING: functools.partial(_penstock, spark, coalesce=True),
+    }
+    return contest.paces(sides, effort.repetitions)
+
+
+def _penstock(
+    spark: SparkSession, readings: Readings, home: Path, said: Said, *, coalesce: bool
+) -> list[Mark]:
+    """Run the tumbling aggregate; without `coalesce` a run takes one file, as its peer does."""
+    script = create_stream("readings", DDL, readings.path, readings.format) + (
+        "CREATE QUERY totals AS "
+        "SELECT window_start, k, sum(v) AS total, count(*) AS n, avg(v) AS mean "
+        f"FROM readings [RANGE {WINDOW_SECONDS} SECONDS] GROUP BY k;"
+    )
+    total = readings.rows * readings.batches
+    most = turns.AGGREGATE_ROWS if coalesce else readings.rows
+    return run_script(spark, home, script, total_rows=total, said=said, most_rows=most)
+
+
+def _streaming(
+    spark: SparkSession, store: Store, readings: Readings, home: Path, said: Said
+) -> list[Mark]:
+    session = streaming_session(spark, store)
+    stream = read_files(session, DDL, readings.path, readings.format)
+    return run_to_end(_totals(stream), home, said)
+
+
+def _totals(frame: DataFrame) -> DataFrame:
+    """Return the aggregate as Structured Streaming and a batch write it."""
+    return totals(frame, F.window("ts", f"{WINDOW_SECONDS} seconds"))
+
+
+def _expected(spark: SparkSession, readings: Readings) -> pa.Table:
+    """Return what both sides must have said: the batch query over all files."""
+    frame = spark.read.schema(DDL).format(readings.format).load(str(readings.path))
+    end = F.timestamp_micros(F.lit(readings.closed_before - WINDOW_SECONDS * SECOND))
+    return _totals(frame).where(F.col("window_start") <= end).toArrow()

@@ -6,16 +6,9 @@ one batch to the end of the last one, so that start-up counts for neither side.
 """
 
 import functools
-import itertools
 import os
-import shutil
-from collections import defaultdict
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
-from unittest import mock
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -23,14 +16,23 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
-import penstock
-from benchmarks.cpu import sampling
-from benchmarks.measurement import Effort, Outcome, median, spread
-from benchmarks.pace import Mark, Pace, pace
-from benchmarks.penstock_side import PATIENCE_SECONDS, watching
-from benchmarks.readings import BATCH_SECONDS, DAY, DISORDER, FIRST_DAY, SECOND, SLACK_SECONDS
-from benchmarks.session import STORES, Store, collect_garbage, streaming_session
-from penstock.runtime import turns
+from benchmarks.contest import (
+    Contest,
+    Paces,
+    Said,
+    Side,
+    better_store,
+    cpu,
+    kept,
+    rate,
+    spreads,
+)
+from benchmarks.measurement import Effort, Outcome
+from benchmarks.pace import Mark
+from benchmarks.penstock_side import create_stream, run_script
+from benchmarks.readings import BATCH_SECONDS, DAY, DISORDER, FIRST_DAY, SECOND
+from benchmarks.session import STORES, Store, streaming_session
+from benchmarks.streaming_side import read_files, run_to_end
 
 COLUMNS = (
     "rows a batch",
@@ -44,7 +46,6 @@ COLUMNS = (
 )
 PENSTOCK = "Penstock"
 DDL = "ts TIMESTAMP, k BIGINT, v DOUBLE"
-NOT_WORTH_REPEATING = 0.8  # of the other store's rate: the better one is the peer anyway
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,159 +71,75 @@ class Case:
 TINY = (Case(2_000, 1_000, 9),)
 QUICK = (Case(100_000, 200_000, 19),)
 ALL = (Case(20_000, 40_000, 31), Case(100_000, 200_000, 25), Case(400_000, 800_000, 17))
-Side = Callable[[Path, int, Path, list[pa.Table] | None], list[Mark]]
 
 
 def window_join(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
     """Measure joins of several sizes."""
-    cases = TINY if effort.tiny else ALL if effort.full else QUICK
     rows, raw = [], []
-    for case in cases:
-        paces = _Bench(case, spark, directory, effort.repetitions).paces()
-        rows.append(_line(case, paces))
-        kept = {side: list(map(asdict, each)) for side, each in paces.items()}
-        raw.append({"case": asdict(case), "paces": kept})
-        print("  " + " | ".join(rows[-1]), flush=True)
     notes = ["Medians; results were compared with the batch join before anything was timed."]
-    notes += [
-        f"{each['case']['rows']:,} rows a batch: "
-        + "; ".join(
-            f"{side} {spread([p['rows_a_second'] for p in paces])}"
-            for side, paces in each["paces"].items()
-        )
-        for each in raw
-    ]
+    for case in TINY if effort.tiny else ALL if effort.full else QUICK:
+        paces = _paces(case, spark, directory, effort.repetitions)
+        rows.append(_line(case, paces))
+        raw.append({"case": asdict(case), "paces": kept(paces)})
+        notes.append(f"{case.rows:,} rows a batch: {spreads(paces)}")
+        print("  " + " | ".join(rows[-1]), flush=True)
     title = "Join of two streams over Parquet files (equal keys, a window of four batches)"
     return Outcome("window_join", title, COLUMNS, rows, notes, raw)
 
 
-def _line(case: Case, paces: dict[str, list[Pace]]) -> list[str]:
-    middle = {side: _rate(each) for side, each in paces.items()}
-    cpu = {side: median(each.cpu_a_million for each in all_) for side, all_ in paces.items()}
-    store = max((each.name for each in STORES), key=lambda side: middle[side])
+def _line(case: Case, paces: Paces) -> list[str]:
+    store = better_store(paces)
+    assert store is not None
+    own, peer = rate(paces[PENSTOCK]), rate(paces[store])
     return [
         f"{case.rows:,}",
         f"{case.rows * case.spans:,}",
         f"{case.keys:,}",
-        f"{middle[PENSTOCK]:,.0f}",
-        f"{middle[store]:,.0f}",
+        f"{own:,.0f}",
+        f"{peer:,.0f}",
         store,
-        f"{middle[PENSTOCK] / middle[store]:.2f}x",
-        f"{cpu[store] / cpu[PENSTOCK]:.2f}x",
+        f"{own / peer:.2f}x",
+        f"{cpu(paces[store]) / cpu(paces[PENSTOCK]):.2f}x",
     ]
 
 
-def _rate(paces: Sequence[Pace]) -> float:
-    return median(each.rows_a_second for each in paces)
+def _paces(case: Case, spark: SparkSession, directory: Path, repeats: int) -> Paces:
+    contest = Contest(
+        spark=spark,
+        directory=directory,
+        write=functools.partial(_written, case),
+        expected=functools.partial(_expected, case, spark),
+        bag=_bag,
+        skipped_rows=case.skipped * case.rows,
+    )
+    sides: dict[str, Side[Path]] = {
+        PENSTOCK: functools.partial(_penstock, case, spark),
+        **{store.name: functools.partial(_streaming, case, spark, store) for store in STORES},
+    }
+    return contest.paces(sides, repeats)
 
 
-class _Bench:
-    """One case, and the sides that take turns at it, each time on files of another day."""
-
-    def __init__(self, case: Case, spark: SparkSession, directory: Path, repeats: int) -> None:
-        self._case, self._spark, self._repeats = case, spark, repeats
-        self._directory = directory / uuid4().hex
-        self._days = itertools.count()
-
-    def paces(self) -> dict[str, list[Pace]]:
-        """Return each side's paces, one a repetition, the sides taking turns."""
-        sides: dict[str, Side] = {
-            PENSTOCK: self._penstock,
-            **{store.name: functools.partial(self._streaming, store) for store in STORES},
-        }
-        for side, run in sides.items():  # warms up, too
-            self._on_new_files(functools.partial(self._check, side, run))
-        found: dict[str, list[Pace]] = defaultdict(list)
-        for _ in range(self._repeats):
-            for side, run in sides.items():
-                if not _is_beaten(side, found):
-                    found[side].append(self._on_new_files(run))
-        return dict(found)
-
-    def _on_new_files(self, run: Side) -> Pace:
-        files, start = self._directory / "files", FIRST_DAY + next(self._days) * DAY
-        for seed, name in enumerate("ab"):
-            _write(self._case, files / name, start, seed)
-        collect_garbage(self._spark)
-        try:
-            with sampling(self._spark) as usage:
-                marks = run(files, start, self._directory / "home", None)
-            return pace(marks, self._case.skipped * self._case.rows, usage)
-        finally:
-            shutil.rmtree(self._directory)
-
-    def _check(
-        self, side: str, run: Side, files: Path, start: int, home: Path, _: object
-    ) -> list[Mark]:
-        """See that a side says what the batch join says."""
-        said: list[pa.Table] = []
-        marks = run(files, start, home, said)
-        left, right = (self._spark.read.schema(DDL).parquet(str(files / name)) for name in "ab")
-        expected = _bag(_joined(self._case, left, right).toArrow())
-        assert _bag(pa.concat_tables(said)).equals(expected), f"{side} gives other rows"
-        return marks
-
-    def _penstock(
-        self, files: Path, start: int, home: Path, said: list[pa.Table] | None
-    ) -> list[Mark]:
-        case = self._case
-        streams = "".join(
-            f"CREATE STREAM {name} ({DDL}) TIMESTAMP BY ts SLACK INTERVAL {SLACK_SECONDS} SECONDS "
-            f"FROM files(path => '{files / name}', format => 'parquet', files_per_train => 1);"
-            for name in "ab"
-        )
-        window = f"[RANGE {case.window_seconds} SECONDS]"
-        query = (
-            "CREATE QUERY joined AS SELECT a.ts AS a_ts, b.ts AS b_ts, a.k, a.v AS a_v, b.v AS b_v "
-            f"FROM a {window} JOIN b {window} ON a.k = b.k"
-        )
-        with (
-            mock.patch.object(turns, "AGGREGATE_ROWS", case.rows // 2),
-            watching(case.rows * case.batches) as watch,
-            penstock.connect(home, spark=self._spark) as connection,
-        ):
-            if said is not None:
-                connection.tap(lambda delivery: said.append(delivery.rows))
-            connection.script(streams + query)
-            assert watch.done.wait(PATIENCE_SECONDS), "Penstock did not get through"
-            return watch.marks()
-
-    def _streaming(
-        self, store: Store, files: Path, start: int, home: Path, said: list[pa.Table] | None
-    ) -> list[Mark]:
-        session = streaming_session(self._spark, store)
-        left, right = (
-            session.readStream.schema(DDL)
-            .format("parquet")
-            .option("maxFilesPerTrigger", 1)
-            .load(str(files / name))
-            .withWatermark("ts", f"{SLACK_SECONDS} seconds")
-            for name in "ab"
-        )
-        name = f"joined_{uuid4().hex}"
-        writer = _joined(self._case, left, right).writeStream.outputMode("append")
-        writer = writer.trigger(availableNow=True).queryName(name)
-        writer = writer.format("noop" if said is None else "memory")
-        query = writer.option("checkpointLocation", str(home)).start()
-        query.awaitTermination()
-        marks, rows = [], 0
-        for progress in query.recentProgress:
-            if progress["numInputRows"]:
-                rows += progress["numInputRows"]
-                began = datetime.fromisoformat(progress["timestamp"]).timestamp()
-                marks.append(Mark(rows, began + progress["durationMs"]["triggerExecution"] / 1000))
-        if said is not None:
-            said.append(session.table(name).toArrow())
-            session.catalog.dropTempView(name)
-        return marks
+def _penstock(case: Case, spark: SparkSession, files: Path, home: Path, said: Said) -> list[Mark]:
+    window = f"[RANGE {case.window_seconds} SECONDS]"
+    script = "".join(create_stream(name, DDL, files / name) for name in "ab") + (
+        "CREATE QUERY joined AS SELECT a.ts AS a_ts, b.ts AS b_ts, a.k, a.v AS a_v, b.v AS b_v "
+        f"FROM a {window} JOIN b {window} ON a.k = b.k"
+    )
+    total, most = case.rows * case.batches, case.rows // 2
+    return run_script(spark, home, script, total_rows=total, said=said, most_rows=most)
 
 
-def _is_beaten(side: str, found: dict[str, list[Pace]]) -> bool:
-    """Say whether a store has lost clearly in the first round."""
-    stores = {store.name for store in STORES}
-    if side not in stores or not all(found.get(store) for store in stores):
-        return False
-    return _rate(found[side]) < NOT_WORTH_REPEATING * max(_rate(found[s]) for s in stores)
+def _streaming(
+    case: Case, spark: SparkSession, store: Store, files: Path, home: Path, said: Said
+) -> list[Mark]:
+    session = streaming_session(spark, store)
+    left, right = (read_files(session, DDL, files / name) for name in "ab")
+    return run_to_end(_joined(case, left, right), home, said)
+
+
+def _expected(case: Case, spark: SparkSession, files: Path) -> pa.Table:
+    left, right = (spark.read.schema(DDL).parquet(str(files / name)) for name in "ab")
+    return _joined(case, left, right).toArrow()
 
 
 def _joined(case: Case, left: DataFrame, right: DataFrame) -> DataFrame:
@@ -232,6 +149,13 @@ def _joined(case: Case, left: DataFrame, right: DataFrame) -> DataFrame:
     window = f"INTERVAL {case.window_seconds} SECONDS"
     on = f"k = b_k AND b_ts <= a_ts + {window} AND a_ts <= b_ts + {window}"
     return a.join(b, F.expr(on)).select("a_ts", "b_ts", "k", "a_v", "b_v")
+
+
+def _written(case: Case, day: int, path: Path) -> Path:
+    """Write both streams' files of a day; return where."""
+    for seed, name in enumerate("ab"):
+        _write(case, path / name, FIRST_DAY + day * DAY, seed)
+    return path
 
 
 def _write(case: Case, path: Path, start: int, seed: int) -> None:
