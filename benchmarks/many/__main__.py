@@ -1,0 +1,100 @@
+"""`python -m benchmarks.many`: run scenarios, print tables, write and plot them.
+
+Kinds, numbers of queries, measures and peers are lists, separated by commas.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.many.environments import DEFAULT_CACHE, FLINK, plotting
+from benchmarks.many.kinds import KINDS
+from benchmarks.many.plots import plot
+from benchmarks.many.scenarios import FULL, QUICK, TINY, Size
+from benchmarks.many.suite import Suite, opened_suite
+from benchmarks.measurement import Outcome
+from benchmarks.report import RESULTS, conditions, markdown, write_results
+
+PEERS = ("streaming", "flink")
+MEASURES = ("throughput", "create", "add")
+
+
+def main() -> None:
+    """Run what the command line asks for."""
+    asked = _arguments()
+    size = _size(asked)
+    about = conditions(repetitions=asked.repetitions, quick=size is not FULL)
+    if "flink" in asked.peers:
+        about["flink"] = FLINK
+    cache = asked.cache.expanduser()
+    with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
+        opening = opened_suite(Path(directory), cache, asked.peers, asked.repetitions)
+        with opening as suite:
+            outcomes = [_measured(suite, measure, size, asked) for measure in asked.measure]
+    print("\n" + markdown(outcomes, about))
+    path = asked.json or RESULTS / f"{about['date']}-many-{_size_name(asked)}.json"
+    written = write_results(outcomes, about, path)
+    if not asked.no_plots:
+        plot(written, plotting(cache))
+    print(f"written: {written.name}")
+
+
+def _measured(suite: Suite, measure: str, size: Size, asked: argparse.Namespace) -> Outcome:
+    if measure == "throughput":
+        return suite.throughput(
+            [size.scenario(kind, count) for kind in asked.kind for count in asked.queries]
+        )
+    if measure == "create":
+        return suite.creating(asked.kind, max(asked.queries), size.patience)
+    return suite.adding(asked.kind, asked.queries, size.phases)
+
+
+def _size(asked: argparse.Namespace) -> Size:
+    size = TINY if asked.tiny else FULL if asked.all else QUICK
+    size = size.with_rows(asked.rows) if asked.rows else size
+    return replace(size, patience=asked.patience) if asked.patience else size
+
+
+def _size_name(asked: argparse.Namespace) -> str:
+    return "tiny" if asked.tiny else "all" if asked.all else "quick"
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.many", description=__doc__)
+    add = parser.add_argument
+    add("--kind", type=_listed(KINDS), default=["mixed"], help=f"of {', '.join(KINDS)}")
+    add("--queries", type=_numbers, default=[100], help="how many, such as 1,10,100")
+    add("--measure", type=_listed(MEASURES), default=["throughput"], help=", ".join(MEASURES))
+    add("--peers", type=_listed(PEERS), default=["streaming"], help="streaming, flink or nothing")
+    add("--repetitions", type=int, default=3, help="of each system (at least 3)")
+    add("--rows", type=int, help="rows a file")
+    add("--patience", type=float, help="seconds that a system may take for one run")
+    add("--cache", type=Path, default=DEFAULT_CACHE, help="where environments of peers are kept")
+    add("--json", type=Path, help="where to write; Markdown and plots beside it")
+    add("--no-plots", action="store_true")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--all", action="store_true", help="more and larger files")
+    size.add_argument("--tiny", action="store_true", help="seconds: does it run, are rows equal")
+    return parser.parse_args()
+
+
+def _listed(known: Any) -> Callable[[str], list[str]]:
+    def read(text: str) -> list[str]:
+        names = [name for name in text.split(",") if name]
+        names = list(known) if names == ["all"] else names
+        if unknown := [name for name in names if name not in known]:
+            raise argparse.ArgumentTypeError(f"{', '.join(unknown)}: not of {', '.join(known)}")
+        return names
+
+    return read
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(each) for each in text.split(",")]
+
+
+if __name__ == "__main__":
+    main()

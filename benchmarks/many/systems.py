@@ -1,0 +1,179 @@
+"""The three systems, each as what can be asked of it: to answer, and to be timed."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from uuid import uuid4
+
+from benchmarks.many import flink_sql, penstock_sql, spark_sql
+from benchmarks.many.environments import FlinkHome
+from benchmarks.many.load import Load, write_for_flink
+from benchmarks.many.processes import Answer, Child
+from benchmarks.many.queries import Query
+from benchmarks.session import STORES
+
+GRACE_SECONDS = 60.0  # more than the child itself waits, so that it can say what happened
+FLINK_SETTINGS = {
+    "parallelism.default": "2",
+    "table.local-time-zone": "UTC",
+    "taskmanager.memory.network.min": "1gb",
+    "taskmanager.memory.network.max": "1gb",
+    "taskmanager.network.memory.buffers-per-channel": "2",
+    "rest.bind-port": "0",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run took, between the end of the warm files and the end of the last one."""
+
+    seconds: float
+    cpu_seconds: float
+    stood_seconds: float
+
+
+class System(Protocol):
+    """A system under test. What it cannot do it says by CannotCopeError."""
+
+    name: str
+
+    def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
+        """Write every query's rows below `out`."""
+        ...
+
+    def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
+        """Return what a run took."""
+        ...
+
+
+class Penstock:
+    """All queries in one Penstock."""
+
+    name = "Penstock"
+
+    def __init__(self, child: Child, *, coalesce: bool = False) -> None:
+        self.child, self._coalesce = child, coalesce
+
+    def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
+        self._run(queries, load, patience, out)
+
+    def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
+        answer = self._run(queries, load, patience, None)
+        begin, end = answer.said["marks"]
+        return _run_of(answer, begin, end)
+
+    def _run(
+        self, queries: Sequence[Query], load: Load, patience: float, out: Path | None
+    ) -> Answer:
+        return self.child.ask(
+            "run",
+            patience + GRACE_SECONDS,
+            script=penstock_sql.script(queries, load),
+            home=load.path.parent / uuid4().hex,
+            watermarks=[load.watermark(load.warm), load.watermark(load.batches)],
+            patience=patience,
+            out=out,
+            coalesce=self._coalesce,
+        )
+
+
+class StructuredStreaming:
+    """A streaming query for each query, with one of the state stores."""
+
+    def __init__(self, child: Child, store: str = STORES[0].name) -> None:
+        self.child, self._store = child, store
+        self.name = f"Structured Streaming, {store}"
+
+    def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
+        self._run(queries, load, patience, out)
+
+    def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
+        answer = self._run(queries, load, patience, None)
+        begin, end = answer.said["marks"]
+        return _run_of(answer, begin, end)
+
+    def batch(self, queries: Iterable[Query], load: Load, out: Path, patience: float) -> None:
+        """Write what every system must say, by Spark's batch queries."""
+        self.child.ask("batch", patience, selects=_selects(queries), path=load.path, out=out)
+
+    def _run(
+        self, queries: Sequence[Query], load: Load, patience: float, out: Path | None
+    ) -> Answer:
+        return self.child.ask(
+            "run",
+            patience + GRACE_SECONDS,
+            selects=_selects(queries),
+            path=load.path,
+            home=load.path.parent / uuid4().hex,
+            store=self._store,
+            warm=load.warm,
+            patience=patience,
+            out=out,
+        )
+
+
+class Flink:
+    """All queries in one statement set.
+
+    It cannot be asked how far it is, so a run over the warm files alone is subtracted.
+    """
+
+    name = "Flink SQL"
+
+    def __init__(self, child: Child, home: FlinkHome) -> None:
+        self.child, self._home = child, home
+
+    def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
+        self._ask(queries, load, load.batches, patience, out)
+
+    def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
+        less = self._ask(queries, load, load.warm, patience, None)
+        more = self._ask(queries, load, load.batches, patience, None)
+        return Run(
+            more.said["job_seconds"] - less.said["job_seconds"],
+            more.cpu_between(*more.said["interval"]) - less.cpu_between(*less.said["interval"]),
+            more.said["stood_seconds"],
+        )
+
+    def _ask(
+        self, queries: Sequence[Query], load: Load, batches: int, patience: float, out: Path | None
+    ) -> Answer:
+        path = write_for_flink(load, batches, self._home.form)
+        try:
+            sinks = [flink_sql.sink(query, out) for query in queries]
+            return self.child.ask(
+                "run",
+                patience,
+                settings=FLINK_SETTINGS,
+                tables=flink_sql.sources(path, self._home.form) + sinks,
+                inserts=[flink_sql.insert(query) for query in queries],
+            )
+        finally:
+            shutil.rmtree(path)
+
+
+def penstock_child(log: Path) -> Child:
+    """Return Penstock's process."""
+    return Child([sys.executable, "-m", "benchmarks.many.penstock_child"], {}, log)
+
+
+def streaming_child(log: Path) -> Child:
+    """Return Structured Streaming's process."""
+    return Child([sys.executable, "-m", "benchmarks.many.streaming_child"], {}, log)
+
+
+def flink_child(home: FlinkHome, log: Path) -> Child:
+    """Return Flink's process."""
+    argv = [str(home.python), "-m", "benchmarks.many.flink_child"]
+    return Child(argv, home.environment, log)
+
+
+def _selects(queries: Iterable[Query]) -> dict[str, Any]:
+    return {query.name: spark_sql.select(query) for query in queries}
+
+
+def _run_of(answer: Answer, begin: float, end: float) -> Run:
+    return Run(end - begin, answer.cpu_between(begin, end), answer.said["stood_seconds"])
