@@ -203,15 +203,22 @@ def test_a_stream_joins_with_itself(
 # -- three streams -----------------------------------------------------------------------
 
 
-def triple(kind: Kind, windows: list[Window], on: On) -> Ask:
-    """Return what asks a join of `a`, `b` and `c`, the last by the key of the second."""
+def triple(
+    kind: Kind, windows: list[Window], on: On, last: Kind | None = None, by: str = "b"
+) -> Ask:
+    """Return what asks a join of `a`, `b` and `c`, the last by the key of the second, or of `by`.
+
+    The last is joined as the second is, or by a kind of its own.
+    """
+    last = last or kind
+    names = "a" + "".join(n for n, k in (("b", kind), ("c", last)) if k not in ("semi", "anti"))
     left, middle, right = (
         f"${name} [{window_sql(window)}] AS {name}"
         for name, window in zip("abc", windows, strict=True)
     )
     sql = (
-        f"SELECT {shown(SHOWN, 'abc')} FROM {left} {JOINS[kind]} {middle} ON {on.sql} "
-        f"{JOINS[kind]} {right} ON b.k = c.k"
+        f"SELECT {shown(SHOWN, names)} FROM {left} {JOINS[kind]} {middle} ON {on.sql} "
+        f"{JOINS[last]} {right} ON {by}.k = c.k"
     )
 
     def question(given_flows: dict[str, Flow]) -> Question:
@@ -219,7 +226,8 @@ def triple(kind: Kind, windows: list[Window], on: On) -> Ask:
             Input(given_flows[name].rows, window)
             for name, window in zip("abc", windows, strict=True)
         ]
-        by_key = Step(kind, lambda _, b, c: same(b["k"], c["k"]))
+        at = names.index(by)
+        by_key = Step(last, lambda *rows: same(rows[at]["k"], rows[-1]["k"]))
         found = join(inputs, [Step(kind, on.holds), by_key])
         return Question(sql, [values(SHOWN, each) for each in found])
 
@@ -255,6 +263,29 @@ def test_a_chain_of_left_joins_keeps_what_has_no_partner(
     put(ps, flows, asked)
 
 
+CHAINED: tuple[Kind, ...] = ("inner", "left", "semi", "anti")
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Ask:
+    """Draw joins of three, at least one over ROWS, of which not both are inner."""
+    windows = draw(st.lists(ranges(3, 12) | rows(), min_size=2, max_size=2))
+    windows.insert(draw(st.integers(0, 2)), draw(rows()))
+    kind, last = draw(
+        st.tuples(*[st.sampled_from(CHAINED)] * 2).filter(lambda two: set(two) != {"inner"})
+    )
+    by = draw(st.sampled_from("ab" if kind in ("inner", "left") else "a"))
+    return triple(kind, windows, draw(st.sampled_from(CONDITIONS[:3])), last, by)
+
+
+@LAW
+@given(flows=streams("abc", 30), asked=several(chains()))
+def test_a_chain_over_rows_keeps_what_has_no_partner(
+    flows: dict[str, Flow], asked: list[Ask], ps: Connection
+) -> None:
+    put(ps, flows, asked)
+
+
 # -- window by window --------------------------------------------------------------------
 
 
@@ -284,6 +315,42 @@ def hops(draw: st.DrawFn) -> Ask:
 @LAW
 @given(flows=streams("ab"), asked=several(hops()))
 def test_a_pair_appears_in_every_window_that_holds_both(
+    flows: dict[str, Flow], asked: list[Ask], ps: Connection
+) -> None:
+    put(ps, flows, asked)
+
+
+@st.composite
+def triple_hops(draw: st.DrawFn) -> Ask:
+    """Draw inner joins of three window by window."""
+    size = draw(st.integers(2, 8))
+    slide, on = draw(st.integers(1, size)), draw(st.sampled_from(CONDITIONS[:3]))
+    options = draw(st.sampled_from(("join => 'reuse'", "join => 'recompute'")))
+    window = f"[RANGE {size} SECONDS SLIDE {slide} SECONDS]"
+    sql = (
+        f"SELECT window_start, window_end, {shown(SHOWN, 'abc')} FROM $a {window} AS a "
+        f"JOIN $b {window} AS b ON {on.sql} JOIN $c {window} AS c ON a.k = c.k"
+    )
+
+    def question(given_flows: dict[str, Flow]) -> Question:
+        span = size * SECOND, slide * SECOND
+        left, middle, right = (given_flows[name].rows for name in "abc")
+        first = hop_join(left, middle, span, Step("inner", on.holds))
+        second = hop_join(left, right, span, Step("inner", EQUAL.holds))
+        answer = [
+            (moment(start), moment(end), *values(SHOWN, (a, b, c)))
+            for start, end, a, b in first
+            for other, _, again, c in second
+            if start == other and a is again
+        ]
+        return Question(sql, answer, options)
+
+    return question
+
+
+@LAW
+@given(flows=streams("abc", 30), asked=several(triple_hops()))
+def test_three_appear_in_every_window_that_holds_all(
     flows: dict[str, Flow], asked: list[Ask], ps: Connection
 ) -> None:
     put(ps, flows, asked)

@@ -21,7 +21,7 @@ from penstock.plan.bind_join import (
     merged,
     refuse_namesakes,
 )
-from penstock.plan.bind_names import names_in_list, renamed
+from penstock.plan.bind_names import names_in_list, renamed, without_natural
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
@@ -59,11 +59,12 @@ class FromBinder:
     def of(self, select: exp.Select) -> BoundFrom:
         """Return what the SELECT reads."""
         where = select.args.get("where")
-        clause = select.args.get("from_") or select.args.get("from")
-        if clause is None:
+        if not select.args.get("from_"):
             raise BadQueryError("a standing query needs FROM a stream")
-        entries = [(clause.this, None), *((j.this, j) for j in select.args.get("joins") or ())]
-        sides = [(self._source(node), node, join) for node, join in entries]
+        sources = [self._source(node) for node, _ in _inputs(select)]
+        select = without_natural(select, [_columns(each) for each in sources])
+        inputs = zip(sources, _inputs(select), strict=True)
+        sides = [(source, node, join) for source, (node, join) in inputs]
         streams = [(s, node, join) for s, node, join in sides if isinstance(s, StreamSource)]
         if not streams:
             raise BadQueryError(
@@ -138,10 +139,11 @@ class FromBinder:
         """
         where, usable = wheres
         tables = [each for each in sides if isinstance(each[0], TableSource)]
-        if tables and any(join_kind(join) not in INNER for _, _, join in sides):
-            raise NotYetError(
-                "an outer join over ROWS or SLIDE does not run beside a table yet",
-                hint="join the table in a SELECT above",
+        last = all(isinstance(each[0], TableSource) for each in sides[len(entries) :])
+        if not last and any(join_kind(join) not in INNER for _, _, join in sides):
+            raise BadQueryError(
+                "a table among streams that an outer join over ROWS or SLIDE joins all at once",
+                hint="write the table after all streams, or join it in a SELECT above",
             )
         whole = bind_whole(select, entries, usable, self.analyst, self.mode)
         operator, scope = whole.operator, whole.scope
@@ -222,6 +224,11 @@ class FromBinder:
             return joined, scope
         named = Relation(alias, tuple((name, plain(out)) for name, out in taken))
         return joined, Scope(merged(join, (*scope.relations, named)))
+
+
+def _inputs(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Join | None]]:
+    yield select.args["from_"].this, None
+    yield from ((join.this, join) for join in select.args.get("joins") or ())
 
 
 def _columns(source: Source) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError
+from penstock.errors import BadQueryError
 from penstock.model.windows import RangeWindow, RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
@@ -56,12 +56,20 @@ def join_kind(join: exp.Join | None) -> str:
     if join is None:
         return "CROSS"
     side, kind = join.side.upper(), join.kind.upper()
-    if join.args.get("method"):
-        raise NotYetError(f"{join.args['method']} JOIN does not run", hint="write ON")
+    if method := join.args.get("method"):
+        raise unknown_kind(str(method).upper())
     wanted = "LEFT " + kind if kind in ("SEMI", "ANTI") else side or kind or "INNER"
     if wanted == "INNER" and not (join.args.get("on") or join.args.get("using")):
         return "CROSS"
     return wanted
+
+
+def unknown_kind(kind: str) -> BadQueryError:
+    """Return the error for a join that Spark does not have, or that streams cannot do."""
+    return BadQueryError(
+        f"{kind} JOIN of streams does not run",
+        hint="INNER, CROSS, LEFT, RIGHT, FULL, LEFT SEMI and LEFT ANTI do",
+    )
 
 
 def names_asked(select: exp.Select, alias: str) -> frozenset[str] | None:
@@ -190,7 +198,7 @@ class JoinBinder:
         """Return what has been joined with one stream more."""
         kind = "INNER" if entry.kind == "CROSS" else entry.kind
         if kind not in KINDS:
-            raise NotYetError(f"{kind} JOIN of streams does not run")
+            raise unknown_kind(kind)
         right = begun(entry)
         taken, names = self._outputs(left, entry)
         seen = _seen(left.scope, names[0], "l"), _seen(right.scope, names[1], "r")

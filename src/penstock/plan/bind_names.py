@@ -1,6 +1,6 @@
-"""Column lists: WITH x (a, b) AS …, FROM … AS x (a, b)."""
+"""Names that a FROM gives or finds: WITH x (a, b) AS …, FROM … AS x (a, b), NATURAL JOIN."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -33,6 +33,29 @@ def renamed(operator: Operator, names: list[exp.Expr]) -> Operator:
         Schema(tuple(Column(new[column.name], column.type) for column in operator.schema)),
         tuple(EventTime(new[time.column], time.offset) for time in operator.times),
     )
+
+
+def without_natural(select: exp.Select, columns: Sequence[Sequence[str]]) -> exp.Select:
+    """Return the SELECT with every NATURAL JOIN as one USING what both sides have.
+
+    `columns` are those of each input of FROM.
+    """
+    if not any(map(_is_natural, select.args.get("joins") or ())):
+        return select
+    select = select.copy()
+    for place, join in enumerate(select.args["joins"], 1):
+        if _is_natural(join):
+            right = {name.lower() for name in columns[place]}
+            left = dict.fromkeys(name.lower() for each in columns[:place] for name in each)
+            if not (common := [name for name in left if name in right]):
+                raise BadQueryError("NATURAL JOIN of inputs without a column in common")
+            join.set("using", [exp.to_identifier(name, quoted=True) for name in common])
+            join.set("method", None)
+    return select
+
+
+def _is_natural(join: exp.Join) -> bool:
+    return str(join.args.get("method") or "").upper() == "NATURAL"
 
 
 def refuse_twins(names: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError
+from penstock.errors import BadQueryError
 from penstock.model.definitions import JoinMode
 from penstock.model.windows import RangeWindow, RowsWindow
 from penstock.plan.bind_join import (
@@ -17,6 +17,7 @@ from penstock.plan.bind_join import (
     event_time,
     merged,
     names_asked,
+    unknown_kind,
 )
 from penstock.plan.clauses import in_order
 from penstock.plan.operators import HopJoin, Operator, RowsJoin
@@ -95,7 +96,7 @@ def _steps(
     for place, entry in enumerate(entries[1:], 1):
         kind = "INNER" if entry.kind == "CROSS" else entry.kind
         if kind not in KINDS:
-            raise NotYetError(f"{kind} JOIN of streams does not run")
+            raise unknown_kind(kind)
         left, right = Scope(tuple(seen[:place])), Scope((seen[place],))
         both = Scope(tuple(seen[: place + 1]))
         seen[: place + 1] = merged(entry.join, both.relations)
@@ -122,10 +123,11 @@ def _seen(entry: Entry, each: JoinInput, alias: str) -> Relation:
 def _rows_join(
     entries: Sequence[Entry], joined: tuple[JoinInput, ...], steps: tuple[JoinStep, ...]
 ) -> RowsJoin:
-    if len(steps) > 1 and any(step.kind != "INNER" for step in steps):
-        raise NotYetError(
-            "a join over ROWS of more than two streams runs with INNER JOIN only",
-            hint="join two of them in a SELECT below",
+    if len(steps) > 1 and (kind := next((s.kind for s in steps if 1 in s.preserved), None)):
+        raise BadQueryError(
+            f"{kind} JOIN keeps tuples of a later stream, and a join over ROWS of more than two "
+            "goes by those of the first",
+            hint="put the stream whose tuples all come first, and write LEFT JOIN",
         )
     return RowsJoin(joined, tuple(map(_stay, entries)), steps)
 
@@ -141,10 +143,16 @@ def _stay(entry: Entry) -> Stay:
                 f"{entry.alias} has no window, and what it is joined with has one",
                 hint=f"give {entry.alias} one too, such as {entry.alias} [ROWS 100]",
             )
+        case RowsWindow(slide=None):
+            raise BadQueryError(
+                f"a join counts the tuples of {entry.alias}, not those of each key",
+                hint="[ROWS n] and [RANGE …] say who meets; the last of each key is an aggregate: "
+                "FROM (SELECT k, last(x) AS x FROM s [RANGE …] GROUP BY k) AS s",
+            )
         case _:
-            raise NotYetError(
-                f"the window of {entry.alias} does not run in a join over ROWS",
-                hint="[ROWS n] and [RANGE …] do",
+            raise BadQueryError(
+                f"the window of {entry.alias} slides, and a join over ROWS does not",
+                hint="leave SLIDE out; a join window by window needs RANGE … SLIDE for all",
             )
 
 
@@ -162,9 +170,10 @@ def _hop_join(
             f"the window of {name} is another one; a join window by window needs one for all",
             hint="give every stream the same RANGE … SLIDE …, or none of them SLIDE",
         )
-    if mode == "reuse" and [step.kind for step in steps] != ["INNER"]:
-        raise NotYetError(
-            "join => 'reuse' keeps pairs of an inner join of two streams",
+    if mode == "reuse" and any(step.kind != "INNER" for step in steps):
+        raise BadQueryError(
+            "join => 'reuse' keeps what has met for later windows, and who met nobody is another "
+            "question in each",
             hint="leave it out: 'recompute' gives the same rows",
         )
     return HopJoin(joined, first.size // MICROSECOND, first.slide // MICROSECOND, steps, mode)

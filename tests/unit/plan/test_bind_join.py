@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import BadQueryError, NotYetError, PenstockError
+from penstock.errors import BadQueryError, PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.plan.bind import Binder
 from penstock.plan.operators import (
     EventTime,
     Filter,
@@ -20,6 +21,7 @@ from penstock.plan.operators import (
     walk,
 )
 from penstock.plan.operators.window_join import KINDS, JoinSide
+from penstock.sql import parse_select
 from tests.unit.plan.twin import SOUTH, TRAFFIC, World, bind
 
 SECOND = 1_000_000
@@ -131,16 +133,84 @@ def test_what_bounds_no_join_is_refused_with_a_hint(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
-        f"SELECT t.mph FROM traffic {ONE} t NATURAL JOIN south {ONE} s",
+        f"SELECT t.mph FROM traffic {ONE} t ASOF JOIN south {ONE} s ON t.ts >= s.at",
         "SELECT t.mph FROM traffic [PARTITION BY kind ROWS 5] t "
         "JOIN south [ROWS 5] s ON t.car_id = s.id",
+        "SELECT t.mph FROM traffic [ROWS 5 SLIDE 2] t JOIN south [ROWS 5] s ON t.car_id = s.id",
         "SELECT t.mph FROM traffic [ROWS 5] t LEFT JOIN south [ROWS 5] s ON t.car_id = s.id "
+        "RIGHT JOIN south [ROWS 5] u ON t.car_id = u.id",
+        "SELECT t.mph FROM traffic [ROWS 5] t FULL JOIN south [ROWS 5] s ON t.car_id = s.id "
+        "JOIN south [ROWS 5] u ON t.car_id = u.id",
+        "SELECT t.mph FROM traffic [ROWS 5] t LEFT JOIN roads r ON t.mph = r.mph "
         "LEFT JOIN south [ROWS 5] u ON t.car_id = u.id",
     ],
 )
-def test_what_waits_says_so(sql: str) -> None:
-    with pytest.raises(NotYetError):
+def test_a_join_that_has_no_meaning_or_bound_is_refused(sql: str) -> None:
+    with pytest.raises(BadQueryError) as raised:
         bind(sql)
+    assert raised.value.hint
+
+
+@pytest.mark.parametrize("kind", ["LEFT", "LEFT SEMI", "LEFT ANTI", ""])
+def test_rows_of_three_wait_for_the_first_streams_tuple_where_one_is_preserved(kind: str) -> None:
+    root = bind(
+        f"SELECT t.mph, u.at FROM traffic {ONE} t {kind} JOIN south [ROWS 5] s ON t.car_id = s.id "
+        "LEFT JOIN south [ROWS 3] u ON t.car_id = u.id"
+    )
+    (join,) = (node for node in walk(root) if isinstance(node, RowsJoin))
+    assert join.waits
+    assert join.preserved == (0,)
+    assert [time.column for time in join.times] == ["ts"]
+    sql = join.run_sql({"passed_0": "p", "all_2": "c"})
+    assert sql.startswith("SELECT s0.")
+    assert "WHERE false) AS s1" in sql
+    assert "LEFT JOIN c AS s2" in sql
+    assert ("s1._number IS NULL" in sql) == (kind in ("LEFT", ""))
+    assert not join.run_sql({"all_1": "b", "all_2": "c"})
+
+
+def test_inner_rows_of_three_come_at_once() -> None:
+    root = bind(
+        f"SELECT t.mph FROM traffic {ONE} t JOIN south [ROWS 5] s ON t.car_id = s.id "
+        "JOIN south [ROWS 3] u ON t.car_id = u.id"
+    )
+    (join,) = (node for node in walk(root) if isinstance(node, RowsJoin))
+    assert not join.waits
+    assert not join.preserved
+
+
+def test_a_table_after_all_streams_joins_what_an_outer_join_of_rows_gives() -> None:
+    root = bind(
+        "SELECT t.mph, r.name FROM traffic [ROWS 5] t LEFT JOIN south [ROWS 5] s "
+        "ON t.car_id = s.id LEFT JOIN roads r ON s.mph = r.mph"
+    )
+    (table,) = (node for node in walk(root) if isinstance(node, TableJoin))
+    assert isinstance(table.input, RowsJoin)
+    assert table.kind == "LEFT"
+
+
+def test_reuse_keeps_combinations_of_any_number_of_streams() -> None:
+    window = "[RANGE 2 MINUTES SLIDE 1 MINUTE]"
+    select = (
+        f"SELECT t.mph FROM traffic {window} t JOIN south {window} s ON t.car_id = s.id "
+        f"JOIN south {window} u ON s.id = u.id"
+    )
+    root = reusing(select)
+    (join,) = (node for node in walk(root) if isinstance(node, HopJoin))
+    sql = join.pairs_sql(
+        {f"{kind}_{n}": f"{kind}_{n}" for kind in ("new", "all") for n in range(3)}
+    )
+    assert sql.count("SELECT") == 1
+    assert "FROM new_0 AS s0 JOIN all_1 AS s1" in sql
+    assert "greatest(s0._time, s1._time, s2._time)" in sql
+    with pytest.raises(BadQueryError):
+        reusing(select.replace("JOIN", "LEFT JOIN"))
+
+
+def reusing(select: str) -> Operator:
+    world = World()
+    binder = Binder(lambda name: world.known.get(name.lower()), world.analyst, join="reuse")
+    return binder.bind(parse_select(select))
 
 
 def test_a_join_window_by_window_has_the_bounds_as_its_times() -> None:

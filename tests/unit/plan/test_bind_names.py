@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.errors import BadQueryError
-from penstock.plan.operators import EventTime, Project, WindowAggregate, walk
-from tests.unit.plan.twin import bind
+from penstock.plan.operators import EventTime, Project, TableJoin, WindowAggregate, walk
+from tests.unit.plan.twin import World, bind
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,20 @@ def test_windows_go_by_the_new_name_of_the_time(alias: str) -> None:
 def test_a_list_that_does_not_fit_is_refused(select: str) -> None:
     with pytest.raises(BadQueryError):
         bind(select)
+
+
+def test_a_natural_join_uses_what_both_sides_have() -> None:
+    for kind in ("", "LEFT "):
+        natural = bind(f"SELECT * FROM traffic NATURAL {kind}JOIN roads")
+        assert natural == bind(f"SELECT * FROM traffic {kind}JOIN roads USING (mph)")
+        (join,) = (node for node in walk(natural) if isinstance(node, TableJoin))
+        assert join.on == "l.`mph` = r.`mph`"
+    world = World()
+    world.name("other", "SELECT ts, car_id, mph AS speed FROM traffic")
+    one = "[RANGE 1 MINUTE]"
+    natural = world.bind(f"SELECT * FROM traffic {one} a NATURAL JOIN other {one} b")
+    assert natural == world.bind(
+        f"SELECT * FROM traffic {one} a JOIN other {one} b USING (ts, car_id)"
+    )
+    with pytest.raises(BadQueryError):
+        world.bind("SELECT * FROM other NATURAL JOIN roads")

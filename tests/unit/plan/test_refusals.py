@@ -13,7 +13,6 @@ NOT_YET = [
     "SELECT mph FROM traffic, LATERAL explode(xs)",
     "SELECT mph FROM traffic TABLESAMPLE (10 PERCENT)",
     "SELECT mph FROM range(10)",
-    "SELECT * FROM traffic NATURAL JOIN roads",
     "SELECT * EXCEPT (st.a) FROM traffic",
 ]
 BAD_QUERY = [

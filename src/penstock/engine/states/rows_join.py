@@ -184,8 +184,8 @@ class RowsJoinState:
         """Return the tuples that may meet one to come, or decide about one of the other side."""
         table = everything[place]
         stays = self._is_there(place, table, now)
-        other = 1 - place
-        if other in self.join.preserved:
+        other = 0 if self.join.waits else 1 - place
+        if other != place and other in self.join.preserved:
             undecided = everything[other].filter(self._is_there(other, everything[other], now))
             if undecided.num_rows:
                 stays = pc.or_(stays, self._is_there(place, table, self._moment(place, undecided)))

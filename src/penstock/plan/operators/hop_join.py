@@ -1,8 +1,9 @@
 """HopJoin: windows that slide, joined one by one when they close (MAV-35 to MAV-37).
 
 A row appears in every window that holds all of its tuples. `recompute` joins each window anew;
-`reuse` keeps each pair as it is found, with the windows that hold both, and only lists it when
-they close. The answers are the same: the first keeps less, the second joins less.
+`reuse` keeps each combination of an inner join as it is found, with the windows that hold all of
+it, and only lists it when they close. The answers are the same: the first keeps less, the second
+joins less.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -83,7 +84,7 @@ class HopJoin:
         return each.select_sql(relation, f"{each.micros_sql()} AS {TIME}")
 
     def pair_schema(self) -> Schema:
-        """Return what is kept of a pair: its columns, and the first and last window with both."""
+        """Return what is kept of a combination: its columns, its first and its last window."""
         columns = (column for _, column in columns_of(self.joined, self.steps))
         return Schema((*columns, Column(LOW, "bigint"), Column(HIGH, "bigint")))
 
@@ -98,7 +99,8 @@ class HopJoin:
             rows = [f"tuples_{place}" for place in range(len(self.joined))]
             yield "at a close:", self.windows_sql(rows, (0, 0))
             return
-        names = [f"{kind}_{place}" for place in (0, 1) for kind in ("new", "old", "all")]
+        places = range(len(self.joined))
+        names = [f"{kind}_{place}" for place in places for kind in ("new", "old", "all")]
         yield "each run:", self.pairs_sql({name: name for name in names})
         yield "at a close:", self.listed_sql("pairs", (0, 0))
 
@@ -116,23 +118,41 @@ class HopJoin:
         return f"SELECT {', '.join((*self._bounds(start), *columns))} FROM {sql}"
 
     def pairs_sql(self, at: Mapping[str, str]) -> str:
-        """Return the SELECT of the pairs with a new tuple; where there can be none it is empty."""
-        return " UNION ALL ".join(self._pairs(at))
+        """Return the SELECT of what new tuples make; where that can be nothing it is empty."""
+        return " UNION ALL ".join(self._found(at))
 
-    def _pairs(self, at: Mapping[str, str]) -> Iterator[str]:
-        low = self._window_sql(f"greatest(s0.{TIME}, s1.{TIME})", self.size)
-        high = self._window_sql(f"least(s0.{TIME}, s1.{TIME})", 0)
+    def _found(self, at: Mapping[str, str]) -> Iterator[str]:
+        """Yield the combinations whose first new tuple is of each input in turn: so each once."""
+        places = range(len(self.joined))
+        low, high = self._common_windows(len(places))
         columns = [f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
-        on = f"{self.steps[0].on} AND " if self.steps[0].on else ""
-        for left, right in (("new_0", "all_1"), ("old_0", "new_1")):
-            if left in at and right in at:
-                yield (
-                    f"SELECT {', '.join(columns)}, {low} AS {LOW}, {high} AS {HIGH} "
-                    f"FROM {at[left]} AS s0 JOIN {at[right]} AS s1 ON {on}{low} <= {high}"
-                )
+        columns += [f"{low} AS {LOW}", f"{high} AS {HIGH}"]
+        for first in places:
+            kinds = ["old" if p < first else "new" if p == first else "all" for p in places]
+            names = [f"{kind}_{place}" for place, kind in enumerate(kinds)]
+            if all(name in at for name in names):
+                relations = [at[name] for name in names]
+                yield f"SELECT {', '.join(columns)} FROM {self._together_sql(relations)}"
+
+    def _together_sql(self, relations: Sequence[str]) -> str:
+        """Return the join of tuples that some window holds together."""
+        sql = f"{relations[0]} AS s0"
+        for place, step in enumerate(self.steps, 1):
+            low, high = self._common_windows(place + 1)
+            on = f"{step.on} AND " if step.on else ""
+            sql += f" JOIN {relations[place]} AS s{place} ON {on}{low} <= {high}"
+        return sql
+
+    def _common_windows(self, inputs: int) -> tuple[str, str]:
+        """Return the first and the last window that hold a tuple of each of the first inputs."""
+        times = ", ".join(f"s{place}.{TIME}" for place in range(inputs))
+        return (
+            self._window_sql(f"greatest({times})", self.size),
+            self._window_sql(f"least({times})", 0),
+        )
 
     def listed_sql(self, pairs: str, starts: tuple[int, int]) -> str:
-        """Return the SELECT that lists pairs in the windows from the first to the last."""
+        """Return the SELECT that lists combinations in the windows from the first to the last."""
         columns = [quoted(column.name) for _, column in columns_of(self.joined, self.steps)]
         spread = self._spread_sql(pairs, LOW, HIGH, starts)
         return f"SELECT {', '.join((*self._bounds(WINDOW), *columns))} FROM {spread}"

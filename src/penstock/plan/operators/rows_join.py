@@ -40,7 +40,11 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class RowsJoin:
-    """`steps` join the inputs from the left; with more than two inputs all steps are INNER."""
+    """`steps` join the inputs from the left; with more than two none preserves a later input.
+
+    Then each row has a tuple of the first input, so what that tuple makes is known when it has
+    passed: rows of such a join `wait` for that, unless all steps are INNER.
+    """
 
     joined: tuple[JoinInput, ...]
     stays: tuple[Stay, ...]
@@ -74,7 +78,14 @@ class RowsJoin:
     @property
     def preserved(self) -> tuple[int, ...]:
         """Return the inputs whose tuples come, or are decided upon, without a partner."""
-        return self.steps[0].preserved if len(self.steps) == 1 else ()
+        if len(self.steps) == 1:
+            return self.steps[0].preserved
+        return (0,) if self.waits else ()
+
+    @property
+    def waits(self) -> bool:
+        """Say whether rows come only when the tuple of the first input has passed."""
+        return len(self.steps) > 1 and any(step.kind != "INNER" for step in self.steps)
 
     def _may_be_null(self, place: int) -> bool:
         lone = self.steps[place - 1].is_lone if place else False
@@ -137,13 +148,44 @@ class RowsJoin:
         return " UNION ALL ".join(self._branches(relations))
 
     def _branches(self, at: Mapping[str, str]) -> Iterator[str]:
-        if (kind := self.steps[0].kind) == "LEFT SEMI":
+        kind = self.steps[0].kind
+        if self.waits:
+            yield from self._of_passed(at)
+            return
+        if kind == "LEFT SEMI":
             yield from self._first_partners(at)
         elif kind != "LEFT ANTI":
             yield from self._combinations(at)
         if kind != "LEFT SEMI":
             for place in self.preserved:
                 yield from self._without_partner(at, place)
+
+    def _of_passed(self, at: Mapping[str, str]) -> Iterator[str]:
+        """Yield all that the passed tuples of the first input make."""
+        if "passed_0" not in at:
+            return
+        sql = f"{at['passed_0']} AS s0"
+        for place, step in enumerate(self.steps, 1):
+            others = at.get(f"all_{place}") or self._nobody(place)
+            sql += f" {step.kind} JOIN {others} AS s{place} ON {self._joins(place)}"
+        shown = (f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps))
+        yield f"SELECT {', '.join(shown)} FROM {sql}"
+
+    def _joins(self, place: int) -> str:
+        """Return the condition of a step as `meets` does, where inputs before may be missing."""
+        there = [
+            f"(s{each}.{NUMBER} IS NULL OR {self._is_there(*pair)})"
+            for each in range(place)
+            if not (each and self.steps[each - 1].is_lone)
+            for pair in ((each, place), (place, each))
+        ]
+        on = self.steps[place - 1].on
+        return " AND ".join([*([on] if on else []), *there])
+
+    def _nobody(self, place: int) -> str:
+        """Return a relation of an input without rows."""
+        columns = (f"CAST(NULL AS {c.type}) AS {quoted(c.name)}" for c in self.state_schema(place))
+        return f"(SELECT {', '.join(columns)} WHERE false)"
 
     def _combinations(self, at: Mapping[str, str]) -> Iterator[str]:
         """Yield those whose first new tuple is of each input in turn: so each comes once."""
