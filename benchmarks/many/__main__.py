@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.many.environments import DEFAULT_CACHE, FLINK, plotting
 from benchmarks.many.kinds import KINDS
 from benchmarks.many.plots import plot
-from benchmarks.many.scenarios import FULL, QUICK, TINY, Size
+from benchmarks.many.scenarios import FULL, QUICK, TINY, Scenario, Size
 from benchmarks.many.suite import Suite, opened_suite
 from benchmarks.measurement import Outcome
 from benchmarks.report import RESULTS, conditions, markdown, write_results
@@ -45,7 +45,7 @@ def main() -> None:
 def _measured(suite: Suite, measure: str, size: Size, asked: argparse.Namespace) -> Outcome:
     if measure == "throughput":
         return suite.throughput(
-            [size.scenario(kind, count) for kind in asked.kind for count in asked.queries]
+            [Scenario(kind, count, size) for kind in asked.kind for count in asked.queries]
         )
     if measure == "create":
         return suite.creating(asked.kind, max(asked.queries), size.patience)

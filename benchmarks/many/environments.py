@@ -11,7 +11,7 @@ import pyspark
 
 DEFAULT_CACHE = Path("~/.cache/penstock-bench")
 FLINK = "2.3.0"
-MATPLOTLIB = "3.10.8"
+MATPLOTLIB = "3.11.2"
 PARQUET = f"org.apache.flink:flink-sql-parquet:{FLINK}"
 INSTALL_SECONDS = 1_800
 HEAP = "4g"  # as the driver of the two Spark systems

@@ -98,28 +98,31 @@ def roads() -> pa.Table:
 
 
 def write_for_flink(load: Load, batches: int, form: str) -> Path:
-    """Write the rows of the first batches once more, as one file a stream; return where.
+    """Write the rows of the first batches once more, for Flink; return where.
 
-    Flink's source takes files in no certain order; rows of an older file would then be late.
+    Its source takes files in no certain order, and rows of an older file would then be late: so
+    traffic is two files, a reader each, that go through all of the time, and the others are one.
     """
     target = load.path / f"flink-{batches}"
-    for name in SCHEMAS:
+    for name, parts in {"traffic": 2, "reports": 1}.items():
         files = sorted((load.path / name).iterdir())[:batches]
-        _write_one(pa.concat_tables(map(pq.read_table, files)), target / name, form)
-    _write_one(roads(), target / "roads", form)
+        rows = pa.concat_tables(map(pq.read_table, files))
+        millis = rows["ts"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
+        rows = rows.set_column(0, "millis", millis)
+        for part in range(parts):
+            places = pa.array(np.arange(part, rows.num_rows, parts))
+            _write_one(rows.take(places), target / name / f"part-{part}.{form}")
+    _write_one(roads(), target / "roads" / f"part-0.{form}")
     return target
 
 
-def _write_one(table: pa.Table, directory: Path, form: str) -> None:
-    directory.mkdir(parents=True)
-    if "ts" in table.column_names:
-        millis = table["ts"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())
-        table = table.set_column(0, "millis", millis)
-    if form == "parquet":
-        pq.write_table(table, directory / "rows.parquet")
+def _write_one(table: pa.Table, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix == ".parquet":
+        pq.write_table(table, file)
     else:
         options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
-        pyarrow.csv.write_csv(table, directory / "rows.csv", options)
+        pyarrow.csv.write_csv(table, file, options)
 
 
 def _tables(load: Load, batch: int, random: np.random.Generator) -> tuple[pa.Table, pa.Table]:

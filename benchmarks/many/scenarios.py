@@ -1,4 +1,4 @@
-"""Scenarios as data: what is run, how much of it, and what is measured."""
+"""Scenarios as data: which queries, how many, and over how much."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,19 +11,35 @@ MANY = 100  # from so many queries on, Structured Streaming is measured over few
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """One measurement of a set of queries: rows a second.
+class Size:
+    """How much a scenario gets to do.
 
     `check` is the load at which rows are compared first, `load` the one that is timed; `few` is
-    what Structured Streaming gets of it with many queries. A run may take `patience` seconds.
+    what Structured Streaming gets with many queries, `long` what Flink gets, whose start has to
+    be told from its run. A run may take `patience` seconds.
     """
+
+    check: Load
+    load: Load
+    few: Load
+    long: Load
+    patience: float
+    phases: Phases
+
+    def with_rows(self, rows: int) -> "Size":
+        """Return the same with so many rows a batch."""
+        timed = (replace(each, rows=rows) for each in (self.load, self.few, self.long))
+        load, few, long = timed
+        return replace(self, load=load, few=few, long=long)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """So many queries of a kind; what is measured is rows a second."""
 
     kind: str
     queries: int
-    load: Load
-    check: Load
-    few: Load
-    patience: float = 600.0
+    size: Size
 
     def __post_init__(self) -> None:
         assert self.kind in KINDS, f"no kind of queries: {self.kind}"
@@ -34,44 +50,31 @@ class Scenario:
         return f"{self.queries:,} {self.kind}"
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
-    """How much a scenario gets to do."""
-
-    load: Load
-    check: Load
-    few: Load
-    patience: float
-    phases: Phases
-
-    def scenario(self, kind: str, queries: int) -> Scenario:
-        """Return a scenario of this size."""
-        return Scenario(kind, queries, self.load, self.check, self.few, self.patience)
-
-    def with_rows(self, rows: int) -> "Size":
-        """Return the same with so many rows a batch."""
-        return replace(self, load=replace(self.load, rows=rows), few=replace(self.few, rows=rows))
+def _load(rows: int, batches: int, warm: int) -> Load:
+    return Load(Path(), rows=rows, batches=batches, warm=warm)
 
 
-CHECK = Load(Path(), rows=1_000, batches=4, warm=1)
 TINY = Size(
-    Load(Path(), rows=500, batches=4, warm=1),
-    Load(Path(), rows=200, batches=4, warm=1),
-    Load(Path(), rows=500, batches=2, warm=1),
-    120.0,
-    Phases(warm=3, before=3, after=3, budget=60, added=2),
+    check=_load(200, 4, 1),
+    load=_load(500, 4, 1),
+    few=_load(500, 2, 1),
+    long=_load(500, 7, 1),
+    patience=120.0,
+    phases=Phases(warm=3, before=3, after=3, budget=60, added=2),
 )
 QUICK = Size(
-    Load(Path(), rows=50_000, batches=10, warm=4),
-    CHECK,
-    Load(Path(), rows=50_000, batches=3, warm=1),
-    300.0,
-    Phases(warm=10, before=20, after=20, budget=120),
+    check=_load(1_000, 4, 1),
+    load=_load(50_000, 10, 4),
+    few=_load(50_000, 3, 1),
+    long=_load(50_000, 40, 4),
+    patience=300.0,
+    phases=Phases(warm=10, before=20, after=20, budget=120),
 )
 FULL = Size(
-    Load(Path(), rows=100_000, batches=16, warm=4),
-    CHECK,
-    Load(Path(), rows=100_000, batches=4, warm=1),
-    1_800.0,
-    Phases(warm=20, before=30, after=30, budget=600),
+    check=_load(1_000, 4, 1),
+    load=_load(100_000, 16, 4),
+    few=_load(100_000, 4, 1),
+    long=_load(100_000, 40, 4),
+    patience=1_800.0,
+    phases=Phases(warm=20, before=30, after=30, budget=600),
 )

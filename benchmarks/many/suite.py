@@ -93,9 +93,9 @@ def opened_suite(
 
 def _flink_note(home: FlinkHome) -> str:
     return (
-        f"Flink {home.version} reads the same rows as one {home.form.capitalize()} file a stream, "
-        "since its source takes files in no certain order; planning is not counted, and a run "
-        "over the warm files alone is subtracted."
+        f"Flink {home.version} reads the same rows from two {home.form.capitalize()} files, one a "
+        "reader, since its source takes files in no certain order. It gets more of them: a run "
+        "over the warm ones alone is subtracted. Planning is not counted."
     )
 
 

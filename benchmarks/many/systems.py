@@ -11,13 +11,15 @@ from uuid import uuid4
 from benchmarks.many import flink_sql, penstock_sql, spark_sql
 from benchmarks.many.environments import FlinkHome
 from benchmarks.many.load import Load, write_for_flink
-from benchmarks.many.processes import Answer, Child
+from benchmarks.many.processes import Answer, CannotCopeError, Child
 from benchmarks.many.queries import Query
 from benchmarks.session import STORES
 
+TELLING = 1.5  # a whole run must take so many times as long as one over the warm files alone
 GRACE_SECONDS = 60.0  # more than the child itself waits, so that it can say what happened
 FLINK_SETTINGS = {
     "parallelism.default": "2",
+    "pipeline.object-reuse": "true",
     "table.local-time-zone": "UTC",
     "taskmanager.memory.network.min": "1gb",
     "taskmanager.memory.network.max": "1gb",
@@ -132,8 +134,11 @@ class Flink:
     def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
         less = self._ask(queries, load, load.warm, patience, None)
         more = self._ask(queries, load, load.batches, patience, None)
+        took, start = more.said["job_seconds"], less.said["job_seconds"]
+        if took < TELLING * start:
+            raise CannotCopeError(f"{took:.1f} s cannot be told from a start of {start:.1f} s")
         return Run(
-            more.said["job_seconds"] - less.said["job_seconds"],
+            took - start,
             more.cpu_between(*more.said["interval"]) - less.cpu_between(*less.said["interval"]),
             more.said["stood_seconds"],
         )

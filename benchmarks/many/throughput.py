@@ -15,7 +15,7 @@ from benchmarks.many.load import Load, write_load
 from benchmarks.many.processes import CannotCopeError
 from benchmarks.many.queries import Query
 from benchmarks.many.scenarios import MANY, Scenario
-from benchmarks.many.systems import Run, StructuredStreaming, System
+from benchmarks.many.systems import Flink, Run, StructuredStreaming, System
 from benchmarks.measurement import median
 
 CHECKED = 50  # at most so many queries, drawn by lot, are compared row by row
@@ -84,7 +84,7 @@ class Bench:
         for _ in range(self.repetitions):
             for system, each in turns:
                 if not each.cannot and not _is_beaten(each, found):
-                    self._time(system, each, queries, scenario.patience)
+                    self._time(system, each, queries, scenario.size.patience)
         return found
 
     def _check(
@@ -92,14 +92,14 @@ class Bench:
     ) -> None:
         """See that every system says what the batch says. Warms up, too."""
         chosen = random.Random(1).sample(list(queries), min(CHECKED, len(queries)))
-        load = self._written(scenario.check)
+        load = self._written(scenario.size.check)
         until, expected = load.watermark(load.batches), load.path / "expected"
         try:
-            self.oracle.batch(chosen, load, expected, scenario.patience)
+            self.oracle.batch(chosen, load, expected, scenario.size.patience)
             for number, (system, found) in enumerate(turns):
                 out = load.path / f"told-{number}"
                 try:
-                    system.answer(queries, load, out, scenario.patience)
+                    system.answer(queries, load, out, scenario.size.patience)
                 except CannotCopeError as error:
                     found.cannot = str(error)
                     print(f"  {system.name} cannot: {error}", flush=True)
@@ -129,8 +129,13 @@ class Bench:
 
 
 def _load_of(scenario: Scenario, system: System) -> Load:
-    slow = isinstance(system, StructuredStreaming) and scenario.queries >= MANY
-    return scenario.few if slow else scenario.load
+    match system:
+        case Flink():
+            return scenario.size.long
+        case StructuredStreaming() if scenario.queries >= MANY:
+            return scenario.size.few
+        case _:
+            return scenario.size.load
 
 
 def _is_beaten(one: Found, found: Sequence[Found]) -> bool:
