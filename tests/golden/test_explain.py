@@ -5,9 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.explain import explain
+from penstock.plan.bundles.bundling import bundled
+from penstock.plan.bundles.layout import layout_of
+from penstock.plan.bundles.tails import tail_of
+from penstock.plan.explain import explain, units_behind
+from penstock.plan.explain_bundle import pass_sql
 from penstock.plan.graph import Graph
-from penstock.plan.units import cut_at_shared
+from penstock.plan.operators import key
+from penstock.plan.units import Unit, cut_at_shared
 from penstock.sql import CreateQuery, parse, to_sql
 from tests.unit.plan.twin import World
 
@@ -23,9 +28,14 @@ def graph_of(script: str) -> Graph:
     return world.graph
 
 
+def units_of(graph: Graph) -> tuple[Unit, ...]:
+    """Return the units that would run."""
+    return cut_at_shared(bundled(graph))
+
+
 def explained(graph: Graph) -> str:
     """Return what EXPLAIN says of each query once all of them run."""
-    units = cut_at_shared(graph)
+    units = units_of(graph)
     told = [explain(name, root, graph, units) for name, root in graph.queries.items()]
     return "\n\n\n".join(told) + "\n"
 
@@ -43,10 +53,15 @@ def test_explain_says_what_it_said(script: Path) -> None:
 def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
     graph = graph_of(script.read_text())
     told = explained(graph)
-    for unit in cut_at_shared(graph):
+    for unit in units_of(graph):
         views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-        each_train = unit.pane_sql(views) if unit.aggregate else unit.rows_sql(views)
-        assert f"each train:  {each_train}\n" in told
+        if (bundle := unit.bundle) is not None:
+            assert f"each train:  {pass_sql(unit, layout_of(bundle.members), views)}\n" in told
+            for member in bundle.members:
+                assert f"the tail:    {tail_of(member).shape.sql('closed')}" in told
+        else:
+            each_train = unit.pane_sql(views) if unit.aggregate else unit.rows_sql(views)
+            assert f"each train:  {each_train}\n" in told
 
 
 def test_a_query_that_does_not_run_yet_is_explained_as_if_it_did() -> None:
@@ -56,3 +71,50 @@ def test_a_query_that_does_not_run_yet_is_explained_as_if_it_did() -> None:
     graph = Graph({**world.graph.queries, "this": new})
     told = explain("this", new, graph, cut_at_shared(graph))
     assert "(shared with a)" in told
+
+
+def thresholds(count: int) -> Graph:
+    """Return queries that differ in a constant, and in a claim."""
+    world = World()
+    for n in range(count):
+        where = f"mph > {n} AND car_id LIKE '{n}%'"
+        world.name(
+            f"q{n}",
+            f"SELECT count(*) AS n FROM traffic [RANGE {n % 7 + 1} MINUTES] WHERE {where}",
+        )
+    return world.graph
+
+
+def test_a_bundle_of_many_stays_readable() -> None:
+    graph = thresholds(200)
+    told = explain("q7", graph.queries["q7"], graph, units_of(graph))
+    assert "of 200 queries: q0, q1, q10, q100" in told
+    assert told.count(" and 190 more\n") == 1
+    assert told.count(" and 189 more)\n") == 1  # of those that share the scan
+    assert "tells tuples apart by mph (201 buckets) and 200 claims; panes of 60 s" in told
+    assert max(map(len, told.splitlines())) < 3_000
+
+
+def test_what_is_not_long_is_shown_as_it_runs() -> None:
+    graph = thresholds(3)
+    (unit,) = units_of(graph)
+    assert unit.bundle is not None
+    views = {name: f"trains_{name[:6]}" for name in unit.inputs}
+    sql = layout_of(unit.bundle.members).pane_sql(f"({unit.input_sql(0, views)})")
+    told = explain("q0", graph.queries["q0"], graph, (unit,))
+    assert sql.replace("array(0, 0, 1, 1, 2, 2, 3)", "array(0, 0, 1, …, 3)") in told
+
+
+def test_units_come_after_those_that_they_read() -> None:
+    world = World()
+    world.name(
+        "a", "SELECT kind, ts, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind, ts"
+    )
+    world.name(
+        "b", "SELECT window_start, max(mph) AS m FROM traffic [RANGE 1 MINUTE] GROUP BY kind"
+    )
+    world.name("c", "SELECT kind, sum(mph) AS m FROM traffic [RANGE 2 MINUTES] GROUP BY kind")
+    root = world.name("over", "SELECT max(m) AS m FROM b [RANGE 1 HOUR]")
+    behind = [unit for _, unit in units_behind(root, units_of(world.graph))]
+    assert [unit.bundle is not None for unit in behind] == [True, False]
+    assert behind[1].inputs == (key(world.graph.queries["b"]),)

@@ -1,6 +1,7 @@
 """Statements, carried out one by one."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,8 +15,10 @@ from penstock.errors import (
 )
 from penstock.model.definitions import Definition, QueryState
 from penstock.plan.explain import explain
+from penstock.plan.graph import Graph
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
+from penstock.plan.units import Unit
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.once import run_once
 from penstock.runtime.show import describe, show
@@ -257,8 +260,16 @@ def _explain(system: System, statement: Explain) -> Result:
             known = system.bind(create)
         case SelectOnce(select=select) as once:
             known = system.bind_text("this", select, once.text)
+    plant, name = system.plant, known.definition.name.lower()
+    with system.supervisor.resting():
+        graph = plant.graph.with_query(name, known.root)
+        return Result(explain(name, known.root, graph, _units(system, known, graph)))
+
+
+def _units(system: System, known: KnownQuery, graph: Graph) -> Sequence[Unit]:
+    """Return the units that run, or that would if this query ran as well."""
     plant = system.plant
-    name = known.definition.name
-    graph = plant.graph.with_query(name.lower(), known.root)
-    units = system.supervisor.units_of(graph, plant.standing())
-    return Result(explain(name.lower(), known.root, graph, units))
+    running = plant.queries.get(known.definition.name.lower())
+    if running is not None and key(running.root) == key(known.root):
+        return [live.unit for live in plant.units.values()]
+    return system.supervisor.units_of(graph, plant.standing())
