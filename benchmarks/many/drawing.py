@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl  # type: ignore[import-not-found]
-
-mpl.use("Agg")
 from matplotlib import pyplot as plt  # type: ignore[import-not-found]
+from matplotlib.ticker import (  # type: ignore[import-not-found]
+    LogLocator,
+    NullFormatter,
+    StrMethodFormatter,
+)
 
 # One colour a system in every plot; they differ for the colour-blind, too.
 COLOURS = {"Penstock": "#0072b2", "Structured Streaming": "#d55e00", "Flink SQL": "#009e73"}
@@ -19,6 +21,7 @@ Raw = Sequence[Mapping[str, Any]]
 
 def main() -> None:
     """Draw what the file has."""
+    plt.switch_backend("Agg")
     path = Path(sys.argv[1])
     results = json.loads(path.read_text())
     told = results["conditions"]
@@ -56,10 +59,11 @@ def throughput(raw: Raw) -> Any:
                     capsize=3,
                     label=system,
                 )
-        axes.set(xscale="log", yscale="log", title=kind, xlabel="queries")
+        axes.set(xscale="log", title=kind, xlabel="queries")
+        _logarithmic(axes)
         ticks = sorted({each["queries"] for each in own})
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-        axes.minorticks_off()
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("rows of input a second")
     panels[0][0].legend(fontsize=8)
@@ -79,12 +83,14 @@ def _bars(raw: Raw) -> Any:
                 axes.errorbar(x, found["rate"], _whiskers([found]), color="#333333", capsize=3)
                 axes.bar_label(bar, [f"{found['rate']:,.0f}"], fontsize=7, padding=6)
             elif found:
-                axes.text(x, axes.get_ylim()[0], "cannot", rotation=90, ha="center", fontsize=7)
+                low = axes.get_xaxis_transform()
+                axes.text(x, 0.02, "cannot", transform=low, rotation=90, ha="center", fontsize=8)
     names = [f"{each['queries']:,} {each['kind']}" for each in raw]
     axes.set_xticks(range(len(raw)), names)
-    axes.set(ylabel="rows of input a second", yscale="log")
-    axes.margins(y=0.15)
-    axes.legend(fontsize=8)
+    axes.set_ylabel("rows of input a second")
+    _logarithmic(axes)
+    axes.set_ylim(top=2 * axes.get_ylim()[1])
+    axes.legend(fontsize=8, ncols=len(COLOURS), loc="lower center", bbox_to_anchor=(0.5, 1))
     axes.grid(axis="y", alpha=0.3)
     return _titled(figure, "Many queries over the same files")
 
@@ -103,11 +109,12 @@ def creating(raw: Raw) -> Any:
             grown = [(point[what] - first[what]) / 1e6 for point in each["memory"]]
             told = "Python" if what == "python" else "JVM heap"
             right.plot(counts, grown, style, marker="o", color=colour, label=f"{name}: {told}")
-    left.set(xlabel="query number", ylabel="ms to create it", yscale="log", title="time")
+    left.set(xlabel="query number", ylabel="ms to create it", title="time")
+    _logarithmic(left)
     right.set(xlabel="queries", ylabel="MB more than with none", title="memory")
     for axes in (left, right):
         axes.grid(alpha=0.3)
-        axes.legend(fontsize=7)
+        axes.legend(fontsize=7, handlelength=4)
     return _titled(figure, "Creating queries one by one")
 
 
@@ -125,7 +132,8 @@ def adding(raw: Raw) -> Any:
             colour = COLOURS[each["system"]] if probe == "windows" else "#555555"
             size = 2 if probe == "filter" else 5
             axes.plot(*zip(*points, strict=True), style, ms=size, color=colour, label=probe)
-        axes.set(xlabel="seconds", yscale="log")
+        axes.set_xlabel("seconds")
+        _logarithmic(axes)
         axes.set_title(f"{each['system']}: {each['standing']:,} {each['kind']}", fontsize=9)
         axes.grid(alpha=0.3)
     panels[0][0].set_ylabel("ms from push to subscriber")
@@ -144,6 +152,14 @@ def _whiskers(found: Raw) -> list[list[float]]:
         [one["rate"] - min(one["rates"]) for one in found],
         [max(one["rates"]) - one["rate"] for one in found],
     ]
+
+
+def _logarithmic(axes: Any) -> None:
+    """Let the upright axis be logarithmic, with plain numbers."""
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _titled(figure: Any, title: str) -> Any:
