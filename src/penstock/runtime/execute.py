@@ -1,7 +1,6 @@
 """Statements, carried out one by one."""
 
 import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,12 +13,10 @@ from penstock.errors import (
     UnknownNameError,
 )
 from penstock.model.definitions import Definition, QueryState
-from penstock.plan.explain import explain
-from penstock.plan.graph import Graph
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
-from penstock.plan.units import Unit
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.explained import explained
 from penstock.runtime.once import run_once
 from penstock.runtime.show import describe, show
 from penstock.runtime.system import System
@@ -111,7 +108,7 @@ def carry_out(system: System, statement: Statement) -> Result:
         case Describe(name=name):
             return Result(table=describe(system, name))
         case Explain():
-            return _explain(system, statement)
+            return Result(explained(system, statement))
         case SelectOnce(select=select):
             return Result(table=run_once(system, select))
         case _:
@@ -250,26 +247,3 @@ def _punctuate(system: System, statement: Punctuate) -> Result:
     if not feed.punctuate(condition, system.journal, system.clock.now()):
         return Result(f"stream {statement.stream} has ended")
     return Result(f"no more tuples of {statement.stream} with {condition}")
-
-
-def _explain(system: System, statement: Explain) -> Result:
-    match statement.subject:
-        case str() as name:
-            known = system.directory.query(name)
-        case CreateQuery() as create:
-            known = system.bind(create)
-        case SelectOnce(select=select) as once:
-            known = system.bind_text("this", select, once.text)
-    plant, name = system.plant, known.definition.name.lower()
-    with system.supervisor.resting():
-        graph = plant.graph.with_query(name, known.root)
-        return Result(explain(name, known.root, graph, _units(system, known, graph)))
-
-
-def _units(system: System, known: KnownQuery, graph: Graph) -> Sequence[Unit]:
-    """Return the units that run, or that would if this query ran as well."""
-    plant = system.plant
-    running = plant.queries.get(known.definition.name.lower())
-    if running is not None and key(running.root) == key(known.root):
-        return [live.unit for live in plant.units.values()]
-    return system.supervisor.units_of(graph, plant.standing())

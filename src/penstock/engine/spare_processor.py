@@ -1,0 +1,52 @@
+"""A processor for work on the side: its files and views go when it does."""
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.engine.processor import Leaf, Processor
+from penstock.engine.session import Sessions
+from penstock.model.schema import Schema
+
+
+class SpareProcessor(Processor):
+    """A processor that remembers the views it has made."""
+
+    def __init__(self, sessions: Sessions, spill: Path) -> None:
+        """Share the sessions; write below `spill`."""
+        super().__init__(sessions, spill)
+        self._made: set[str] = set()
+
+    def select(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        schema: Schema | None,
+        *,
+        single: bool,
+        branches: int = 1,
+    ) -> pa.Table:
+        """Run a SELECT as every processor does."""
+        self._made |= leaves.keys()
+        return super().select(leaves, sql, schema, single=single, branches=branches)
+
+    def drop_views(self) -> None:
+        """Let go of what the views hold; whoever else uses their names makes them anew."""
+        for session in (self._sessions.small, self._sessions.large):
+            for view in self._made:
+                session.catalog.dropTempView(view)
+
+
+@contextmanager
+def spare_processor(sessions: Sessions, spill: Path) -> Iterator[Processor]:
+    """Give a processor for a while; only where no unit runs, since views are named by units."""
+    spill.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="spare-", dir=spill) as directory:
+        processor = SpareProcessor(sessions, Path(directory))
+        try:
+            yield processor
+        finally:
+            processor.drop_views()

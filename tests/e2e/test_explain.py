@@ -1,0 +1,117 @@
+"""EXPLAIN over what runs: the bundle of a query, and what a trial of it costs."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.plan.operators import key
+from tests.e2e.support import figures, finish, results
+
+pytestmark = pytest.mark.spark
+
+STREAM = """
+CREATE STREAM s (ts TIMESTAMP, k STRING, n INT) TIMESTAMP BY ts FROM push();
+"""
+QUERIES = "".join(
+    f"""CREATE QUERY q{n} AS SELECT k, window_start, count(*) AS c
+    FROM s [RANGE {10 * (n % 2 + 1)} SECONDS] WHERE n > {10 * n} GROUP BY k HAVING c > {n};"""
+    for n in range(4)
+)
+TRIAL = re.compile(
+    r"  a trial: alone \d+\.\d{3} s, the bundle of 4 \d+\.\d{3} s, "
+    r"without it \d+\.\d{3} s, over (\d+) rows"
+)
+
+
+@pytest.fixture
+def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
+    with penstock.connect(tmp_path / "home", spark=spark) as connection:
+        yield connection
+
+
+def push(ps: Connection, first: int, last: int) -> None:
+    times = [f"2026-01-01 12:{n // 60:02}:{n % 60:02}" for n in range(first, last)]
+    ps.push("s", [{"ts": t, "k": "ab"[n % 2], "n": n} for n, t in enumerate(times, first)])
+
+
+def settled(ps: Connection, query: str, rows: int) -> None:
+    """Wait until a query has seen so many rows."""
+    for _ in range(2_000):
+        if figures(ps, query)["rows_in"] >= rows:
+            return
+        ps.wait(0.05)
+    raise AssertionError(figures(ps, query))
+
+
+def files(home: Path) -> set[str]:
+    return {str(path) for path in home.rglob("*") if "spill" in str(path) and path.is_file()}
+
+
+def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_path: Path) -> None:
+    ps.script(STREAM + QUERIES)
+    push(ps, 0, 60)
+    settled(ps, "q0", 60)
+    system = ps.system
+    with system.supervisor.resting():
+        live = system.plant.writers[key(system.plant.queries["q1"].root)]
+        assert live.state is not None
+        before, there = live.state.kept(), files(tmp_path)
+        parts = [part.rows for part in before.parts]
+        told = ps.sql("EXPLAIN q1").message
+        after = live.state.kept()
+        assert before.facts == after.facts
+        assert [part.rows for part in after.parts] == parts
+        assert files(tmp_path) == there
+    assert "of 4 queries: q0, q1, q2, q3\n" in told
+    assert "tells tuples apart by n (5 buckets); panes of 10 s" in told
+    assert " with __c0 = 1" in told
+    *_, done, tried = told.splitlines()
+    assert re.fullmatch(r"  bundle \w{6}: \d+ runs, 60 rows in, .* s at work", done)
+    found = TRIAL.fullmatch(tried)
+    assert found is not None, tried
+    assert found[1] == "60"
+    push(ps, 60, 80)
+    ps.end("s")
+    finish(ps)
+    counts = {n: sum(results(ps, f"q{n}")["c"].to_pylist()) for n in range(4)}
+    assert counts == {n: 80 - 10 * n - 1 for n in range(4)}
+
+
+def test_nothing_is_measured_of_what_does_not_run(ps: Connection) -> None:
+    ps.script(STREAM + QUERIES)
+    assert "measured" not in ps.sql("EXPLAIN q1").message
+    like = "SELECT k, count(*) AS c FROM s [RANGE 10 SECONDS] WHERE n > 7 GROUP BY k"
+    told = ps.sql(f"EXPLAIN {like}").message
+    assert "of 5 queries: q0, q1, q2, q3, this\n" in told
+    assert "measured" not in told
+
+
+def test_a_query_by_itself_shows_its_units_figures(ps: Connection) -> None:
+    ps.script(STREAM + "CREATE QUERY f AS SELECT n FROM s WHERE n > 10;")
+    push(ps, 0, 20)
+    settled(ps, "f", 20)
+    *_, heading, done = ps.sql("EXPLAIN f").message.splitlines()
+    assert heading == "measured"
+    assert re.fullmatch(r"  unit \w{6}: \d+ runs, 20 rows in, 9 out, \d+\.\d{3} s at work", done)
+
+
+def test_a_trial_that_fails_says_why_in_one_line(
+    ps: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ps.script(STREAM + QUERIES)
+    push(ps, 0, 20)
+    settled(ps, "q0", 20)
+
+    def fail(*_: object) -> None:
+        raise OSError("no room\nat all")
+
+    monkeypatch.setattr("penstock.runtime.explained.try_member", fail)
+    assert ps.sql("EXPLAIN q1").message.endswith("\n  no trial: OSError: no room")
+    monkeypatch.setattr("penstock.runtime.explained.held_rows", lambda *_: {})
+    told = ps.sql("EXPLAIN q1").message
+    assert told.endswith("\n  no trial: the trains that it has read are here no more")

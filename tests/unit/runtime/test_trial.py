@@ -1,0 +1,117 @@
+"""Trials: what is tried, over which rows, and which of the times counts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from penstock.engine.buffers import Bounds, BufferPool, Train
+from penstock.engine.rows import in_memory
+from penstock.model.trains import TrainInfo
+from penstock.plan.bundles.bundling import bundled
+from penstock.plan.operators import Scan, key
+from penstock.plan.units import Unit, cut_at_shared
+from penstock.runtime.trial import Trial, alone, fastest, held_rows, without
+from tests.unit.model.arrow_twin import arrow_without_spark
+from tests.unit.plan.twin import World, columns
+
+SCAN = Scan("s", 1, columns(n="bigint"))
+UNIT = Unit(SCAN, (SCAN,))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_spark() -> Iterator[None]:
+    with arrow_without_spark():
+        yield
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> BufferPool:
+    return BufferPool(tmp_path, Bounds())
+
+
+def put(pool: BufferPool, *sizes: int) -> None:
+    buffer = pool.open(key(SCAN), SCAN.schema, keep=10)
+    first = 0
+    for number, size in enumerate(sizes, 1):
+        table = pa.table({"n": pa.array(range(first, first + size), pa.int64())})
+        first += size
+        buffer.append(Train(TrainInfo(number, size, table.nbytes, 0.0), in_memory(table)))
+
+
+def bundle_of(count: int) -> Unit:
+    world = World()
+    for n in range(count):
+        world.name(f"q{n}", f"SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] WHERE mph > {n}")
+    (unit,) = cut_at_shared(bundled(world.graph))
+    return unit
+
+
+def test_the_shorter_of_two_times_counts_and_all_take_turns() -> None:
+    took = {"a": iter([5.0, 2.0]), "b": iter([1.0, 3.0])}
+    now, order = [0.0], []
+
+    def work(name: str) -> None:
+        order.append(name)
+        now[0] += next(took[name])
+
+    found = fastest({"a": lambda: work("a"), "b": lambda: work("b")}, lambda: now[0])
+    assert found == {"a": 2.0, "b": 1.0}
+    assert order == ["a", "b", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [(100, range(9)), (7, range(2, 9)), (5, range(4, 9)), (2, range(7, 9)), (0, range(0))],
+)
+def test_the_latest_rows_that_are_held_are_tried(
+    pool: BufferPool, most: int, expected: range
+) -> None:
+    put(pool, 4, 0, 3, 2)
+    (table,) = held_rows(UNIT, pool, most).values()
+    assert table["n"].to_pylist() == list(expected)
+
+
+def test_where_nothing_is_held_there_are_no_rows(pool: BufferPool) -> None:
+    assert held_rows(UNIT, pool) == {}
+    put(pool)
+    assert [table.num_rows for table in held_rows(UNIT, pool).values()] == [0]
+
+
+def test_trains_stay_as_they_are_when_they_are_looked_at(pool: BufferPool) -> None:
+    put(pool, 3, 3)
+    buffer = pool.get(key(SCAN))
+    assert buffer is not None
+    before = [(each.rows.count, each.rows.paths) for each in buffer.held()]
+    held_rows(UNIT, pool)
+    assert [(each.rows.count, each.rows.paths) for each in buffer.held()] == before
+
+
+def test_a_member_alone_is_a_unit_over_the_same_leaves() -> None:
+    unit = bundle_of(3)
+    assert unit.bundle is not None
+    member = unit.bundle.members[1]
+    lone = alone(unit, member)
+    assert (lone.root, lone.stateful, lone.leaves) == (member.root, member.aggregate, unit.leaves)
+    assert lone.bundle is None
+
+
+def test_without_one_the_others_are_still_together() -> None:
+    unit = bundle_of(2)
+    assert unit.bundle is not None
+    first, second = unit.bundle.members
+    rest = without(unit, first)
+    assert rest is not None
+    assert rest.roots == (second.root,)
+    assert rest.key == unit.key
+    assert without(rest, second) is None
+    assert len(unit.roots) == 2
+
+
+def test_a_trial_is_told_on_one_line() -> None:
+    trial = Trial(60_000, 1_000, 0.1816, 0.42, 0.4166)
+    assert trial.text() == (
+        "alone 0.182 s, the bundle of 1,000 0.420 s, without it 0.417 s, over 60,000 rows"
+    )
+    assert "without" not in Trial(1, 1, 0.1, 0.1, None).text()
