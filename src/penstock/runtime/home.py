@@ -7,7 +7,7 @@ home/
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
  ├─ tables/               one directory a table: the version in force
- ├─ results/  late/       one directory a query
+ ├─ results/  late/       one directory a query; results/shelf.db has small results of all
  └─ spill/      trains over their buffers' bounds; nothing in it survives a restart
 """
 
@@ -107,6 +107,11 @@ class Home:
     def results(self, query: str) -> Path:
         """Return the directory of a query's result log, which exists."""
         return self._directory("results", query)
+
+    @property
+    def shelf(self) -> Path:
+        """Return the file of all queries' small results, which may not exist yet."""
+        return self.path / "results" / "shelf.db"  # no query's directory has a dot in its name
 
     def late(self, query: str) -> Path:
         """Return the directory of a query's late rows, which exists."""

@@ -1,10 +1,13 @@
-"""The result log: a query's last deliveries, for those who come later or come back."""
+"""The result log: a query's last deliveries, for those who come later or come back.
+
+Small deliveries lie on the shelf that all queries share, large ones are files of their own. A log
+in memory is a few numbers, however much it holds.
+"""
 
 import io
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,73 +15,73 @@ import pyarrow as pa
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.sinks.whole_file import remove_drafts, write_whole
 from penstock.errors import HomeError
+from penstock.runtime.shelf import GONE, HERE, IN_FILE, ResultShelf, Shelved
 
 KEEP_BYTES = 64 << 20
-BLOCK = 4096  # what the smallest file takes on most disks
-REMEMBERED = 100_000  # counts of removed deliveries: a day of one a second, in 10 MB
+BLOCK = 4096  # what the least delivery counts, so that no log holds too many
+SMALL_BYTES = 64 << 10  # more is written once, as a file, and not twice
+REMEMBERED = 10_000  # counts of removed deliveries: some hours of one a second
 NAME = re.compile(r"(\d{10,})-(\d+)\.arrow")
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    path: Path
-    rows: int
-    size: int
-
-
 class ResultLog:
-    """Deliveries of one query as Arrow files, the oldest removed once they take `keep_bytes`.
+    """Deliveries of one query, the oldest removed once they take `keep_bytes`.
 
     Appending a number again changes nothing, so that a replay is safe. The newest delivery is
-    always kept. Files are not forced to disk: after a power cut some may be missing, and are
+    always kept. Nothing is forced to disk: after a power cut some may be missing, and are
     then treated as removed.
     """
 
-    def __init__(self, directory: Path, query: str, *, keep_bytes: int = KEEP_BYTES) -> None:
+    def __init__(
+        self, directory: Path, query: str, shelf: ResultShelf, *, keep_bytes: int = KEEP_BYTES
+    ) -> None:
         self._directory = directory
         self._query = query
+        self._shelf, self._name = shelf, query.lower()
         self._keep_bytes = keep_bytes
         self._lock = threading.Lock()
-        self._gone: dict[int, int] = {}
+        self._first, self._last, self._size = 1, 0, -1  # -1: not looked up yet
         try:
             directory.mkdir(parents=True, exist_ok=True)
             remove_drafts(directory)
-            self._kept = dict(sorted(_found(directory)))
+            self._take_up_files()
         except OSError as error:
             raise self._unusable(error) from error
-        self._size = sum(kept.size for kept in self._kept.values())
 
     @property
     def first(self) -> int:
         """Return the oldest number that is kept, 1 where nothing is."""
         with self._lock:
-            return next(iter(self._kept), 1)
+            self._look_up()
+            return self._first
 
     @property
     def last(self) -> int:
         """Return the newest number that is kept, 0 where nothing is."""
         with self._lock:
-            return next(reversed(self._kept), 0)
+            self._look_up()
+            return self._last
 
     def append(self, delivery: Delivery) -> None:
         """Keep a delivery; a number again, or one behind the log's reach, changes nothing."""
         with self._lock:
-            if delivery.number in self._kept or delivery.number < next(iter(self._kept), 0):
+            self._look_up()
+            number = delivery.number
+            if self._last and number <= self._last and not self._is_missing(number):
                 return
-            name = f"{delivery.number:010d}-{delivery.rows.num_rows}.arrow"
-            data = _packed(delivery.rows)
-            path = self._directory / name
-            try:
-                write_whole(path, data, sync=False)
-            except OSError as error:
-                raise self._unusable(error) from error
-            self._keep(delivery.number, _Kept(path, delivery.rows.num_rows, _taken(len(data))))
+            one = self._written(number, delivery.rows)
+            self._shelf.put(self._name, one)
+            self._first = min(self._first, number) if self._last else number
+            self._last = max(self._last, number)
+            self._size += one.size
+            while self._size > self._keep_bytes and self._first < self._last:
+                self._remove(self._first)
 
     def read_after(self, number: int) -> Iterator[Delivery]:
         """Walk the deliveries above that number, also those that come meanwhile."""
         while (found := self._next(number)) is not None:
-            number, kept = found
-            if (rows := _unpacked(kept.path)) is not None:
+            number = found.number
+            if (rows := self._rows(found)) is not None:
                 yield Delivery(self._query, number, rows)
             else:
                 self._lost(number)
@@ -95,65 +98,95 @@ class ResultLog:
     def rows_gone(self, first: int, end: int) -> int | None:
         """Return how many rows the deliveries from `first` to below `end` had, all removed.
 
-        None where that is not known: only removals since this log was opened are remembered.
+        None where that is not known: not too many removals are remembered.
         """
-        with self._lock:
-            if end - first > len(self._gone):  # also keeps a walk from the very start short
-                return None
-            counts = [self._gone.get(number) for number in range(first, end)]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else None
+        known, rows = self._shelf.gone(self._name, first, end)
+        return rows if known == end - first else None
 
     def clear(self) -> None:
         """Remove everything: the query is gone, or is another one now."""
         with self._lock:
-            for number in list(self._kept):
-                self._remove(number)
-            self._gone.clear()
+            self._shelf.forget(self._name)
+            for path in self._files():
+                path.unlink(missing_ok=True)
+            self._first, self._last, self._size = 1, 0, 0
 
-    def _keep(self, number: int, kept: _Kept) -> None:
-        in_turn = number > next(reversed(self._kept), 0)
-        self._kept[number] = kept
-        if not in_turn:  # a replay fills a place whose file was lost
-            self._kept = dict(sorted(self._kept.items()))
-        self._size += kept.size
-        while self._size > self._keep_bytes and len(self._kept) > 1:
-            self._remove(next(iter(self._kept)))
+    def _look_up(self) -> None:
+        """Find out what is kept, once somebody asks: of many logs few may be."""
+        if self._size < 0:
+            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
+
+    def _is_missing(self, number: int) -> bool:
+        """Say whether a delivery within the log's reach is lost, so that a replay may fill it."""
+        if number < self._first:
+            return False
+        known = self._shelf.find(self._name, number)
+        return known is None or known.place == GONE
+
+    def _written(self, number: int, rows: pa.Table) -> Shelved:
+        data = _packed(rows)
+        size = -(-len(data) // BLOCK) * BLOCK
+        if len(data) <= SMALL_BYTES:
+            return Shelved(number, rows.num_rows, size, HERE, data.to_pybytes())
+        try:
+            write_whole(self._path(number, rows.num_rows), data, sync=False)
+        except OSError as error:
+            raise self._unusable(error) from error
+        return Shelved(number, rows.num_rows, size, IN_FILE)
+
+    def _rows(self, one: Shelved) -> pa.Table | None:
+        """Return a delivery's rows, or None where its file is not there or not whole."""
+        try:
+            # Read, not mapped: a reader may hold many, and a process may map only so many files.
+            body = one.body or self._path(one.number, one.rows).read_bytes()
+            return pa.ipc.open_file(io.BytesIO(body)).read_all()
+        except (FileNotFoundError, pa.ArrowInvalid):
+            return None
 
     def _remove(self, number: int) -> None:
-        kept = self._kept.pop(number)
-        self._size -= kept.size
-        kept.path.unlink(missing_ok=True)
-        self._gone[number] = kept.rows
-        if len(self._gone) > REMEMBERED:
-            del self._gone[next(iter(self._gone))]
+        """Remove the oldest delivery, or one that is lost."""
+        one = self._shelf.find(self._name, number)
+        if one is None or one.place == GONE:
+            return
+        self._shelf.let_go(self._name, number)
+        if one.place == IN_FILE:
+            self._path(number, one.rows).unlink(missing_ok=True)
+        if self._first == number < self._last:
+            self._size -= one.size
+            self._first = self._shelf.following(self._name, number)
+            self._shelf.forget(self._name, self._first - REMEMBERED)
+        else:
+            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
 
-    def _next(self, number: int) -> tuple[int, _Kept] | None:
+    def _next(self, number: int) -> Shelved | None:
         with self._lock:
-            if (kept := self._kept.get(number + 1)) is not None:
-                return number + 1, kept
-            if number >= next(reversed(self._kept), 0):
+            self._look_up()
+            if number >= self._last:
                 return None
-            return next(pair for pair in self._kept.items() if pair[0] > number)
+            return self._shelf.next(self._name, max(number, self._first - 1))
 
     def _lost(self, number: int) -> None:
-        """Treat a file that is not there, or not whole, as removed."""
         with self._lock:
-            if number in self._kept:
-                self._remove(number)
+            self._remove(number)
+
+    def _take_up_files(self) -> None:
+        """Put files that the shelf does not know on it: it was lost, or made after them."""
+        for path in self._files():
+            found = NAME.fullmatch(path.name)
+            assert found is not None  # noqa: S101  (what `_files` looks for)
+            number, rows = int(found[1]), int(found[2])
+            if self._shelf.find(self._name, number) is None:
+                size = -(-path.stat().st_size // BLOCK) * BLOCK
+                self._shelf.put(self._name, Shelved(number, rows, size, IN_FILE))
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self._directory.iterdir() if NAME.fullmatch(path.name))
+
+    def _path(self, number: int, rows: int) -> Path:
+        return self._directory / f"{number:010d}-{rows}.arrow"
 
     def _unusable(self, error: OSError) -> HomeError:
         return HomeError(f"the result log {self._directory} cannot be used: {error}")
-
-
-def _found(directory: Path) -> Iterator[tuple[int, _Kept]]:
-    for path in directory.iterdir():
-        if (name := NAME.fullmatch(path.name)) is not None:
-            yield int(name[1]), _Kept(path, int(name[2]), _taken(path.stat().st_size))
-
-
-def _taken(size: int) -> int:
-    return -(-size // BLOCK) * BLOCK
 
 
 def _packed(rows: pa.Table) -> pa.Buffer:
@@ -161,11 +194,3 @@ def _packed(rows: pa.Table) -> pa.Buffer:
     with pa.ipc.new_file(out, rows.schema) as writer:
         writer.write_table(rows)
     return out.getvalue()
-
-
-def _unpacked(path: Path) -> pa.Table | None:
-    try:
-        # Read, not mapped: a reader may hold many, and a process may map only so many files.
-        return pa.ipc.open_file(io.BytesIO(path.read_bytes())).read_all()
-    except (FileNotFoundError, pa.ArrowInvalid):
-        return None

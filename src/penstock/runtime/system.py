@@ -52,6 +52,7 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
+from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
@@ -83,7 +84,7 @@ class System:
         """Bring back what the home remembers; `start` sets it going."""
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
-        self.directory = Directory()
+        self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
         for each in parts.aggregates:  # before the queries that call them come back
@@ -119,6 +120,7 @@ class System:
             feed.interface.close()
         self.journal.close()
         self.catalog.close()
+        self.shelf.close()
         self.home.close()
 
     # -- definitions; only at rest -------------------------------------------------------
@@ -249,7 +251,7 @@ class System:
 
     def result_log(self, name: str) -> ResultLog:
         """Return a query's result log."""
-        return ResultLog(self.home.results(name.lower()), name)
+        return ResultLog(self.home.results(name.lower()), name, self.shelf)
 
     # -- for clients ---------------------------------------------------------------------
 

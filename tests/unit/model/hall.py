@@ -38,6 +38,7 @@ from penstock.runtime.journal_memory import MemoryJournal
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
 from penstock.runtime.results import ResultLog
+from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.turns import Turns
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
@@ -144,6 +145,7 @@ class Hall:
     def _open(self) -> None:
         """Start a process: with nothing, or with what the last one left."""
         self.crew = SyncCrew()
+        self.shelf = ResultShelf(self.home / "shelf.db")
         spill = self.home / "spill"
         self.processor = TwinProcessor(spill)
         self.plant = Plant(BufferPool(spill, self.bounds), self._late, self._note)
@@ -287,7 +289,7 @@ class Hall:
         return self.plant.units[key(root)].unit
 
     def _run(self, name: str, root: Operator) -> LiveQuery:
-        log = ResultLog(self.home / "results" / name, name)
+        log = ResultLog(self.home / "results" / name, name, self.shelf)
         query = LiveQuery(QueryDefinition(name, ""), root, log, [self.sinks[name]])
         query.state = self.states[name]
         query.delivered = self.journal.last_delivery(query.reader)

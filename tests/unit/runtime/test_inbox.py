@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
+from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.subscription import Subscription
 
 FILE = 4096
@@ -21,6 +22,10 @@ SUBSCRIBE = st.tuples(
 )
 READ = st.tuples(st.just("read"), st.integers(0, 3), st.integers(1, 5))
 STEPS = st.lists(st.one_of(DELIVER, AGAIN, SUBSCRIBE, READ), max_size=40)
+
+
+def shelf(directory: Path) -> ResultShelf:
+    return ResultShelf(directory / "shelf.db")
 
 
 def delivery(number: int, rows: int) -> Delivery:
@@ -39,7 +44,7 @@ class Play:
     """Plays steps on a log and its readers, and knows what each of them has to see."""
 
     def __init__(self, directory: Path, keep: int) -> None:
-        self.log = ResultLog(directory, "query", keep_bytes=keep * FILE)
+        self.log = ResultLog(directory, "query", shelf(directory), keep_bytes=keep * FILE)
         self.sizes: list[int] = []
         self.readers: list[Reader] = []
 
@@ -121,7 +126,7 @@ def assert_accounted_for(reader: Reader, wanted: list[Position]) -> None:
 
 
 def test_readers_that_come_while_another_thread_delivers_miss_nothing(tmp_path: Path) -> None:
-    log, lock = ResultLog(tmp_path, "query"), threading.Lock()
+    log, lock = ResultLog(tmp_path, "query", shelf(tmp_path)), threading.Lock()
     sizes = [number % 4 for number in range(1, 301)]
     wanted = [(n, i) for n, size in enumerate(sizes, start=1) for i in range(size)]
     subscriptions: list[Subscription] = []
@@ -154,8 +159,8 @@ def test_readers_that_come_while_another_thread_delivers_miss_nothing(tmp_path: 
 
 
 def test_a_delivery_that_came_before_a_crash_comes_once_after_it(tmp_path: Path) -> None:
-    ResultLog(tmp_path, "query").append(delivery(1, 2))
-    log = ResultLog(tmp_path, "query")
+    ResultLog(tmp_path, "query", shelf(tmp_path)).append(delivery(1, 2))
+    log = ResultLog(tmp_path, "query", shelf(tmp_path))
     subscription = Subscription("query", log=log, after=(1, 0))
     for again in (delivery(1, 2), delivery(2, 1)):
         log.append(again)

@@ -7,12 +7,18 @@ import pytest
 
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import BadOptionError
+from penstock.runtime import results
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
+from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.subscription import Subscription
 
 SIZES = [3, 1, 4, 1, 5]
 FILE = 4096
+
+
+def shelf(directory: Path) -> ResultShelf:
+    return ResultShelf(directory / "shelf.db")
 
 
 def delivery(number: int, rows: int) -> Delivery:
@@ -25,7 +31,7 @@ def deliver(subscription: Subscription, sizes: list[int] = SIZES) -> None:
 
 
 def logged(directory: Path, sizes: list[int] = SIZES, *, keep: int = 1000) -> ResultLog:
-    log = ResultLog(directory, "query", keep_bytes=keep * FILE)
+    log = ResultLog(directory, "query", shelf(directory), keep_bytes=keep * FILE)
     for number, rows in enumerate(sizes, start=1):
         log.append(delivery(number, rows))
     return log
@@ -175,13 +181,14 @@ def test_a_reader_resumes_after_any_position(tmp_path: Path, seen: int) -> None:
 
 
 def test_a_position_ahead_of_the_log_skips_what_was_seen(tmp_path: Path) -> None:
-    subscription = Subscription("query", log=ResultLog(tmp_path, "query"), after=(2, 0))
+    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    subscription = Subscription("query", log=log, after=(2, 0))
     deliver(subscription)
     assert drained(subscription) == positions()[4:]
 
 
 def test_a_slow_reader_with_a_log_loses_nothing(tmp_path: Path) -> None:
-    log = ResultLog(tmp_path, "query")
+    log = ResultLog(tmp_path, "query", shelf(tmp_path))
     subscription = Subscription("query", log=log, after=START, max_rows=2)
     for number, rows in enumerate(SIZES, start=1):
         log.append(delivery(number, rows))
@@ -198,9 +205,12 @@ def test_what_the_log_has_no_more_is_counted(tmp_path: Path) -> None:
     assert subscription.gap is None
 
 
-def test_what_the_log_has_no_more_and_cannot_count_is_told(tmp_path: Path) -> None:
+def test_what_the_log_has_no_more_and_cannot_count_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "REMEMBERED", 0)
     logged(tmp_path, keep=2)
-    reopened = ResultLog(tmp_path, "query")
+    reopened = ResultLog(tmp_path, "query", shelf(tmp_path))
     subscription = Subscription("query", log=reopened, after=(1, 0))
     assert drained(subscription) == positions()[-6:]
     assert (subscription.left_out, subscription.gap) == (0, range(1, 4))
