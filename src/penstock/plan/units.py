@@ -13,6 +13,7 @@ from penstock.model.trains import END_OF_TIME, shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Bundle,
+    FlowBundle,
     Operator,
     Ordered,
     Scan,
@@ -40,9 +41,9 @@ class Unit:
         return key(self.root)
 
     @property
-    def bundle(self) -> Bundle | None:
-        """Return the stateful operator where it answers several queries together."""
-        return self.stateful if isinstance(self.stateful, Bundle) else None
+    def bundle(self) -> Bundle | FlowBundle | None:
+        """Return the operator that answers several queries together, where it is one."""
+        return self.stateful if isinstance(self.stateful, Bundle | FlowBundle) else None
 
     @property
     def roots(self) -> tuple[Operator, ...]:
@@ -55,8 +56,9 @@ class Unit:
     def owners(self) -> set[str]:
         """Return the nodes whose state and place in the inputs it has."""
         found = {self.key, *([key(self.stateful)] if self.stateful is not None else [])}
-        if (bundle := self.bundle) is not None:
-            found |= {name for m in bundle.members for name in (m.key, key(m.aggregate))}
+        found |= {key(root) for root in self.roots}
+        if isinstance(self.stateful, Bundle):
+            found |= {key(member.aggregate) for member in self.stateful.members}
         return found
 
     @property

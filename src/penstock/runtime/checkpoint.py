@@ -22,7 +22,7 @@ from penstock.engine.rows import (
     link_or_copy,
     write_parquet,
 )
-from penstock.engine.states import BundleState, Kept, KeptPart, State, restored
+from penstock.engine.states import Kept, KeptPart, State, Together, restored
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
@@ -195,7 +195,7 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
     }
 
 
-def _state_of(state: State | BundleState, directory: Path) -> dict[str, Any]:
+def _state_of(state: State | Together, directory: Path) -> dict[str, Any]:
     kept = state.kept()
     parts = [
         {
@@ -208,9 +208,7 @@ def _state_of(state: State | BundleState, directory: Path) -> dict[str, Any]:
     return {"facts": dict(kept.facts), "parts": parts}
 
 
-def _state(
-    unit: Unit, kept: Mapping[str, Any] | None, directory: Path
-) -> State | BundleState | None:
+def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> State | Together | None:
     if kept is None or unit.stateful is None:
         return None
     parts = [

@@ -11,11 +11,11 @@ import pyarrow as pa
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, write_parquet_at
-from penstock.engine.states.bundle import BundleState
+from penstock.engine.states import Together
 from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.bundles.member import Member
-from penstock.plan.operators import Take, key
+from penstock.plan.bundles.member import Asking
+from penstock.plan.operators import Bundle, Take, key
 from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
 from penstock.runtime.grouping import ranges_of
@@ -61,7 +61,7 @@ class LiveUnit:
 
     unit: Unit
     late_directory: Callable[[str], Path]
-    state: State | BundleState | None = None
+    state: State | Together | None = None
     runs: int = 0
     taken: int = 0
     time_is_up: bool = False
@@ -96,7 +96,7 @@ class LiveUnit:
         if self.history:
             return {self.unit.key: BEGIN_OF_TIME}
         below = self._below(self.marks, self.idle)
-        if isinstance(self.state, BundleState):
+        if isinstance(self.state, Together):
             return self.state.promises(below)
         return {self.unit.key: below[0] if self.state is None else self.state.promise(below)}
 
@@ -149,12 +149,12 @@ class LiveUnit:
             for root, output in outputs.items()
         }
 
-    def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Member]) -> None:
+    def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Asking]) -> None:
         """Raise what a run over the trains would raise if only these members were here."""
         marks = self.marks | {n: each[-1].info.watermark for n, each in inputs.items() if each}
         rows = {name: [t.rows for t in inputs.get(name, ())] for name in self.unit.inputs}
         below = self._below(marks, self._resting(inputs))
-        if isinstance(self.state, BundleState):
+        if isinstance(self.state, Together):
             self.state.probe(Run(processor, self.unit, rows, below, self.reached), members)
 
     def _outputs(
@@ -165,7 +165,7 @@ class LiveUnit:
             return {name: self._take(run.rows, marks)}
         if self.state is None:
             return {name: Output(run.processor.flow(self.unit, run.rows), run.marks[0])}
-        if isinstance(self.state, BundleState):
+        if isinstance(self.state, Together):
             steps = self.state.steps(run)
             self._keep_late_of_members(number, steps)
             promises = self.state.promises(run.marks)
@@ -242,7 +242,7 @@ class LiveUnit:
         """Keep what came too late once for each aggregate, whatever is made of its windows."""
         kept: set[str] = set()
         bundle = self.unit.bundle
-        for member in bundle.members if bundle is not None else ():
+        for member in bundle.members if isinstance(bundle, Bundle) else ():
             judge = key(member.aggregate)
             if judge not in kept:
                 kept.add(judge)

@@ -6,13 +6,12 @@ from pathlib import Path
 
 from penstock.engine.buffers import BufferPool
 from penstock.engine.rows import Rows
-from penstock.engine.states import State, new_state
-from penstock.engine.states.bundle import BundleState
+from penstock.engine.states import State, Together, new_state, new_together
 from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.bundles.bundling import Standing
-from penstock.plan.bundles.member import Member, member_of
+from penstock.plan.bundles.bundling import Standing, bundle_of
+from penstock.plan.bundles.member import Asking
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
@@ -33,8 +32,8 @@ class Plant:
     """What runs. `note_state` tells the catalog of a query's new state.
 
     `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
-    they would stop the others. `gone` and `gone_streams` are what the journal must forget with the
-    next checkpoint.
+    they would stop the others; the graph `must_cut` anew when there are more of them. `gone` and
+    `gone_streams` are what the journal must forget with the next checkpoint.
     """
 
     buffers: BufferPool
@@ -44,6 +43,7 @@ class Plant:
     units: dict[str, LiveUnit] = field(default_factory=dict)
     writers: dict[str, LiveUnit] = field(default_factory=dict)
     apart: set[str] = field(default_factory=set)
+    must_cut: bool = False
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
@@ -66,15 +66,22 @@ class Plant:
         }
         return Standing(units, bundles, frozenset(self.apart), self._free())
 
+    def set_apart(self, roots: set[str]) -> None:
+        """Let these run alone from the next cut on."""
+        self.apart |= roots
+        self.must_cut = True
+
+    def may_bundle(self) -> bool:
+        """Say whether a cut would let somebody join a bundle."""
+        return self.must_cut or bool(self._free() - self.apart)
+
     def _free(self) -> set[str]:
         """Return the roots that run alone and could join a bundle: both have come as far."""
         found: set[str] = set()
-        bundles = {
-            live.unit.inputs: live for live in self.units.values() if live.unit.bundle is not None
-        }
         for live in self.units.values():
-            other = bundles.get(live.unit.inputs)
-            if other is not None and _may_join(live) and live.marks == other.marks:
+            bundle = bundle_of(live.unit.root) if _may_join(live) else None
+            other = self.units.get(key(bundle)) if bundle is not None else None
+            if other is not None and live.marks == other.marks:
                 same = all(self._place(live, n) == self._place(other, n) for n in live.unit.inputs)
                 found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
         return found
@@ -98,6 +105,8 @@ class Plant:
         self.units = {unit.key: self._live(unit, old.get(unit.key), states) for unit in alone}
         for unit in together:
             self.units[unit.key] = self._live_bundle(unit, old)
+        self.must_cut = False
+        self.apart &= {key(query.root) for query in self.queries.values()}
         self.writers = {key(root): live for live in self.units.values() for root in live.unit.roots}
         for name, live in self.units.items():
             if live is not old.get(name):
@@ -115,12 +124,13 @@ class Plant:
             live.runs, live.taken = old.runs, old.taken
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
             live.time_is_up, live.ended = old.time_is_up, old.ended
-        if unit.stateful is not None:
+        bundle = self.writers.get(unit.key)
+        if bundle is not None and bundle.unit.bundle is not None:
+            self._leave(live, bundle)
+        elif unit.stateful is not None:
             if (begun := states.get(key(unit.stateful))) is not None:
                 live.state, live.late_rows = begun.state, begun.late_rows
                 live.history, live.reached = begun.history, begun.reached
-            elif (bundle := self.writers.get(unit.key)) is not None and bundle.unit.bundle:
-                self._leave(live, bundle)
             else:
                 live.state = self._new_state(unit.stateful)
                 live.wants_history = getattr(unit.stateful, "reads_history", False)
@@ -130,12 +140,14 @@ class Plant:
 
     def _leave(self, live: LiveUnit, bundle: LiveUnit) -> None:
         """Let a unit go on alone with what its bundle kept for it."""
-        member = member_of(live.unit.root)
-        assert member is not None  # noqa: S101  (it was one)
-        assert isinstance(bundle.state, BundleState)  # noqa: S101  (a bundle's is)
+        alone = bundle_of(live.unit.root)
+        assert alone is not None  # noqa: S101  (it was in one)
+        assert isinstance(bundle.state, Together)  # noqa: S101  (a bundle's is)
+        member = alone.members[0]
         live.state, live.reached = bundle.state.take_out(member), bundle.reached
-        judge = key(member.aggregate)
-        live.late_rows = {judge: bundle.late_rows.get(judge, 0)}
+        live.late_rows = {
+            key(judge): bundle.late_rows.get(key(judge), 0) for judge in judges(live.unit.root)
+        }
         live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
 
     def _live_bundle(self, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveUnit:
@@ -144,8 +156,8 @@ class Plant:
         assert bundle is not None  # noqa: S101  (the caller looked)
         live = LiveUnit(unit, self.late_directory)
         state = before.state if before is not None else None
-        if not isinstance(state, BundleState):
-            state = BundleState.new(bundle)
+        if not isinstance(state, Together):
+            state = new_together(bundle)
         if before is not None:
             if before.unit == unit and before.unit.roots == unit.roots:
                 return before
@@ -160,13 +172,14 @@ class Plant:
         return live
 
     def _join(
-        self, live: LiveUnit, state: BundleState, member: Member, alone: LiveUnit | None
+        self, live: LiveUnit, state: Together, member: Asking, alone: LiveUnit | None
     ) -> None:
-        if member.key in state.begins:
+        if member.key in live.rows_before:
             return
         live.rows_before[member.key] = live.rows_in
-        if alone is not None and isinstance(alone.state, PaneState):
-            state.take_in(member, alone.state)
+        if alone is not None and alone.unit.bundle is None:
+            if not isinstance(alone.state, Together):
+                state.take_in(member, alone.state)
             live.reached = alone.reached
             live.late_rows |= alone.late_rows
             live.rows_before[member.key] -= alone.rows_in
@@ -264,6 +277,7 @@ class Plant:
         for node in walk(query.root):
             if live := self.writers.get(key(node)):
                 live.cause = ""
+        self.apart.discard(query.input)
         self.set_state(query, QueryState.RUNNING, "")
 
     def end_takes(self, query: LiveQuery) -> bool:
@@ -370,7 +384,9 @@ def _on_its_axis(operator: Operator) -> Iterable[Operator]:
 def _may_join(live: LiveUnit) -> bool:
     """Say whether what a unit keeps can be taken over by a bundle."""
     state = live.state
-    return isinstance(state, PaneState) and not (state.ended or live.cause or live.history)
+    if live.cause or live.history or (isinstance(state, PaneState) and state.ended):
+        return False
+    return state is None or isinstance(state, PaneState)
 
 
 def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:

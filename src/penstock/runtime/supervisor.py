@@ -210,7 +210,7 @@ class Supervisor:
         self._crew.settle()
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
-        if due or self.plant.retired() or self._has_new_tables():
+        if due or self.plant.must_cut or self.plant.retired() or self._has_new_tables():
             self._deliveries.start_light()
             if self._crew.is_idle:
                 self._retire()
@@ -237,10 +237,11 @@ class Supervisor:
                 query.deadline = None
 
     def _retire(self) -> None:
-        """Let go of queries that have ended, and of what only they needed."""
-        if ended := self.plant.retired():
-            for query in ended:
-                self.plant.retire(query)
+        """Let go of queries that have ended, and of what only they needed; bundle who may be."""
+        ended = self.plant.retired()
+        for query in ended:
+            self.plant.retire(query)
+        if ended or (self._means.settings.share and self.plant.may_bundle()):
             self.reconnect()
 
     def _has_new_tables(self) -> bool:
@@ -253,4 +254,6 @@ class Supervisor:
             self.plant.tables.swap()
 
     def _is_idle(self) -> bool:
-        return self._crew.is_idle and not self.plant.retired() and self.plant.is_drained()
+        if not self._crew.is_idle or self.plant.must_cut or self.plant.retired():
+            return False
+        return self.plant.is_drained()

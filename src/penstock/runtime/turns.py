@@ -1,6 +1,6 @@
 """Turns: lets the strategy choose among the ready units, and runs them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
@@ -13,8 +13,10 @@ from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS, in_memory
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
-from penstock.plan.operators import Operator, Scan, key
+from penstock.plan.bundles.member import Asking
+from penstock.plan.operators import FlowBundle, Operator, Scan, key
 from penstock.runtime.crew import Crew
+from penstock.runtime.culprits import find_culprits
 from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_unit import Ahead, LiveUnit, Output
@@ -147,6 +149,9 @@ class Turns:
         error = future.exception()
         if isinstance(error, Exception):
             live.put_back(number, ranges_of(group))
+            if len(live.unit.roots) > 1:
+                self._find_culprits(live, group)
+                return
             live.cause = _with_trains(told(error), self._named(live, group))
             self.plant.fail_readers(live.unit, live.cause)
             return
@@ -159,6 +164,24 @@ class Turns:
         for name, trains in group.items():
             if trains and (source := self.plant.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
+
+    def _find_culprits(self, live: LiveUnit, group: Group) -> None:
+        """Let those that made a bundle fail run alone: the others go on without them."""
+        members = live.unit.bundle.members if live.unit.bundle is not None else ()
+
+        def fails(some: Sequence[Asking]) -> bool:
+            try:
+                live.probe(self.processor, group, some)
+            except Exception:
+                return True
+            return False
+
+        def found(future: Future[object]) -> None:
+            culprits = future.result()
+            assert isinstance(culprits, list)  # noqa: S101  (what `find_culprits` returns)
+            self.plant.set_apart({member.key for member in culprits})
+
+        self.crew.submit(live.reader, lambda: find_culprits(members, fails), found)
 
     def _named(self, live: LiveUnit, group: Group) -> str:
         """Return the trains of a run, as their streams' users know them."""
@@ -204,6 +227,6 @@ def _with_trains(cause: str, trains: str) -> str:
 
 def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:
     """Return how many of the trains one run takes."""
-    if live.unit.stateful is not None:
+    if live.unit.stateful is not None and not isinstance(live.unit.stateful, FlowBundle):
         return coalesced(trains, AGGREGATE_ROWS)
     return coalesced(trains, FLOW_ROWS, FLOW_BYTES)

@@ -1,6 +1,7 @@
 """The states of the stateful operators, one file each."""
 
 from penstock.engine.states.bundle import BundleState
+from penstock.engine.states.flows import FlowState
 from penstock.engine.states.hop_join import HopJoinState
 from penstock.engine.states.keyed_rows import KeyedRowsState
 from penstock.engine.states.modify import ModifyState
@@ -9,10 +10,12 @@ from penstock.engine.states.panes import PaneState
 from penstock.engine.states.rows_join import RowsJoinState
 from penstock.engine.states.session import SessionState
 from penstock.engine.states.state import Kept, KeptPart, State
+from penstock.engine.states.together import Together
 from penstock.engine.states.when import WhenState
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
     Bundle,
+    FlowBundle,
     HopJoin,
     KeyedRows,
     Modify,
@@ -25,7 +28,7 @@ from penstock.plan.operators import (
     WindowJoin,
 )
 
-__all__ = ["BundleState", "Kept", "KeptPart", "State", "new_state", "restored"]
+__all__ = ["Kept", "KeptPart", "State", "Together", "new_state", "new_together", "restored"]
 
 
 def new_state(operator: Operator, begin: int) -> State:
@@ -56,11 +59,18 @@ def new_state(operator: Operator, begin: int) -> State:
             raise TypeError(f"{operator.text()} keeps no state")
 
 
-def restored(operator: Operator, kept: Kept) -> State | BundleState:
+def new_together(bundle: Bundle | FlowBundle) -> Together:
+    """Return the state of a bundle whose members are yet to come in."""
+    return BundleState.new(bundle) if isinstance(bundle, Bundle) else FlowState.new(bundle)
+
+
+def restored(operator: Operator, kept: Kept) -> State | Together:
     """Return the state that a checkpoint kept."""
     match operator:
         case Bundle():
             return BundleState.back(operator, kept)
+        case FlowBundle():
+            return FlowState.new(operator)
         case WindowAggregate():
             return PaneState.back(operator, kept)
         case Ordered():

@@ -27,16 +27,16 @@ from penstock.engine.states.parts import (
     table_of,
     to_combine,
 )
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError
 from penstock.model.schema import quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.layout import Layout, layout_of
-from penstock.plan.bundles.member import Member
+from penstock.plan.bundles.member import Asking, Member
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.bundles.told import Told
-from penstock.plan.operators import Bundle
+from penstock.plan.operators import Bundle, FlowBundle
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
@@ -77,14 +77,20 @@ class BundleState:
         return cls(bundle, layout, _tails(bundle.members), layout.told)
 
     @property
-    def members(self) -> "tuple[Member, ...]":
+    def members(self) -> tuple[Member, ...]:
         """Return whom it answers."""
         return self.bundle.members
 
+    @property
+    def here(self) -> frozenset[str]:
+        """Return the roots of the members."""
+        return frozenset(self.begins)
+
     # -- who is in it --------------------------------------------------------------------
 
-    def rearranged(self, bundle: Bundle, begin: int) -> None:
+    def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
+        assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
         self.bundle, self.layout = bundle, layout_of(bundle.members)
         self.tails = _tails(bundle.members, self.tails)
         here = {member.key for member in bundle.members}
@@ -97,8 +103,10 @@ class BundleState:
             hops = member.aggregate.hops
             self.nexts[hops] = nexts[hops] if hops in nexts else self._first(member)
 
-    def take_in(self, member: Member, alone: PaneState) -> None:
+    def take_in(self, member: Asking, alone: State | None) -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
+        assert isinstance(member, Member)  # noqa: S101  (members of a bundle are alike)
+        assert isinstance(alone, PaneState)  # noqa: S101  (what an aggregate alone keeps)
         hops, name = member.aggregate.hops, member.key
         self.begins[name] = alone.begin
         if self.nexts.get(hops) is None:
@@ -107,8 +115,9 @@ class BundleState:
             part_of(as_bundled(table_of(part.rows), member), part.level) for part in alone.parts
         ]
 
-    def take_out(self, member: Member) -> PaneState:
+    def take_out(self, member: Asking) -> PaneState:
         """Return what a member would have kept alone."""
+        assert isinstance(member, Member)  # noqa: S101  (members of a bundle are alike)
         state = PaneState(member.aggregate, self.begins[member.key])
         state.next_number = state.kept_number = self._next(member)
         tables = [table_of(part.rows) for part in self.owned.get(member.key, ())]
@@ -138,9 +147,10 @@ class BundleState:
             for member in self.members
         }
 
-    def probe(self, run: Run, members: Sequence[Member]) -> None:
+    def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""
-        bundle = replace(self.bundle, members=tuple(members))
+        some = tuple(each for each in members if isinstance(each, Member))
+        bundle = replace(self.bundle, members=some)
         trial = replace(self, begins=dict(self.begins), owned=dict(self.owned))
         trial.rearranged(bundle, BEGIN_OF_TIME)
         trial._lift(run)

@@ -1,7 +1,6 @@
 """From the partials of selections and windows to the rows of every member."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +12,8 @@ from penstock.engine.states.state import Run
 from penstock.engine.types import arrow_schema
 from penstock.model.schema import Column, Schema
 from penstock.plan.bundles.layout import NUMBER
-from penstock.plan.bundles.member import Member
-from penstock.plan.bundles.tails import ENDS, MEMBER, STARTS, Constant, Shape, Tail, constant
+from penstock.plan.bundles.member import Asking, Member
+from penstock.plan.bundles.tails import ENDS, MEMBER, STARTS, Shape, Tail, constant
 from penstock.plan.bundles.told import SELECTION
 
 FAR_BACK = -(2**62)
@@ -51,9 +50,7 @@ def finished(
         table = table.append_column(MEMBER, pa.array(whose[mine]))
         table = table.append_column(STARTS, pa.array(starts[mine]))
         table = table.append_column(ENDS, pa.array(starts[mine] + sizes[whose[mine]]))
-        for place, type_ in enumerate(shape.types):
-            given = {n: tails[members[n].key].constants[place] for n in of_shape}
-            table = table.append_column(constant(place), _constants(given, whose[mine], type_))
+        table = with_constants(table, members, tails, shape.types)
         view = run.view("tail")
         result = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
         found |= _handed_out(result, members)
@@ -79,12 +76,17 @@ def _by_shape(members: Sequence[Member], tails: Mapping[str, Tail]) -> dict[Shap
     return found
 
 
-def _constants(given: Mapping[int, Constant], whose: np.ndarray, type_: str) -> pa.Array:
-    """Return each row's constant, of the type that Spark gives the literal."""
-    places = sorted(given)
-    values: list[int | str | Decimal] = [given[place] for place in places]
-    arrow = arrow_schema(Schema((Column("c", type_),))).field(0).type
-    return pa.array(values, arrow).take(pa.array(np.searchsorted(places, whose)))
+def with_constants(
+    table: pa.Table, members: Sequence[Asking], tails: Mapping[str, Tail], types: Sequence[str]
+) -> pa.Table:
+    """Return the rows, all of one shape, with the constants of the members they belong to."""
+    owners, whose = np.unique(table[MEMBER].to_numpy(), return_inverse=True)
+    for place, type_ in enumerate(types):
+        # The type is the one that Spark gives the literal.
+        arrow = arrow_schema(Schema((Column("c", type_),))).field(0).type
+        values = [tails[members[owner].key].constants[place] for owner in owners]
+        table = table.append_column(constant(place), pa.array(values, arrow).take(pa.array(whose)))
+    return table
 
 
 def _handed_out(result: pa.Table, members: Sequence[Member]) -> dict[str, pa.Table]:

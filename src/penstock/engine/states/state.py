@@ -102,22 +102,6 @@ class State(Protocol):
         ...
 
 
-class Many(Protocol):
-    """The state of an operator that answers several queries together, each by its root."""
-
-    def steps(self, run: Run) -> dict[str, Step]:
-        """Take the run's tuples in and return what they lead to; all or nothing."""
-        ...
-
-    def promises(self, marks: Sequence[int]) -> dict[str, int]:
-        """Return the watermarks of the outputs when the inputs have these."""
-        ...
-
-    def kept(self) -> Kept:
-        """Return the state for a checkpoint."""
-        ...
-
-
 @runtime_checkable
 class Punctuated(Protocol):
     """A state that can let go of something once it knows that some tuples will come no more."""

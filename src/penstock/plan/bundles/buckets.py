@@ -16,15 +16,21 @@ from penstock.model.schema import quoted
 from penstock.plan.bundles.spans import BEFORE, Cut, Span, Value
 
 Numbers = tuple[int, int]  # the first and the last bucket of a span
+NONE = -1  # the bucket of tuples without a value
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """The buckets of one column; `cuts` ascend."""
+    """The buckets of one column; `cuts` ascend.
+
+    Where not everybody asks about the column (`optional`), tuples without a value count, in a
+    bucket of their own before all others.
+    """
 
     column: str
     type: str
     cuts: tuple[Cut, ...]
+    optional: bool = False
 
     @property
     def count(self) -> int:
@@ -42,6 +48,11 @@ class Buckets:
         first = 0 if low is None else bisect_left(self.cuts, low) + 1
         last = len(self.cuts) if high is None else bisect_left(self.cuts, high)
         return first, last
+
+    @property
+    def all_numbers(self) -> Numbers:
+        """Return every bucket, for those who do not ask."""
+        return NONE, len(self.cuts)
 
     def nodes(self, numbers: Numbers) -> Iterator[int]:
         """Yield the fewest nodes of the tree that hold exactly these buckets."""
@@ -83,7 +94,8 @@ class Buckets:
         """Return SQL for the bucket, where `searched` is the outcome of the search."""
         places = ", ".join(map(str, self._places()))
         equal = f"IF(get({self._array_sql()}, {searched}) = {quoted(self.column)}, 1, 0)"
-        return f"get(array({places}), 2 * {searched} + {equal})"
+        number = f"get(array({places}), 2 * {searched} + {equal})"
+        return f"IF({quoted(self.column)} IS NULL, {NONE}, {number})" if self.optional else number
 
     def _places(self) -> list[int]:
         """Return the buckets below each value and at it, in turn, and above the last."""
@@ -97,10 +109,12 @@ class Buckets:
         return f"array({', '.join(literal(each, self.type) for each in self.values())})"
 
 
-def buckets_of(column: str, type_: str, spans: Iterable[Span]) -> Buckets:
+def buckets_of(
+    column: str, type_: str, spans: Iterable[Span], *, optional: bool = False
+) -> Buckets:
     """Return the buckets that tell these spans apart."""
     cuts = {cut for span in spans for cut in span if cut is not None}
-    return Buckets(column, type_, tuple(sorted(cuts)))
+    return Buckets(column, type_, tuple(sorted(cuts)), optional)
 
 
 def literal(value: Value, type_: str) -> str:

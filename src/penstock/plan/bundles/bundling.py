@@ -1,16 +1,29 @@
 """Bundling: which queries share one run over their input.
 
-Members of one bundle have the same base and keys, ask about the same columns, and have panes on
-one grid. Only what stands is given; who is in which bundle follows, and does not change for those
-that stand: a state moves only where somebody joins or leaves.
+Members of one bundle have the same base. Those with windows have the same keys, ask about the
+same columns, and have panes on one grid; those without make the same of their tuples. Only what
+stands is given; who is in which bundle follows, and does not change for those that stand: a state
+moves only where somebody joins or leaves.
 """
 
-from collections.abc import Collection, Mapping
+import hashlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.plan.bundles.member import Member, member_of
+from penstock.plan.bundles.member import (
+    Asking,
+    FlowMember,
+    Member,
+    flow_member_of,
+    member_of,
+)
+from penstock.plan.bundles.tails import flow_tail_of
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Bundle, key
+from penstock.plan.operators import Bundle, FlowBundle, Operator, key
+from penstock.plan.operators.operator import REMEMBERED
+
+# So many filters are dearer one by one, each with a run of its own, than together.
+FLOWS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,42 +44,70 @@ NOTHING = Standing()
 
 def bundled(graph: Graph, standing: Standing = NOTHING) -> Graph:
     """Return the graph in which bundles stand for their members."""
-    found: dict[str, dict[str, Member]] = {}
-    bundles: dict[str, Bundle] = {}
+    found: dict[str, list[Bundle | FlowBundle]] = {}
     for root in graph.queries.values():
-        if key(root) not in standing.apart and (member := member_of(root)) is not None:
-            bundle = _bundle(member)
-            name = key(bundle)
-            bundles.setdefault(name, bundle)
-            found.setdefault(name, {})[key(root)] = member
+        if key(root) not in standing.apart and (alone := bundle_of(root)) is not None:
+            found.setdefault(key(alone), []).append(alone)
     chosen = {
         name: joined
-        for name, members in found.items()
-        if (joined := _joined(members, standing, standing.bundles.get(name)))
+        for name, each in found.items()
+        if (joined := _joined(_together(each), standing, standing.bundles.get(name))) is not None
     }
-    given = {root for joined in chosen.values() for root in joined}
+    given = {member.key for bundle in chosen.values() for member in bundle.members}
     roots = {name: root for name, root in graph.queries.items() if key(root) not in given}
-    for name, joined in chosen.items():
-        members = tuple(joined[each] for each in sorted(joined))
-        roots[f"bundle {name}"] = replace(bundles[name], members=members)
+    roots |= {f"bundle {name}": bundle for name, bundle in chosen.items()}
     return Graph(roots, frozenset(given))
 
 
+def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
+    """Return the bundle that a root could be in, with it as the only member."""
+    name = key(root)
+    if name not in _known:
+        if len(_known) >= REMEMBERED:
+            _known.clear()
+        _known[name] = _made(root)
+    return _known[name]
+
+
+_known: dict[str, Bundle | FlowBundle | None] = {}
+
+
+def _made(root: Operator) -> Bundle | FlowBundle | None:
+    if (member := member_of(root)) is not None:
+        return _bundle(member)
+    if (flow := flow_member_of(root)) is not None:
+        return _flow_bundle(flow)
+    return None
+
+
 def _joined(
-    members: Mapping[str, Member], standing: Standing, stands: Collection[str] | None
-) -> dict[str, Member]:
-    """Return the members that run together.
+    bundle: Bundle | FlowBundle, standing: Standing, stands: Collection[str] | None
+) -> Bundle | FlowBundle | None:
+    """Return the bundle of those that run together, or None where that is nobody.
 
     One that has a unit of its own reads on from its own place: it can begin a bundle, and join
     one only where both have come as far.
     """
-    alone = [name for name in sorted(members) if name in standing.units]
-    if stands is not None:
-        stay = [name for name in alone if name not in standing.free]
-    else:
-        stay = alone[1:]
-    joined = {name: member for name, member in members.items() if name not in stay}
-    return joined if stands is not None or len(joined) > 1 else {}
+    alone = sorted(m.key for m in bundle.members if m.key in standing.units)
+    stay = [name for name in alone if name not in standing.free] if stands else alone[1:]
+    joined = [member for member in bundle.members if member.key not in stay]
+    enough = FLOWS if isinstance(bundle, FlowBundle) else 2
+    wanted = len(joined) > 1 and len(bundle.members) >= enough
+    return _with(bundle, joined) if joined and (stands or wanted) else None
+
+
+def _together(bundles: Sequence[Bundle | FlowBundle]) -> Bundle | FlowBundle:
+    return _with(bundles[0], [member for each in bundles for member in each.members])
+
+
+def _with(bundle: Bundle | FlowBundle, members: Collection[Asking]) -> Bundle | FlowBundle:
+    """Return the bundle with these members, each once, in the order of their names."""
+    ordered = {member.key: member for member in sorted(members, key=lambda each: each.key)}
+    if isinstance(bundle, Bundle):
+        kept = tuple(each for each in ordered.values() if isinstance(each, Member))
+        return replace(bundle, members=kept)
+    flows = tuple(each for each in ordered.values() if isinstance(each, FlowMember))
+    return replace(bundle, members=flows)
 
 
 def _bundle(member: Member) -> Bundle:
@@ -78,4 +119,10 @@ def _bundle(member: Member) -> Bundle:
         asked.columns,
         bool(asked.claims),
         member.grid,
+        (member,),
     )
+
+
+def _flow_bundle(member: FlowMember) -> FlowBundle:
+    shape = hashlib.sha256(repr(flow_tail_of(member).shape).encode()).hexdigest()[:12]
+    return FlowBundle(member.base, f"shape {shape}", (member,))

@@ -7,6 +7,7 @@ base           what the members of a bundle have in common
 """
 
 import functools
+import itertools
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema
@@ -33,11 +34,10 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
-    """One root among those that a bundle answers."""
+class Asking:
+    """One root among those that a bundle answers; its conditions are over the base's tuples."""
 
     root: Operator
-    aggregate: WindowAggregate
     base: Operator
     conditions: tuple[str, ...]
 
@@ -51,20 +51,55 @@ class Member:
         """Return what its conditions ask."""
         return _asked(self.conditions, self.base.schema)
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member(Asking):
+    """One whose tail reads the windows' rows of an aggregate."""
+
+    aggregate: WindowAggregate
+
     @property
     def tail(self) -> list[Filter | Project]:
         """Return the operators above the aggregate, the lowest first."""
-        found: list[Filter | Project] = []
-        node = self.root
-        while isinstance(node, Filter | Project):
-            found.insert(0, node)
-            node = node.input
-        return found
+        return _above(self.root)
 
     @property
     def grid(self) -> int:
         """Return what its panes are multiples of."""
         return next(grid for grid in GRIDS if self.aggregate.hops.pane % grid == 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FlowMember(Asking):
+    """One whose tail reads the tuples themselves."""
+
+    @property
+    def tail(self) -> list[Filter | Project]:
+        """Return the operators above the conditions, the lowest first."""
+        above = _above(self.root)
+        while above and isinstance(above[0], Filter):
+            above = above[1:]
+        return above
+
+
+def _above(root: Operator) -> list[Filter | Project]:
+    """Return the filters and projections from a root down, the lowest first."""
+    found: list[Filter | Project] = []
+    while isinstance(root, Filter | Project):
+        found.insert(0, root)
+        root = root.input
+    return found
+
+
+def flow_member_of(root: Operator) -> FlowMember | None:
+    """Return a root without an aggregate as a member, or None where it asks for nothing."""
+    above = _above(root)
+    if not above or not isinstance(above[0], Filter):
+        return None
+    conditions = set[str]()
+    for each in itertools.takewhile(lambda node: isinstance(node, Filter), above):
+        conditions.update(each.conditions if isinstance(each, Filter) else ())
+    return FlowMember(root, above[0].input, tuple(sorted(conditions)))
 
 
 def member_of(root: Operator) -> Member | None:
@@ -78,7 +113,7 @@ def member_of(root: Operator) -> Member | None:
     while isinstance(base, Filter):
         conditions.update(base.conditions)
         base = base.input
-    return Member(root, node, base, tuple(sorted(conditions)))
+    return Member(root, base, tuple(sorted(conditions)), node)
 
 
 def _is_shareable(aggregate: WindowAggregate) -> bool:

@@ -13,7 +13,7 @@ from sqlglot import exp, parse_one
 
 from penstock.model.schema import Schema, quoted
 from penstock.plan.bundles.layout import aggregate_name
-from penstock.plan.bundles.member import Member
+from penstock.plan.bundles.member import FlowMember, Member
 from penstock.plan.operators import Filter, Project
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.sql import spark_sql
@@ -35,20 +35,29 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`finishes` are (name, SQL over partials); `types` those of the constants."""
+    """`reads` are (name, SQL) of what the first step sees; `types` those of the constants."""
 
-    keys: tuple[str, ...]
-    finishes: tuple[tuple[str, str], ...]
+    reads: tuple[tuple[str, str], ...]
     steps: tuple[Step, ...]
     types: tuple[str, ...]
     schema: Schema
 
+    @property
+    def picks(self) -> dict[str, str] | None:
+        """Return, by name, the columns that are merely picked, or None where more is done."""
+        picked = {name: sql for name, sql in self.reads if sql == quoted(name)}
+        if self.types or len(picked) < len(self.reads) or len(self.steps) > 1:
+            return None
+        columns = self.steps[0].columns if self.steps else self.reads
+        if columns is None or not {sql for _, sql in columns} <= set(picked.values()):
+            return None
+        names = {sql: name for name, sql in picked.items()}
+        return {name: names[sql] for name, sql in columns}
+
     def sql(self, relation: str) -> str:
-        """Return the SELECT from partials, beside member, bounds and constants, to rows."""
+        """Return the SELECT from what is read, beside member and constants, to rows."""
         carried = [MEMBER, *(constant(place) for place in range(len(self.types)))]
-        bounds = [f"timestamp_micros({STARTS}) AS {START}", f"timestamp_micros({ENDS}) AS {END}"]
-        finished = [f"{sql} AS {name}" for name, sql in self.finishes]
-        shown = [*carried, *bounds, *map(quoted, self.keys), *finished]
+        shown = [*carried, *(f"{sql} AS {quoted(name)}" for name, sql in self.reads)]
         sql = f"SELECT {', '.join(shown)} FROM {relation}"
         for step in self.steps:
             sql = _over(sql, step, carried)
@@ -71,13 +80,26 @@ def constant(place: int) -> str:
 
 def tail_of(member: Member) -> Tail:
     """Return the shape of what the member makes of its windows, and its constants."""
-    aggregate, found = member.aggregate, _Constants()
+    aggregate = member.aggregate
+    bounds = ((START, f"timestamp_micros({STARTS})"), (END, f"timestamp_micros({ENDS})"))
+    keys = tuple((name, quoted(name)) for name, _ in aggregate.keys)
     finishes = tuple((n, a.finish_sql(aggregate_name(a))) for n, a in aggregate.aggregates)
-    steps = tuple(found.taken_from(each) for each in member.tail)
-    keys = tuple(name for name, _ in aggregate.keys)
+    return _tail((*bounds, *keys, *finishes), member.tail, member.root.schema)
+
+
+def flow_tail_of(member: FlowMember) -> Tail:
+    """Return the shape of what the member makes of its tuples, and its constants."""
+    reads = tuple((name, quoted(name)) for name in member.base.schema.names)
+    return _tail(reads, member.tail, member.root.schema)
+
+
+def _tail(
+    reads: tuple[tuple[str, str], ...], above: Sequence[Filter | Project], schema: Schema
+) -> Tail:
+    found = _Constants()
+    steps = tuple(found.taken_from(each) for each in above)
     types = tuple(type_ for type_, _ in found.constants)
-    shape = Shape(keys, finishes, steps, types, member.root.schema)
-    return Tail(shape, tuple(value for _, value in found.constants))
+    return Tail(Shape(reads, steps, types, schema), tuple(value for _, value in found.constants))
 
 
 class _Constants:

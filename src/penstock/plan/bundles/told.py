@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.model.schema import quoted
 from penstock.plan.bundles.buckets import Buckets, Numbers, buckets_of
-from penstock.plan.bundles.member import Asked, Member
+from penstock.plan.bundles.member import Asked, Asking
 from penstock.plan.bundles.spans import Span
 
 CLAIMS_A_COLUMN = 62  # bits of a bigint that need no care for its sign
@@ -34,7 +34,7 @@ class Told:
     @property
     def lead(self) -> int | None:
         """Return the place of the column with the most buckets: its tree finds selections."""
-        places = range(len(self.buckets))
+        places = [place for place, each in enumerate(self.buckets) if not each.optional]
         return max(places, key=lambda place: self.buckets[place].count, default=None)
 
     @property
@@ -52,7 +52,7 @@ class Told:
         if not self:
             return relation
         searched = [f"{each.search_sql()} AS __p{n}" for n, each in enumerate(self.buckets)]
-        known = [f"{quoted(each.column)} IS NOT NULL" for each in self.buckets]
+        known = [f"{quoted(each.column)} IS NOT NULL" for each in self.buckets if not each.optional]
         where = f" WHERE {' AND '.join(known)}" if known else ""
         inner = f"SELECT {', '.join(['*', *searched])} FROM {relation} AS i{where}"
         told = [
@@ -61,10 +61,26 @@ class Told:
         told += [f"{sql} AS {claim(n)}" for n, sql in enumerate(self._claims_sql())]
         return f"(SELECT {', '.join(['*', *told])} FROM ({inner}))"
 
+    def wanted_sql(self, asked: Sequence[Asked]) -> str:
+        """Return a WHERE clause that leaves out tuples of buckets that nobody asks for."""
+        spans = [self.numbers(each) for each in asked]
+        bounds = []
+        for place, each in enumerate(self.buckets):
+            numbers = [number for some in spans for number in some[place]]
+            low, high = min(n[0] for n in numbers), max(n[1] for n in numbers)
+            if (low, high) != each.all_numbers:
+                bounds.append(f"{bucket(place)} BETWEEN {low} AND {high}")
+        return f" WHERE {' AND '.join(bounds)}" if bounds else ""
+
     def numbers(self, asked: Asked) -> list[list[Numbers]]:
         """Return the buckets of each column that are asked for."""
-        pairs = zip(self.buckets, asked.spans, strict=True)
-        return [[buckets.numbers(span) for span in spans] for buckets, (_, _, spans) in pairs]
+        by_column = {column: spans for column, _, spans in asked.spans}
+        return [
+            [each.numbers(span) for span in by_column[each.column]]
+            if each.column in by_column
+            else [each.all_numbers]
+            for each in self.buckets
+        ]
 
     def needs(self, asked: Asked) -> list[int]:
         """Return the packed claims that must hold."""
@@ -73,19 +89,6 @@ class Told:
             place, bit = divmod(self.claims.index(text), CLAIMS_A_COLUMN)
             needs[place] |= 1 << bit
         return needs
-
-    def knows(self, asked: Asked) -> bool:
-        """Say whether what is asked lies on these buckets' cuts and among these claims."""
-        cuts = [set(each.cuts) for each in self.buckets]
-        if [each.column for each in self.buckets] != list(asked.columns):
-            return False
-        on_cuts = all(
-            cut is None or cut in known
-            for known, (_, _, spans) in zip(cuts, asked.spans, strict=True)
-            for span in spans
-            for cut in span
-        )
-        return on_cuts and set(asked.claims) <= set(self.claims)
 
     def selection_rows(self, selections: Iterable[tuple[int, int, Asked]]) -> dict[str, list[int]]:
         """Return the columns of a table from what tuples carry to selections.
@@ -162,13 +165,16 @@ class Told:
         ]
 
 
-def told_by(members: Sequence[Member]) -> Told:
-    """Return what tells apart what these members ask for; all ask about the same columns."""
-    spans: dict[tuple[str, str], list[Span]] = {}
+def told_by(members: Sequence[Asking]) -> Told:
+    """Return what tells apart what these members ask for."""
+    found: dict[tuple[str, str], list[tuple[Span, ...]]] = {}
     for member in members:
         for column, type_, asked in member.asked.spans:
-            spans.setdefault((column, type_), []).extend(asked)
-    buckets = tuple(buckets_of(*column, asked) for column, asked in sorted(spans.items()))
+            found.setdefault((column, type_), []).append(asked)
+    buckets = tuple(
+        buckets_of(*column, itertools.chain(*spans), optional=len(spans) < len(members))
+        for column, spans in sorted(found.items())
+    )
     return Told(buckets, tuple(sorted({text for m in members for text in m.asked.claims})))
 
 

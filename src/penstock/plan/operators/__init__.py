@@ -1,6 +1,6 @@
 """The operators, one file each."""
 
-from penstock.plan.operators.bundle import Bundle
+from penstock.plan.operators.bundle import Bundle, FlowBundle
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.hop_join import HopJoin
@@ -31,6 +31,7 @@ STATEFUL = (
     KeyedRows,
     WhenAggregate,
     Bundle,
+    FlowBundle,  # keeps nothing, but has many roots as well
 )
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "Distinct",
     "EventTime",
     "Filter",
+    "FlowBundle",
     "HopJoin",
     "KeyedRows",
     "Modify",

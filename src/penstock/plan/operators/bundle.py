@@ -1,4 +1,4 @@
-"""Bundle: answers the windows of many queries over one input together (plan/bundles)."""
+"""Bundles: operators that answer many queries over one input together (plan/bundles)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from penstock.model.schema import Schema
 from penstock.plan.operators.operator import EventTime, Operator
 
 if TYPE_CHECKING:
-    from penstock.plan.bundles.member import Member
+    from penstock.plan.bundles.member import FlowMember, Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,4 +42,31 @@ class Bundle:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: what it gives are the members' rows, each with columns of its own."""
+        raise TypeError(f"{self.text()} has no rows of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class FlowBundle:
+    """The operator that gives its members the tuples they ask for; it keeps nothing.
+
+    All members make the same of their tuples: `shape` tells what, but for their constants.
+    """
+
+    input: Operator
+    shape: str
+    members: "tuple[FlowMember, ...]" = field(default=(), compare=False)
+    schema: Schema = field(default=Schema(), compare=False)
+    times: tuple[EventTime, ...] = field(default=(), compare=False)
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the base."""
+        return (self.input,)
+
+    def text(self) -> str:
+        """Show what the members have in common."""
+        return f"bundle of filters, {self.shape}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Refuse: what it gives are the members' rows."""
         raise TypeError(f"{self.text()} has no rows of its own")

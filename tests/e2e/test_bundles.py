@@ -1,0 +1,158 @@
+"""Queries that run as one bundle give what each gives alone, whoever joins or leaves when."""
+
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.runtime.supervisor import Settings
+from tests.e2e.reference.trial import LAW
+from tests.e2e.support import PATIENCE, bag, figures, finish, results, rows_of, stream_figures
+
+pytestmark = pytest.mark.spark
+
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+STREAM = """CREATE STREAM s (ts TIMESTAMP, k STRING, t STRING, x DOUBLE, n INT)
+TIMESTAMP BY ts SLACK INTERVAL 3 SECONDS FROM push()"""
+
+Row = dict[str, Any]
+
+
+def some_rows(seed: int, train: int, count: int = 40) -> list[Row]:
+    """Return the rows of a train; times overlap those of the trains around it."""
+    made = random.Random(seed * 100 + train)
+    return [
+        {
+            "ts": BEGIN + timedelta(seconds=train * 6 + made.random() * 12),
+            "k": made.choice("ab"),
+            "t": made.choice(("Car", "Bus", None)),
+            "x": made.choice((None, made.random() * 10, 5.0)),
+            "n": made.randrange(6),
+        }
+        for _ in range(count)
+    ]
+
+
+WINDOWS = ("RANGE 6 SECONDS", "RANGE 12 SECONDS SLIDE 4 SECONDS", "RANGE 500 MILLISECONDS")
+SHOWN = (
+    "count(*) AS c, sum(n) AS s",
+    "avg(x) AS a, max(t) AS m",
+    "window_start, min(x) AS l, first(n) AS f",
+)
+CONDITIONS = (
+    "x > {0}",
+    "x <= {0} AND x >= {1}",
+    "n = {1}",
+    "n IN ({0}, {1})",
+    "n <> {0} AND x < {1}",
+    "t = 'Car' AND x > {1}",
+    "n BETWEEN {1} AND {0}",
+    "n % 2 = 0 AND x > {0}",
+    "t LIKE 'B%' OR n > {0}",
+    "",
+)
+KEPT = ("", " HAVING count(*) > {1}")
+FLOWS = (
+    "SELECT * FROM s WHERE {where}",
+    "SELECT n AS m, k FROM s WHERE {where}",
+    "SELECT k, n * 2 AS d, n > {0} AS more, 'no {1}' AS l FROM s WHERE {where}",
+    "SELECT d FROM (SELECT n + 1 AS d, t FROM s WHERE {where}) WHERE d > {1}",
+)
+
+
+@st.composite
+def queries(draw: st.DrawFn) -> str:
+    numbers = draw(st.integers(0, 5)), draw(st.integers(0, 5))
+    condition = draw(st.sampled_from(CONDITIONS)).format(*numbers)
+    if condition and draw(st.booleans()):
+        return draw(st.sampled_from(FLOWS)).format(*numbers, where=condition)
+    where = f" WHERE {condition}" if condition else ""
+    having = draw(st.sampled_from(KEPT)).format(*numbers)
+    window, shown = draw(st.sampled_from(WINDOWS)), draw(st.sampled_from(SHOWN))
+    return f"SELECT k, {shown} FROM s [{window}]{where} GROUP BY k{having}"
+
+
+@dataclass(frozen=True)
+class Life:
+    """A query, before which train it comes, and before which it goes."""
+
+    sql: str
+    comes: int
+    goes: int
+
+
+TRAINS = 6
+
+
+@st.composite
+def lives(draw: st.DrawFn) -> Life:
+    comes = draw(st.sampled_from((0, 0, 0, 1, 3, 4)))
+    return Life(draw(queries()), comes, draw(st.integers(comes + 1, 2 * TRAINS)))
+
+
+def settled(ps: Connection, rows: int) -> None:
+    """Wait until a number of rows has come in and been read by everyone."""
+    until, before = time.monotonic() + PATIENCE, False
+    while time.monotonic() < until:
+        seen = stream_figures(ps, "s")
+        now = seen["rows"] >= rows and not seen["queued_rows"]
+        if now and before:
+            return
+        before = now
+        with ps.system.supervisor.at_rest():
+            pass  # a train that is being read stands in its buffer now
+        time.sleep(0.01)
+    raise AssertionError(rows_of(ps.sql("SHOW QUERIES").table))
+
+
+def answers(
+    spark: SparkSession, home: Path, asked: Sequence[Life], seed: int, *, share: bool
+) -> list[tuple[Counter[Any], int]]:
+    """Return what each query delivered, and how many tuples came too late for it."""
+    settings = Settings(share=share, checkpoint_seconds=0.5)
+    found: dict[int, tuple[Counter[Any], int]] = {}
+    with penstock.connect(home, spark=spark, settings=settings) as ps:
+        ps.script(f"{STREAM}; CREATE QUERY always AS SELECT k FROM s WHERE n < 0")
+        for train in range(TRAINS):
+            coming = [n for n, life in enumerate(asked) if life.comes == train]
+            for number in (n for n, life in enumerate(asked) if life.goes == train):
+                found[number] = answer(ps, number)
+                ps.sql(f"DROP QUERY q{number}")
+            if coming:
+                ps.script(";".join(f"CREATE QUERY q{n} AS {asked[n].sql}" for n in coming))
+            rows = some_rows(seed, train)
+            ps.push("s", rows)
+            settled(ps, (train + 1) * len(rows))
+        ps.end("s")
+        finish(ps)
+        found |= {n: answer(ps, n) for n in range(len(asked)) if n not in found}
+    return [found[number] for number in range(len(asked))]
+
+
+def answer(ps: Connection, number: int) -> tuple[Counter[Any], int]:
+    shown = figures(ps, f"q{number}")
+    assert shown["state"] in ("RUNNING", "FINISHED"), shown["cause"]
+    return bag(results(ps, f"q{number}")), shown["late_rows"]
+
+
+@LAW
+@given(st.lists(lives(), min_size=6, max_size=14), st.integers(0, 9))
+def test_sharing_changes_no_answer(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, asked: list[Life], seed: int
+) -> None:
+    home = tmp_path_factory.mktemp("bundles")
+    together = answers(spark, home / "together", asked, seed, share=True)
+    alone = answers(spark, home / "alone", asked, seed, share=False)
+    for life, mine, theirs in zip(asked, together, alone, strict=True):
+        assert mine == theirs, life
