@@ -189,6 +189,14 @@ def test_explain_runs_nothing_and_leaves_nothing(
     assert main(["explain", "script.sql", "MORE"]) == 0
     assert capsys.readouterr().out.startswith("query more\n")
     assert main(["explain", "script.sql", "less"]) == 2
+    capsys.readouterr()
+    assert main(["explain", "script.sql", "--all"]) == 0
+    assert capsys.readouterr().out.startswith("stream ")
+    assert main(["explain", "script.sql", "--all", "--format", "json"]) == 0
+    drawn = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in drawn["queries"]] == ["more", "some", "sums"]
+    assert main(["explain", "script.sql", "some", "--all"]) == 2
+    assert main(["explain", "script.sql", "--format", "dot"]) == 2
 
 
 def test_the_shell_takes_statements_from_a_pipe(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """EXPLAIN over what runs: the bundle of a query, and what a trial of it costs."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +81,20 @@ def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_
     finish(ps)
     counts = {n: sum(results(ps, f"q{n}")["c"].to_pylist()) for n in range(4)}
     assert counts == {n: 80 - 10 * n - 1 for n in range(4)}
+
+
+def test_all_that_runs_is_drawn(ps: Connection) -> None:
+    assert ps.sql("EXPLAIN ALL").message == "no query runs"
+    ps.script(STREAM + QUERIES + "CREATE QUERY f AS SELECT n FROM s WHERE n > 10;")
+    text = ps.sql("EXPLAIN ALL").message
+    assert text.startswith("stream s\n")
+    assert "    queries q0, q1, q2, q3" in text.splitlines()
+    assert "query f" in text
+    kinds = [each["kind"] for each in json.loads(ps.sql("EXPLAIN ALL AS JSON").message)["units"]]
+    assert sorted(kinds) == ["bundle", "unit"]
+    assert ps.sql("explain all as dot").message.startswith("digraph penstock {")
+    ps.sql("DROP QUERY q3; STOP QUERY q2")
+    assert "    queries q0, q1" in ps.sql("EXPLAIN ALL").message.splitlines()
 
 
 def test_nothing_is_measured_of_what_does_not_run(ps: Connection) -> None:

@@ -16,7 +16,7 @@ from penstock.model.definitions import Definition, QueryState
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
-from penstock.runtime.explained import explained
+from penstock.runtime.explained import drawn, explained
 from penstock.runtime.once import run_once
 from penstock.runtime.show import describe, show
 from penstock.runtime.system import System
@@ -27,6 +27,7 @@ from penstock.sql import (
     Describe,
     Drop,
     Explain,
+    ExplainAll,
     Punctuate,
     ResumeQuery,
     SelectOnce,
@@ -109,6 +110,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(table=describe(system, name))
         case Explain():
             return Result(explained(system, statement))
+        case ExplainAll(form=form):
+            return Result(drawn(system, form))
         case SelectOnce(select=select):
             return Result(table=run_once(system, select))
         case _:

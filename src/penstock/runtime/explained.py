@@ -1,9 +1,10 @@
-"""EXPLAIN: the plan of a query that runs or would, and what it was measured to cost."""
+"""EXPLAIN: the plan of a query that runs or would, what it was measured to cost, and all plans."""
 
 from collections.abc import Iterator, Sequence
 
 from penstock.engine.spare_processor import spare_processor
 from penstock.errors import told
+from penstock.plan.drawings import FORMS, draw
 from penstock.plan.explain import explain, units_behind
 from penstock.plan.graph import Graph
 from penstock.plan.operators import key
@@ -12,7 +13,7 @@ from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.system import System
 from penstock.runtime.trial import held_rows, try_member
-from penstock.sql import CreateQuery, Explain, SelectOnce
+from penstock.sql import CreateQuery, Explain, Form, SelectOnce
 
 MEASURED = "measured"
 
@@ -29,6 +30,13 @@ def explained(system: System, statement: Explain) -> str:
         if running and (figures := list(_measured(system, known, units))):
             lines += ["", MEASURED, *figures]
         return "\n".join(lines)
+
+
+def drawn(system: System, form: Form) -> str:
+    """Return the whole shared graph as it runs, drawn."""
+    with system.supervisor.resting():
+        units = [live.unit for live in system.plant.units.values()]
+        return FORMS[form](draw(system.plant.graph, units))
 
 
 def _bound(system: System, statement: Explain) -> KnownQuery:

@@ -13,6 +13,8 @@ from penstock.sql.statements import (
     Describe,
     Drop,
     Explain,
+    ExplainAll,
+    Form,
     Kinds,
     ResumeQuery,
     SelectOnce,
@@ -23,6 +25,7 @@ from penstock.sql.statements import (
 
 Parser = Penstock.Parser
 SHOWN: tuple[Kinds, ...] = ("STREAMS", "TABLES", "QUERIES")
+DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 
 
 def read_statement(reader: Parser) -> Statement:
@@ -80,9 +83,11 @@ def _describe(reader: Parser) -> Describe:
     return Describe(text, place, reader.name("the name of a stream, table or query"))
 
 
-def _explain(reader: Parser) -> Explain:
+def _explain(reader: Parser) -> Explain | ExplainAll:
     text, place = _source(reader)
     reader.expect("EXPLAIN")
+    if reader.accept("ALL"):
+        return ExplainAll(text, place, _form(reader))
     if any(reader.sees(word) for word in SELECTS):
         return Explain(text, place, read_select(reader))
     if reader.sees("CREATE"):
@@ -92,6 +97,15 @@ def _explain(reader: Parser) -> Explain:
             reader.fail("only a query can be explained", token=start)
         return Explain(text, place, created)
     return Explain(text, place, reader.name("a query's name or a SELECT"))
+
+
+def _form(reader: Parser) -> Form:
+    """Read how everything is to be drawn; as text where nothing is said."""
+    if not reader.token:
+        return "TEXT"
+    reader.expect("AS", hint="EXPLAIN ALL AS JSON; a query of the name `all` stands in backticks")
+    word = reader.choose(*DRAWN, what="how to draw it")
+    return next(form for form in DRAWN if form == word)
 
 
 SELECTS = ("SELECT", "WITH", "(")

@@ -10,6 +10,7 @@ from penstock.model.definitions import QueryDefinition, StreamDefinition, TableD
 
 Kind = Literal["STREAM", "TABLE", "QUERY"]
 Kinds = Literal["STREAMS", "TABLES", "QUERIES"]
+Form = Literal["TEXT", "JSON", "DOT"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +106,10 @@ class Explain(Statement):
     """EXPLAIN a query by its name, or a query that is not there yet."""
 
     subject: str | SelectOnce | CreateQuery
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainAll(Statement):
+    """EXPLAIN ALL: the whole shared graph, drawn."""
+
+    form: Form = "TEXT"

@@ -8,3 +8,4 @@ EXPLAIN WITH c AS (SELECT 1 AS a) SELECT a FROM c;
 EXPLAIN CREATE QUERY q AS SELECT a FROM s STOP AFTER 3 TUPLES;
 PUNCTUATE traffic WHERE car_id = 'x';
 punctuate `left turns` where ts < TIMESTAMP '2026-01-01' AND (lane IN (1, 2) OR exists(tags, t -> t = 'x'));
+EXPLAIN ALL; explain all as json; EXPLAIN ALL AS DOT; EXPLAIN ALL AS TEXT; EXPLAIN `all`;

@@ -1,4 +1,4 @@
-"""`penstock explain SCRIPT [QUERY]`: how a script's queries would run."""
+"""`penstock explain SCRIPT [QUERY | --all]`: how a script's queries would run."""
 
 import argparse
 import tempfile
@@ -27,7 +27,9 @@ from penstock.sql import (
 )
 
 ABOUT = """Show how the queries of a script would run: operators, what they share, and the Spark SQL
-of each unit. Sources are opened and not read; nothing runs and nothing is kept."""
+of each unit; or all of them as one graph. Sources are opened and not read; nothing runs and
+nothing is kept."""
+FORMS = ("text", "json", "dot")
 
 Create = CreateStream | CreateTable | CreateQuery
 
@@ -36,6 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("script", metavar="SCRIPT", help="a .sql file, or - for standard input")
     parser.add_argument("query", metavar="QUERY", nargs="?", help="only this query")
+    parser.add_argument("--all", action="store_true", help="draw all queries as one graph")
+    parser.add_argument(
+        "--format", choices=FORMS, help="how to draw it: text (default), json, or dot for Graphviz"
+    )
     parser.add_argument(
         "--home", metavar="DIR", help="let the script read what this home defines, too"
     )
@@ -44,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the plans."""
+    drawn = _drawn(args)
     statements = parse(read_script(args.script))
     if args.home:
         statements = [*_others(_definitions(Path(args.home)), statements), *statements]
@@ -52,20 +59,36 @@ def run(args: argparse.Namespace) -> int:
         tempfile.TemporaryDirectory(prefix="penstock-explain-") as home,
         opened(home, args.master, screen, signals.listen) as connection,
     ):
-        plans = explained(connection, statements, args.query)
+        plans = explained(connection, statements, args.query, drawn)
     for plan in plans:
         screen.rows(form.text("", plan))
     return signals.exit_code
 
 
-def explained(connection: Connection, statements: list[Statement], query: str | None) -> list[str]:
-    """Return the plans of the queries that the statements make, or of one; nothing flows."""
+def _drawn(args: argparse.Namespace) -> str:
+    """Return how all plans are to be drawn as one, or nothing where each is shown by itself."""
+    if args.all and args.query:
+        raise BadOptionError(f"--all and {args.query}", hint="one query, or all of them")
+    if args.format and not args.all:
+        raise BadOptionError("--format is for --all", hint="a single plan is text")
+    return args.format or "text" if args.all else ""
+
+
+def explained(
+    connection: Connection, statements: list[Statement], query: str | None, drawn: str = ""
+) -> list[str]:
+    """Return the plans of the queries that the statements make, of one, or all in one drawing.
+
+    Nothing flows.
+    """
     system = connection.system
     with system.supervisor.at_rest():
         try:
             for statement in statements:
                 if isinstance(statement, Create | Drop):
                     _carry_out(system, statement)
+            if drawn:
+                return [connection.sql(f"EXPLAIN ALL AS {drawn}").message]
             names = [query] if query else [q.definition.name for q in system.directory.queries()]
             return [connection.sql(f"EXPLAIN {quoted(name)}").message for name in names]
         finally:
