@@ -1,16 +1,28 @@
 """SELECTs over tables inside expressions give the rows that the same SQL gives in a Spark batch."""
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.client import Connection
 from penstock.errors import PenstockError
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, as_table, make_rows
 from tests.e2e.oracle.queries import Query
-from tests.e2e.support import bag, figures, finish, results, write_json
+from tests.e2e.support import (
+    PATIENCE,
+    bag,
+    figures,
+    finish,
+    results,
+    rows_of,
+    shown,
+    write_json,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -93,3 +105,32 @@ def test_the_same_sql_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -
 
 def same(name: str, text: str) -> Query:
     return Query(name, text, text)
+
+
+def test_tuples_are_asked_about_the_rows_in_force(spark: SparkSession, tmp_path: Path) -> None:
+    write_json(tmp_path / "t" / "t.json", [{"k": 1}])
+    rows = [{"n": n, "k": k} for n in (1, 2) for k in (1, 2)]
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(
+            f"CREATE TABLE t (k INT) FROM files(path => '{tmp_path / 't'}', format => 'json');"
+            "CREATE STREAM s (n INT, k INT) FROM push();"
+            "CREATE QUERY met AS SELECT n, k FROM s WHERE k IN (SELECT k FROM t);"
+            "CREATE QUERY told AS SELECT n, k, (SELECT max(k) FROM t) AS most FROM s;"
+        )
+        ps.push("s", rows[:2])
+        until(ps, lambda: results(ps, "told").num_rows == 2)
+        write_json(tmp_path / "t" / "t.json", [{"k": 2}, {"k": 3}])
+        until(ps, lambda: rows_of(ps.sql("SHOW TABLES").table)[0]["version"] == 2)
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.push("s", rows[2:])
+        until(ps, lambda: results(ps, "told").num_rows == 4)
+        until(ps, lambda: results(ps, "met").num_rows == 2)
+        assert rows_of(results(ps, "met")) == [rows[0], rows[3]]
+        assert [row["most"] for row in rows_of(results(ps, "told"))] == [1, 1, 3, 3]
+
+
+def until(ps: Connection, holds: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, shown(ps)
+        time.sleep(0.02)
