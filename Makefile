@@ -7,10 +7,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
+RESULTS := benchmarks/results
 WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test test-fast bench format lock clean
+.PHONY: help setup java demo check test test-fast bench bench-all format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +33,18 @@ test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov 
 test-fast: setup ## unit and golden tests only
 	$(WITH_JAVA) $(BIN)/pytest $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
 
-bench: setup ## the quick set of benchmarks
+bench: setup ## the quick set of benchmarks: many queries, then one at a time
+	$(WITH_JAVA) $(BIN)/python -m benchmarks.many
 	$(WITH_JAVA) $(BIN)/python -m benchmarks
+
+bench-all: setup ## every benchmark, also beside Flink: hours
+	$(WITH_JAVA) $(BIN)/python -m benchmarks.many --all --kind all --queries 1,10,100,1000 \
+		--peers streaming,flink
+	$(WITH_JAVA) $(BIN)/python -m benchmarks.many --all --measure create --kind mixed,thresholds \
+		--queries 1000 --json $(RESULTS)/create.json
+	$(WITH_JAVA) $(BIN)/python -m benchmarks.many --all --measure add --kind mixed \
+		--queries 1,100 --json $(RESULTS)/add.json
+	$(WITH_JAVA) $(BIN)/python -m benchmarks --all
 
 format: $(INSTALLED) ## rewrite the code in house format, with the fixes ruff is sure of
 	$(BIN)/ruff check --fix-only .

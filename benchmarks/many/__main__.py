@@ -1,6 +1,7 @@
 """`python -m benchmarks.many`: run scenarios, print tables, write and plot them.
 
-Kinds, numbers of queries, measures and peers are lists, separated by commas.
+Kinds, numbers of queries, measures and peers are lists, separated by commas. Without kinds and
+numbers it is the quick set: one query, 100 mixed ones, 1,000 thresholds.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from typing import Any
 from benchmarks.many.environments import DEFAULT_CACHE, FLINK, plotting
 from benchmarks.many.kinds import KINDS
 from benchmarks.many.plots import plot
-from benchmarks.many.scenarios import FULL, QUICK, TINY, Scenario, Size
+from benchmarks.many.scenarios import FULL, QUICK, QUICK_SET, TINY, Scenario, Size
 from benchmarks.many.suite import Suite, opened_suite
 from benchmarks.measurement import Outcome
 from benchmarks.report import RESULTS, conditions, markdown, write_results
@@ -44,12 +45,18 @@ def main() -> None:
 
 def _measured(suite: Suite, measure: str, size: Size, asked: argparse.Namespace) -> Outcome:
     if measure == "throughput":
-        return suite.throughput(
-            [Scenario(kind, count, size) for kind in asked.kind for count in asked.queries]
-        )
+        return suite.throughput([Scenario(kind, count, size) for kind, count in _chosen(asked)])
+    kinds, counts = asked.kind or ["mixed"], asked.queries or [100]
     if measure == "create":
-        return suite.creating(asked.kind, max(asked.queries), size.patience)
-    return suite.adding(asked.kind, asked.queries, size.phases)
+        return suite.creating(kinds, max(counts), size.patience)
+    return suite.adding(kinds, counts, size.phases)
+
+
+def _chosen(asked: argparse.Namespace) -> list[tuple[str, int]]:
+    if not asked.kind and not asked.queries:
+        return list(QUICK_SET)
+    kinds, counts = asked.kind or ["mixed"], asked.queries or [100]
+    return [(kind, count) for kind in kinds for count in counts]
 
 
 def _size(asked: argparse.Namespace) -> Size:
@@ -65,8 +72,8 @@ def _size_name(asked: argparse.Namespace) -> str:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many", description=__doc__)
     add = parser.add_argument
-    add("--kind", type=_listed(KINDS), default=["mixed"], help=f"of {', '.join(KINDS)}")
-    add("--queries", type=_numbers, default=[100], help="how many, such as 1,10,100")
+    add("--kind", type=_listed(KINDS), help=f"all, or of {', '.join(KINDS)}")
+    add("--queries", type=_numbers, help="how many, such as 1,10,100")
     add("--measure", type=_listed(MEASURES), default=["throughput"], help=", ".join(MEASURES))
     add("--peers", type=_listed(PEERS), default=["streaming"], help="streaming, flink or nothing")
     add("--repetitions", type=int, default=3, help="of each system (at least 3)")

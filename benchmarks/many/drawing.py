@@ -131,7 +131,8 @@ def adding(raw: Raw) -> Any:
             points = [point for point in points if point[0] >= -each["before_seconds"]]
             colour = COLOURS[each["system"]] if probe == "windows" else "#555555"
             size = 2 if probe == "filter" else 5
-            axes.plot(*zip(*points, strict=True), style, ms=size, color=colour, label=probe)
+            at, took = [point[0] for point in points], [point[1] for point in points]
+            axes.plot(at, took, style, ms=size, color=colour, label=probe)
         axes.set_xlabel("seconds")
         _logarithmic(axes)
         axes.set_title(f"{each['system']}: {each['standing']:,} {each['kind']}", fontsize=9)

@@ -87,8 +87,8 @@ def select(query: Query) -> str:
         case StreamJoin(seconds=seconds, severity=severity):
             span = f"INTERVAL '{seconds}' SECOND"
             return (
-                "SELECT CAST(t.ts AS TIMESTAMP(3)), CAST(r.ts AS TIMESTAMP(3)) AS reported, "
-                "t.car, t.mph, CAST(r.severity AS BIGINT) "
+                "SELECT CAST(t.ts AS TIMESTAMP(3)) AS ts, CAST(r.ts AS TIMESTAMP(3)) AS reported, "
+                "t.car, t.mph, r.severity "
                 "FROM traffic AS t, reports AS r WHERE t.car = r.car "
                 f"AND t.ts BETWEEN r.ts - {span} AND r.ts + {span} AND r.severity >= {severity}"
             )

@@ -67,12 +67,11 @@ def stream_joins(draw: random.Random, name: str) -> Query:
     return StreamJoin(name, draw.choice((2, 5)), draw.randint(1, 4))
 
 
-# Mostly aggregates; both joins come early, so that ten queries have them.
+# Mostly aggregates; both joins come early, so that six queries have them.
 MIXTURE: Sequence[Make] = (
+    *(other_windows, other_predicates, other_keys, thresholds, table_joins, stream_joins),
+    *(other_windows, other_predicates, other_keys, thresholds) * 2,
     *(other_windows, other_predicates, other_keys, thresholds, table_joins),
-    *(other_windows, other_predicates, other_keys, thresholds, stream_joins),
-    *(other_windows, other_predicates, other_keys, thresholds, table_joins),
-    *(other_windows, other_predicates, other_keys, thresholds),
     *(other_windows, other_predicates, other_keys, thresholds),
     *(other_windows, other_predicates),
 )

@@ -50,6 +50,7 @@ class Child:
         self._argv, self._environment, self._log = list(argv), dict(environment), log
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._reader: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -88,6 +89,11 @@ class Child:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):  # a line that it did not take
+                process.stdin.close()
+        if self._reader is not None:
+            self._reader.join()
 
     def _running(self) -> "subprocess.Popen[str]":
         if self._process is not None and self._process.poll() is None:
@@ -106,7 +112,9 @@ class Child:
                 start_new_session=True,
             )
         self._answers = queue.SimpleQueue()
-        threading.Thread(target=_read, args=(self._process, self._answers), daemon=True).start()
+        self._reader = threading.Thread(target=_read, args=(self._process, self._answers))
+        self._reader.daemon = True
+        self._reader.start()
         return self._process
 
     def _next_line(self, until: float, usage: "_Usage") -> str | None:
@@ -120,7 +128,8 @@ class Child:
 
     def _last_words(self) -> str:
         words = self._log.read_text(errors="replace")[-LAST_WORDS:]
-        return f"died: {words.strip().splitlines()[-1] if words.strip() else 'without a word'}"
+        lines = words.strip().splitlines()
+        return f"died: {lines[-1] if lines else 'without a word'}"
 
 
 class _Usage:
@@ -139,8 +148,9 @@ class _Usage:
 
 def _read(process: "subprocess.Popen[str]", answers: "queue.SimpleQueue[str]") -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        answers.put(line)
+    with process.stdout as lines:
+        for line in lines:
+            answers.put(line)
     answers.put("")
 
 

@@ -86,7 +86,7 @@ class StructuredStreaming:
     """A streaming query for each query, with one of the state stores."""
 
     def __init__(self, child: Child, store: str = STORES[0].name) -> None:
-        self.child, self._store = child, store
+        self.child, self.store = child, store
         self.name = f"Structured Streaming, {store}"
 
     def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
@@ -110,7 +110,7 @@ class StructuredStreaming:
             selects=_selects(queries),
             path=load.path,
             home=load.path.parent / uuid4().hex,
-            store=self._store,
+            store=self.store,
             warm=load.warm,
             patience=patience,
             out=out,

@@ -109,7 +109,7 @@ def _nth(each: Mapping[str, Any]) -> Any:
 
 
 def _growth(each: Mapping[str, Any]) -> list[str]:
-    first, *_, last = each["memory"]
+    first, last = each["memory"][min(1, len(each["memory"]) - 1)], each["memory"][-1]
     count = max(1, last["queries"] - first["queries"])
     return [f"{(last[k] - first[k]) / count / MEGABYTE:.2f}" for k in ("python", "heap")]
 

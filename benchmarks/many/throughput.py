@@ -14,9 +14,10 @@ from benchmarks.many.kinds import query_set
 from benchmarks.many.load import Load, write_load
 from benchmarks.many.processes import CannotCopeError
 from benchmarks.many.queries import Query
-from benchmarks.many.scenarios import MANY, Scenario
+from benchmarks.many.scenarios import MANY, TOO_MANY, Scenario
 from benchmarks.many.systems import Flink, Run, StructuredStreaming, System
 from benchmarks.measurement import median
+from benchmarks.session import STORES
 
 CHECKED = 50  # at most so many queries, drawn by lot, are compared row by row
 NOT_WORTH_REPEATING = 0.8  # of the other store's rate: the better one is the peer anyway
@@ -78,13 +79,14 @@ class Bench:
     def measure(self, scenario: Scenario) -> list[Found]:
         """Return what was found of each system."""
         queries = query_set(scenario.kind, scenario.queries)
-        found = [Found(each.name, _load_of(scenario, each)) for each in self.systems]
-        turns = list(zip(self.systems, found, strict=True))
+        systems = [each for each in self.systems if _is_wanted(scenario, each)]
+        found = [Found(each.name, _load_of(scenario, each)) for each in systems]
+        turns = list(zip(systems, found, strict=True))
         self._check(scenario, queries, turns)
         for _ in range(self.repetitions):
             for system, each in turns:
                 if not each.cannot and not _is_beaten(each, found):
-                    self._time(system, each, queries, scenario.size.patience)
+                    self._time(system, each, queries, _patience(scenario, system))
         return found
 
     def _check(
@@ -99,7 +101,7 @@ class Bench:
             for number, (system, found) in enumerate(turns):
                 out = load.path / f"told-{number}"
                 try:
-                    system.answer(queries, load, out, scenario.size.patience)
+                    system.answer(queries, load, out, _patience(scenario, system))
                 except CannotCopeError as error:
                     found.cannot = str(error)
                     print(f"  {system.name} cannot: {error}", flush=True)
@@ -136,6 +138,16 @@ def _load_of(scenario: Scenario, system: System) -> Load:
             return scenario.size.few
         case _:
             return scenario.size.load
+
+
+def _is_wanted(scenario: Scenario, system: System) -> bool:
+    second_store = isinstance(system, StructuredStreaming) and system.store != STORES[0].name
+    return scenario.queries < MANY or not second_store
+
+
+def _patience(scenario: Scenario, system: System) -> float:
+    hopeless = isinstance(system, StructuredStreaming) and scenario.queries >= TOO_MANY
+    return scenario.size.despair if hopeless else scenario.size.patience
 
 
 def _is_beaten(one: Found, found: Sequence[Found]) -> bool:
