@@ -7,11 +7,11 @@ import pytest
 
 from penstock.plan.bundles.bundling import bundled
 from penstock.plan.bundles.layout import layout_of
-from penstock.plan.bundles.tails import tail_of
+from penstock.plan.bundles.tails import flow_tail_of, tail_of
 from penstock.plan.explain import explain, units_behind
-from penstock.plan.explain_bundle import pass_sql
+from penstock.plan.explain_bundle import flow_sql, flow_tail_text, pass_sql
 from penstock.plan.graph import Graph
-from penstock.plan.operators import key
+from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.sql import CreateQuery, parse, to_sql
 from tests.unit.plan.twin import World
@@ -55,13 +55,17 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
     told = explained(graph)
     for unit in units_of(graph):
         views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-        if (bundle := unit.bundle) is not None:
-            assert f"each train:  {pass_sql(unit, layout_of(bundle.members), views)}\n" in told
+        if isinstance(bundle := unit.bundle, Bundle):
+            each_train = pass_sql(unit, layout_of(bundle.members), views)
             for member in bundle.members:
                 assert f"the tail:    {tail_of(member).shape.sql('closed')}" in told
+        elif isinstance(bundle, FlowBundle):
+            each_train = flow_sql(unit, bundle.members, views)
+            for flow in bundle.members:
+                assert f"the tail:    {flow_tail_text(flow_tail_of(flow))}\n" in told
         else:
             each_train = unit.pane_sql(views) if unit.aggregate else unit.rows_sql(views)
-            assert f"each train:  {each_train}\n" in told
+        assert f"each train:  {each_train}\n" in told
 
 
 def test_a_query_that_does_not_run_yet_is_explained_as_if_it_did() -> None:
@@ -98,7 +102,7 @@ def test_a_bundle_of_many_stays_readable() -> None:
 def test_what_is_not_long_is_shown_as_it_runs() -> None:
     graph = thresholds(3)
     (unit,) = units_of(graph)
-    assert unit.bundle is not None
+    assert isinstance(unit.bundle, Bundle)
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
     sql = layout_of(unit.bundle.members).pane_sql(f"({unit.input_sql(0, views)})")
     told = explain("q0", graph.queries["q0"], graph, (unit,))

@@ -60,9 +60,8 @@ def _tree(
 def _unit_lines(unit: Unit, graph: Graph, read: str) -> Iterator[str]:
     """Yield what a unit runs; of a bundle, also what it does for the member that is read."""
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-    if (bundle := unit.bundle) is not None:
-        mine = next((member for member in bundle.members if member.key == read), None)
-        yield from bundle_lines(unit, graph, mine, views)
+    if unit.bundle is not None:
+        yield from bundle_lines(unit, graph, read, views)
         return
     yield f"unit {unit.key[:6]} reads the trains of {', '.join(n[:6] for n in unit.inputs)}"
     if unit.aggregate is None:

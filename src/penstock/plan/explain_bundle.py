@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.model.schema import quoted
 from penstock.plan.abridged import abridged, few, few_items
 from penstock.plan.bundles.layout import Closing, Layout, layout_of
-from penstock.plan.bundles.member import Member
-from penstock.plan.bundles.tails import Constant, constant, tail_of
-from penstock.plan.bundles.told import CLAIMS_A_COLUMN, Told
+from penstock.plan.bundles.member import FlowMember, Member
+from penstock.plan.bundles.tails import Constant, Tail, constant, flow_tail_of, tail_of
+from penstock.plan.bundles.told import CLAIMS_A_COLUMN, Told, told_by
 from penstock.plan.graph import Graph
-from penstock.plan.operators import key
+from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.units import Unit
 
 SECOND = 1_000_000
@@ -20,20 +21,26 @@ def queries_in(unit: Unit, graph: Graph) -> list[str]:
     return sorted(name for name, root in graph.queries.items() if key(root) in roots)
 
 
-def bundle_lines(
-    unit: Unit, graph: Graph, mine: Member | None, views: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield the bundle, and the tail of a member where one is meant."""
-    members = unit.bundle.members if unit.bundle is not None else ()
-    names, layout = queries_in(unit, graph), layout_of(members)
+def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) -> Iterator[str]:
+    """Yield the bundle, and the tail of the member whose root is `mine`."""
+    names = queries_in(unit, graph)
     yield f"bundle {unit.key[:6]} of {len(names):,} queries: {few(names)}"
     yield f"  reads the trains of {', '.join(name[:6] for name in unit.inputs)}"
-    yield f"  {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
-    yield f"  each train:  {pass_sql(unit, layout, views)}"
-    yield f"  at a close:  {closing_sql(layout, members)}"
-    if mine is not None:
-        tail = tail_of(mine)
-        yield f"  the tail:    {tail.shape.sql('closed')}{_given(tail.constants)}"
+    match unit.bundle:
+        case Bundle(members=members):
+            layout = layout_of(members)
+            yield f"  {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
+            yield f"  each train:  {pass_sql(unit, layout, views)}"
+            yield f"  at a close:  {closing_sql(layout, members)}"
+            tails = [tail_of(member) for member in members if member.key == mine]
+            yield from (f"  the tail:    {_tail_sql(tail, 'closed')}" for tail in tails)
+        case FlowBundle(members=flows):
+            yield f"  {told_text(told_by(flows))}"
+            yield f"  each train:  {flow_sql(unit, flows, views)}"
+            tails = [flow_tail_of(member) for member in flows if member.key == mine]
+            yield from (f"  the tail:    {flow_tail_text(tail)}" for tail in tails)
+        case None:
+            return
 
 
 def told_text(told: Told) -> str:
@@ -50,6 +57,21 @@ def pass_sql(unit: Unit, layout: Layout, views: Mapping[str, str]) -> str:
     return abridged(_few_claims(sql, layout.told))
 
 
+def flow_sql(unit: Unit, members: Sequence[FlowMember], views: Mapping[str, str]) -> str:
+    """Return the SELECT that marks tuples with what tells them apart, long lists abridged."""
+    told = told_by(members)
+    wanted = told.wanted_sql([member.asked for member in members])
+    sql = f"SELECT * FROM {told.sql(f'({unit.input_sql(0, views)})')} AS i{wanted}"
+    return abridged(_few_claims(sql, told))
+
+
+def flow_tail_text(tail: Tail) -> str:
+    """Return what a member makes of its tuples: SQL, or columns where it picks some."""
+    if (picks := tail.shape.picks) is not None:
+        return f"picks {', '.join(map(quoted, picks.values()))}, without Spark"
+    return _tail_sql(tail, "tuples")
+
+
 def closing_sql(layout: Layout, members: Sequence[Member]) -> str:
     """Return the SELECT from partials to those of each selection, key and window, abridged."""
     kinds = dict.fromkeys(member.aggregate.hops for member in members)
@@ -64,6 +86,10 @@ def _few_claims(sql: str, told: Told) -> str:
         terms = [f"IF({text}, {1 << bit}L, 0L)" for bit, text in enumerate(claims)]
         sql = sql.replace(" + ".join(terms), " + ".join(few_items(terms)))
     return sql
+
+
+def _tail_sql(tail: Tail, relation: str) -> str:
+    return f"{tail.shape.sql(relation)}{_given(tail.constants)}"
 
 
 def _given(constants: Sequence[Constant]) -> str:

@@ -14,10 +14,11 @@ import pyarrow as pa
 from penstock.engine.buffers import Buffer, BufferPool
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, in_memory
-from penstock.engine.states import BundleState, new_state
+from penstock.engine.states import new_state, new_together
 from penstock.engine.states.state import Run
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.bundles.member import Member
+from penstock.plan.bundles.member import Asking, Member
+from penstock.plan.operators import Bundle, FlowBundle
 from penstock.plan.units import Unit
 
 MOST_ROWS = 200_000  # enough for a job's fixed costs not to be all, and still a second or two
@@ -53,7 +54,7 @@ def held_rows(unit: Unit, buffers: BufferPool, most: int = MOST_ROWS) -> Held:
 
 
 def try_member(
-    processor: Processor, unit: Unit, member: Member, held: Held, timer: Timer = time.perf_counter
+    processor: Processor, unit: Unit, member: Asking, held: Held, timer: Timer = time.perf_counter
 ) -> Trial:
     """Return what a member costs alone, and what it adds to its bundle."""
     units = {"alone": alone(unit, member), "together": unit, "without": without(unit, member)}
@@ -88,28 +89,36 @@ def fastest(works: Mapping[str, Callable[[], object]], timer: Timer) -> dict[str
     return found
 
 
-def alone(unit: Unit, member: Member) -> Unit:
+def alone(unit: Unit, member: Asking) -> Unit:
     """Return the unit that a member of a bundle would be by itself."""
-    return Unit(member.root, unit.leaves, member.aggregate)
+    aggregate = member.aggregate if isinstance(member, Member) else None
+    return Unit(member.root, unit.leaves, aggregate)
 
 
-def without(unit: Unit, member: Member) -> Unit | None:
+def without(unit: Unit, member: Asking) -> Unit | None:
     """Return the bundle's unit as if one had never joined, or None where nobody is left."""
-    assert unit.bundle is not None  # noqa: S101  (members have one)
-    rest = tuple(each for each in unit.bundle.members if each.key != member.key)
-    bundle = replace(unit.bundle, members=rest)
-    return Unit(bundle, unit.leaves, bundle) if rest else None
+    match unit.bundle:
+        case Bundle(members=members) as windows if len(members) > 1:
+            rest = tuple(each for each in members if each.key != member.key)
+            bundle: Bundle | FlowBundle = replace(windows, members=rest)
+        case FlowBundle(members=flows) as flow if len(flows) > 1:
+            bundle = replace(flow, members=tuple(e for e in flows if e.key != member.key))
+        case _:
+            return None
+    return Unit(bundle, unit.leaves, bundle)
 
 
 def run_to_the_end(processor: Processor, unit: Unit, rows: Mapping[str, list[Rows]]) -> None:
-    """Run a stateful unit once over these rows, and close all of its windows."""
-    assert unit.stateful is not None  # noqa: S101  (only such units are tried)
+    """Run a unit once over these rows, and close all of its windows."""
+    if unit.stateful is None:
+        processor.flow(unit, rows)
+        return
     inputs = len(unit.stateful.inputs)
     run = Run(processor, unit, rows, (END_OF_TIME,) * inputs, (BEGIN_OF_TIME,) * inputs)
     if (bundle := unit.bundle) is None:
         new_state(unit.stateful, BEGIN_OF_TIME).step(run)
         return
-    state = BundleState.new(bundle)
+    state = new_together(bundle)
     state.rearranged(bundle, BEGIN_OF_TIME)
     state.steps(run)
 
