@@ -210,16 +210,18 @@ class System:
 
     def forget_late(self, known: KnownQuery) -> None:
         """Remove the late rows of windows that only this query has: it begins anew, or is gone."""
+        stateful = [key(node) for node in walk(known.root) if is_stateful(node)]
+        kept = {name: list(self.home.late(name).glob("*.parquet")) for name in stateful}
+        if not any(kept.values()):  # looked at first: the other queries may be many
+            return
         others = {
             key(node)
             for each in self.directory.queries()
             if each.definition.name.lower() != known.definition.name.lower()
             for node in walk(each.root)
         }
-        for node in walk(known.root):
-            if is_stateful(node) and key(node) not in others:
-                for path in self.home.late(key(node)).glob("*.parquet"):
-                    path.unlink(missing_ok=True)
+        for path in (path for name, paths in kept.items() if name not in others for path in paths):
+            path.unlink(missing_ok=True)
 
     def remove_feed(self, scan: Scan) -> None:
         """Close a stream that nobody reads, and forget its trains."""
