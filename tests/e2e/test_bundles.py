@@ -67,7 +67,7 @@ FLOWS = (
     "SELECT * FROM s WHERE {where}",
     "SELECT n AS m, k FROM s WHERE {where}",
     "SELECT k, n * 2 AS d, n > {0} AS more, 'no {1}' AS l FROM s WHERE {where}",
-    "SELECT d FROM (SELECT n + 1 AS d, t FROM s WHERE {where}) WHERE d > {1}",
+    "SELECT d FROM (SELECT n + 1 AS d, t FROM s WHERE {where}) AS i WHERE d > {1}",
 )
 
 

@@ -5,7 +5,9 @@ concatenated before they enter, files are read by one scan.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,6 +34,7 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
+Result = TypeVar("Result")
 PARTIALS = "partials"
 # An aggregate of so many rows over all slots is done sooner by one task without an exchange than
 # by several with one; other units use the other slots meanwhile (docs/decisions/0007).
@@ -44,11 +47,22 @@ class Processor:
     def __init__(self, sessions: Sessions, spill: Path) -> None:
         """Write what is too large for a local relation below `spill`."""
         self._sessions, self.spill = sessions, spill
+        self._lanes = ThreadPoolExecutor(sessions.slots, thread_name_prefix="penstock-lane")
 
     @property
     def slots(self) -> int:
         """Return how many tasks run at once."""
         return self._sessions.slots
+
+    def side_by_side(self, works: Sequence[Callable[[], Result]]) -> list[Result]:
+        """Do these, as many at once as there are slots, and return what they gave, in order."""
+        if len(works) < 2:  # noqa: PLR2004  (nothing stands beside one)
+            return [work() for work in works]
+        return [future.result() for future in [self._lanes.submit(work) for work in works]]
+
+    def close_lanes(self) -> None:
+        """Let the workers go."""
+        self._lanes.shutdown()
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         """Return the output of a unit without an aggregate."""

@@ -28,11 +28,14 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
     yield f"  reads the trains of {', '.join(name[:6] for name in unit.inputs)}"
     match unit.bundle:
         case Bundle(members=members):
-            layout = layout_of(members)
-            yield f"  {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
+            section = next(member.section for member in members if member.key == mine)
+            together = [member for member in members if member.section == section]
+            layout = layout_of(together)
+            told = f"which {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
+            yield f"  in a section of {len(together):,}, {told}"
             yield f"  each train:  {pass_sql(unit, layout, views)}"
-            yield f"  at a close:  {closing_sql(layout, members)}"
-            tails = [tail_of(member) for member in members if member.key == mine]
+            yield f"  at a close:  {closing_sql(layout, together)}"
+            tails = [tail_of(member) for member in together if member.key == mine]
             yield from (f"  the tail:    {_tail_sql(tail, 'closed')}" for tail in tails)
         case FlowBundle(members=flows):
             yield f"  {told_text(told_by(flows))}"

@@ -25,6 +25,7 @@ from penstock.engine.rows import (
 from penstock.engine.states import Kept, KeptPart, State, Together, restored
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import Standing
+from penstock.plan.bundles.member import lot_of
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
@@ -186,7 +187,7 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
         "rows_out": live.rows_out,
         "late_rows": live.late_rows,
         "rows_before": live.rows_before,
-        "members": [member.key for member in bundle.members] if bundle is not None else [],
+        "members": {m.key: lot_of(m) for m in bundle.members} if bundle is not None else {},
         "history": {
             leaf: [{"file": _save(rows, directory), "rows": rows.count} for rows in parts]
             for leaf, parts in live.history.items()

@@ -11,7 +11,7 @@ from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.bundling import Standing, bundle_of
-from penstock.plan.bundles.member import Asking
+from penstock.plan.bundles.member import Asking, lot_of
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
@@ -60,7 +60,7 @@ class Plant:
         """Return who runs alone, and who together."""
         units = {name for name, live in self.units.items() if live.unit.bundle is None}
         bundles = {
-            name: {member.key for member in live.unit.bundle.members}
+            name: {member.key: lot_of(member) for member in live.unit.bundle.members}
             for name, live in self.units.items()
             if live.unit.bundle is not None
         }

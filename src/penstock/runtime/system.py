@@ -93,8 +93,9 @@ class System:
         self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
         self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
+        self.processor = Processor(self.sessions, self.home.spill)
         means = Means(
-            Processor(self.sessions, self.home.spill),
+            self.processor,
             self.journal,
             make_strategy("round_robin"),
             self.clock,
@@ -113,6 +114,7 @@ class System:
     def close(self) -> None:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
         self.supervisor.stop()
+        self.processor.close_lanes()
         for query in self.plant.queries.values():
             query.end()
             query.close()

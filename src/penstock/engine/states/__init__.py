@@ -61,7 +61,7 @@ def new_state(operator: Operator, begin: int) -> State:
 
 def new_together(bundle: Bundle | FlowBundle) -> Together:
     """Return the state of a bundle whose members are yet to come in."""
-    return BundleState.new(bundle) if isinstance(bundle, Bundle) else FlowState.new(bundle)
+    return BundleState(bundle) if isinstance(bundle, Bundle) else FlowState.new(bundle)
 
 
 def restored(operator: Operator, kept: Kept) -> State | Together:

@@ -27,11 +27,15 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """Partials by selection, and the members of each, and its windows."""
+    """Partials by selection, and the members of each, and its windows.
+
+    `firsts` are the first windows that members answer for, None where that is all.
+    """
 
     table: pa.Table
     members: tuple[tuple[Member, ...], ...]
     windows: tuple[Hops, ...]
+    firsts: Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,7 @@ class Closer:
     members: Sequence[Member]
     parts: Sequence[Part]
     owned: Mapping[str, Sequence[Part]]
+    firsts: Mapping[str, int | None]
 
     def closed(self, run: Run, closings: Sequence[Closing]) -> Closed | None:
         """Return what the windows are made of, or None where that is nothing."""
@@ -60,6 +65,7 @@ class Closer:
             self._together(run, tables),
             tuple(tuple(chosen[each]) for each in selections),
             tuple(closings[each.windows].hops for each in selections),
+            self.firsts,
         )
 
     def _chosen(self, closings: Sequence[Closing]) -> dict[Selection, list[Member]]:

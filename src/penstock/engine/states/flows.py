@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.rows import empty_table, fit, in_memory
-from penstock.engine.states.bundle_rows import asked_for
-from penstock.engine.states.bundle_tails import with_constants
+from penstock.engine.states.section_rows import asked_for
 from penstock.engine.states.state import Kept, Run, State, Step
+from penstock.engine.states.tails import with_constants
 from penstock.engine.types import arrow_schema
 from penstock.plan.bundles.member import Asking, FlowMember
 from penstock.plan.bundles.tails import MEMBER, Tail, flow_tail_of
@@ -30,11 +30,6 @@ class FlowState:
     def new(cls, bundle: FlowBundle) -> Self:
         """Return the state of a bundle."""
         return cls(bundle, told_by(bundle.members), _tails(bundle.members, {}))
-
-    @property
-    def here(self) -> frozenset[str]:
-        """Return the roots of the members."""
-        return frozenset(self.tails)
 
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`."""

@@ -1,4 +1,4 @@
-"""The state of a bundle: the partials of all its members, and how far their windows have closed.
+"""The state of one section of a bundle: partials of its members, how far windows have closed.
 
 Members with the same windows close them together. What a member brought along from when it ran
 alone (`owned`) is kept beside the rest, until its windows are gone.
@@ -13,11 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.processor import Processor
-from penstock.engine.rows import empty_table, fit, in_memory, is_small, laid_together
-from penstock.engine.states.bundle_closing import Closer
-from penstock.engine.states.bundle_rows import as_alone, as_bundled, asked_for, fit_to, lifted
-from penstock.engine.states.bundle_tails import finished
-from penstock.engine.states.bundle_windows import closings, kept_from, moved
+from penstock.engine.rows import fit, in_memory, is_small, laid_together
+from penstock.engine.states.closing import Closed, Closer
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.parts import (
     Part,
@@ -27,16 +24,16 @@ from penstock.engine.states.parts import (
     table_of,
     to_combine,
 )
-from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
+from penstock.engine.states.section_rows import as_alone, as_bundled, asked_for, fit_to, lifted
+from penstock.engine.states.section_windows import closings, kept_from, moved
+from penstock.engine.states.state import Kept, KeptPart, Run
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError
 from penstock.model.schema import quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.layout import Layout, layout_of
-from penstock.plan.bundles.member import Asking, Member
-from penstock.plan.bundles.tails import Tail, tail_of
+from penstock.plan.bundles.member import Member
 from penstock.plan.bundles.told import Told
-from penstock.plan.operators import Bundle, FlowBundle
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
@@ -45,68 +42,54 @@ AT = "__at"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a run made of its tuples: partials that count, rows and late tuples by member."""
+    """What a run made of its tuples: partials that count, windows, late tuples by member."""
 
     new: Part | None
-    tables: Mapping[str, pa.Table]
+    closed: Closed | None
     late: Mapping[str, pa.Table]
 
 
 @dataclass(slots=True)
-class BundleState:
+class SectionState:
     """`begins` bound the windows that each member answers for, by its root.
 
     `nexts` are the first windows of each kind that have not closed. `told` is how the parts tell
     tuples apart, for the members `known` at the last run.
     """
 
-    bundle: Bundle
+    members: tuple[Member, ...]
     layout: Layout
-    tails: dict[str, Tail]
     told: Told
     begins: dict[str, int] = field(default_factory=dict)
     nexts: dict[Hops, int | None] = field(default_factory=dict)
     parts: list[Part] = field(default_factory=list)
     owned: dict[str, list[Part]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
+    gone: list[Part] = field(default_factory=list)
 
     @classmethod
-    def new(cls, bundle: Bundle) -> Self:
-        """Return the state of a bundle that is to be rearranged before it runs."""
-        layout = layout_of(bundle.members)
-        return cls(bundle, layout, _tails(bundle.members), layout.told)
-
-    @property
-    def members(self) -> tuple[Member, ...]:
-        """Return whom it answers."""
-        return self.bundle.members
-
-    @property
-    def here(self) -> frozenset[str]:
-        """Return the roots of the members."""
-        return frozenset(self.begins)
+    def new(cls, members: Sequence[Member]) -> Self:
+        """Return a state that is to be rearranged before it runs."""
+        layout = layout_of(members)
+        return cls(tuple(members), layout, layout.told)
 
     # -- who is in it --------------------------------------------------------------------
 
-    def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
-        """Take the members of `bundle`: new ones answer for windows from `begin` on."""
-        assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
-        self.bundle, self.layout = bundle, layout_of(bundle.members)
-        self.tails = _tails(bundle.members, self.tails)
-        here = {member.key for member in bundle.members}
+    def rearranged(self, members: Sequence[Member], begin: int) -> None:
+        """Take these members: new ones answer for windows from `begin` on."""
+        self.members, self.layout = tuple(members), layout_of(members)
+        here = {member.key for member in members}
         self.begins = {name: self.begins.get(name, begin) for name in here}
         self.owned = {name: parts for name, parts in self.owned.items() if name in here}
         self.known &= here
         nexts = dict(self.nexts)
         self.nexts = {}
-        for member in bundle.members:
+        for member in members:
             hops = member.aggregate.hops
             self.nexts[hops] = nexts[hops] if hops in nexts else self._first(member)
 
-    def take_in(self, member: Asking, alone: State | None) -> None:
+    def take_in(self, member: Member, alone: PaneState) -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
-        assert isinstance(member, Member)  # noqa: S101  (members of a bundle are alike)
-        assert isinstance(alone, PaneState)  # noqa: S101  (what an aggregate alone keeps)
         hops, name = member.aggregate.hops, member.key
         self.begins[name] = alone.begin
         if self.nexts.get(hops) is None:
@@ -115,9 +98,8 @@ class BundleState:
             part_of(as_bundled(table_of(part.rows), member), part.level) for part in alone.parts
         ]
 
-    def take_out(self, member: Asking) -> PaneState:
+    def take_out(self, member: Member) -> PaneState:
         """Return what a member would have kept alone."""
-        assert isinstance(member, Member)  # noqa: S101  (members of a bundle are alike)
         state = PaneState(member.aggregate, self.begins[member.key])
         state.next_number = state.kept_number = self._next(member)
         tables = [table_of(part.rows) for part in self.owned.get(member.key, ())]
@@ -129,32 +111,39 @@ class BundleState:
 
     # -- what it does --------------------------------------------------------------------
 
-    def steps(self, run: Run) -> dict[str, Step]:
-        """Turn tuples into partials, close windows, and return each member's rows, by its root."""
-        before = self._all_parts()
+    def made(self, run: Run) -> Made:
+        """Return what the run's tuples lead to; nothing counts before it is accepted."""
         self._lift(run)
-        made = self._made(run)
-        self._accept(made.new, self._mark(run.marks))
+        partials = self._partials(run)
+        late = self._late(run, partials) if partials is not None else {}
+        if partials is not None and (start := kept_from(self.nexts)) is not None:
+            partials = partials.filter(pc.greater_equal(partials[PANE], start))
+        new = part_of(partials) if partials is not None and partials.num_rows else None
+        return Made(new, self._closed(run, new), late)
+
+    def accept(self, new: Part | None, run: Run) -> None:
+        """Take the new partials in, and let go of windows that have closed."""
+        before = self._all_parts()
+        if new is not None:
+            self.parts.append(new)
+        self.nexts = moved(self.nexts, self._mark(run.marks), spread_of(self._all_parts()))
+        start = kept_from(self.nexts)
+        if start is not None:
+            self.parts = [from_pane(p, start) for p in self.parts if p.last_pane >= start]
+            for name, parts in list(self.owned.items()):
+                self.owned[name] = [p for p in parts if p.last_pane >= start]
+        self.owned = {name: parts for name, parts in self.owned.items() if parts}
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(run.processor)
-            self._delete(before)
-        return {
-            member.key: Step(
-                made.tables.get(member.key, empty_table(member.root.schema)),
-                made.late.get(member.key),
-            )
-            for member in self.members
-        }
+            self._delete([*before, *self.gone])
+            self.gone = []
 
-    def probe(self, run: Run, members: Sequence[Asking]) -> None:
-        """Raise what a run would raise if only these members were here; nothing changes."""
-        some = tuple(each for each in members if isinstance(each, Member))
-        bundle = replace(self.bundle, members=some)
+    def trial(self, members: Sequence[Member]) -> "SectionState":
+        """Return a state that a run can be tried on, with only these members; this one stays."""
         trial = replace(self, begins=dict(self.begins), owned=dict(self.owned))
-        trial.rearranged(bundle, BEGIN_OF_TIME)
-        trial._lift(run)
-        trial._made(run)
+        trial.rearranged(members, BEGIN_OF_TIME)
+        return trial
 
     def promises(self, marks: Sequence[int]) -> dict[str, int]:
         """Return the watermark of each member's rows when the input has this one."""
@@ -176,34 +165,22 @@ class BundleState:
         return max((number for number in found if number is not None), default=None)
 
     def _mark(self, marks: Sequence[int]) -> int:
-        return shifted(marks[0], self.bundle.time.offset)
-
-    def _made(self, run: Run) -> Made:
-        """Return what the run's tuples lead to; nothing changes."""
-        partials = self._partials(run)
-        late = self._late(run, partials) if partials is not None else {}
-        if partials is not None and (start := kept_from(self.nexts)) is not None:
-            partials = partials.filter(pc.greater_equal(partials[PANE], start))
-        new = part_of(partials) if partials is not None and partials.num_rows else None
-        return Made(new, self._closed(run, new), late)
+        return shifted(marks[0], self.members[0].aggregate.time.offset)
 
     def _partials(self, run: Run) -> pa.Table | None:
         if not run.count:
             return None
         return run.select(self.layout.pane_sql(f"({run.input_sql()})"), run.leaves())
 
-    def _closed(self, run: Run, new: Part | None) -> dict[str, pa.Table]:
-        """Return the rows of the windows that close, by member."""
+    def _closed(self, run: Run, new: Part | None) -> Closed | None:
+        """Return what the windows that close are made of."""
         parts = [*self.parts, *([new] if new is not None else [])]
         spread = spread_of([*self._all_parts(), *([new] if new is not None else [])])
         closing = closings(self.nexts, self._mark(run.marks), spread)
         if not closing:
-            return {}
-        closed = Closer(self.layout, self.members, parts, self.owned).closed(run, closing)
-        if closed is None:
-            return {}
+            return None
         firsts = {member.key: self._first(member) for member in self.members}
-        return finished(run, closed, firsts, self.tails)
+        return Closer(self.layout, self.members, parts, self.owned, firsts).closed(run, closing)
 
     def _lift(self, run: Run) -> None:
         """Bring the parts to the way in which tuples are told apart now."""
@@ -211,6 +188,7 @@ class BundleState:
         if self.told == self.layout.told and self.known == now:
             return
         if self.parts or self.owned:
+            self.gone = [*self.gone, *self._all_parts()]
             nothing = {view: ((), schema) for view, (_, schema) in run.leaves().items()}
             schema = run.select(self.layout.pane_sql(f"({run.input_sql()})"), nothing).schema
             plain = pa.schema([f for f in schema if f.name not in self.layout.told.names])
@@ -232,12 +210,12 @@ class BundleState:
         late = {name: span for name, span in spans.items() if span and earliest < span[1]}
         if earliest is None or not late:
             return {}
-        at = f"unix_micros({quoted(self.bundle.time.column)})"
+        at = f"unix_micros({quoted(self.layout.time)})"
         told = self.layout.told.sql(f"({run.input_sql()})")
         before = max(span[1] for span in late.values())
         sql = f"SELECT *, {at} AS {AT} FROM {told} AS i WHERE {at} < {before}L"
         rows = run.select(sql, run.leaves(), single=False)
-        places, schema = rows[AT].to_numpy(), arrow_schema(self.bundle.input.schema)
+        places, schema = rows[AT].to_numpy(), arrow_schema(self.members[0].base.schema)
         found: dict[str, pa.Table] = {}
         for member in self.members:
             if (span := late.get(member.key)) is not None:
@@ -254,17 +232,6 @@ class BundleState:
             return None
         since = BEGIN_OF_TIME if first is None else hops.start_of(first)
         return since, hops.end_of(number - 1)
-
-    def _accept(self, new: Part | None, watermark: int) -> None:
-        if new is not None:
-            self.parts.append(new)
-        self.nexts = moved(self.nexts, watermark, spread_of(self._all_parts()))
-        start = kept_from(self.nexts)
-        if start is not None:
-            self.parts = [from_pane(p, start) for p in self.parts if p.last_pane >= start]
-            for name, parts in list(self.owned.items()):
-                self.owned[name] = [p for p in parts if p.last_pane >= start]
-        self.owned = {name: parts for name, parts in self.owned.items() if parts}
 
     def _all_parts(self) -> list[Part]:
         return [*self.parts, *(part for parts in self.owned.values() for part in parts)]
@@ -292,7 +259,7 @@ class BundleState:
             whole = laid_together(tables)
             if is_small(whole):
                 return whole  # not worth a job: laying them together makes one leaf as well
-        view = "penstock_bundle_parts"
+        view = f"penstock_parts_{id(self)}"
         leaves = {view: ([part.rows for part in parts], None)}
         return processor.select(leaves, self.layout.compact_sql(view), None, single=True)
 
@@ -311,24 +278,19 @@ class BundleState:
         return Kept(facts, parts)
 
     @classmethod
-    def back(cls, bundle: Bundle, kept: Kept) -> Self:
+    def back(cls, members: Sequence[Member], kept: Kept) -> Self:
         """Return the state that a checkpoint kept."""
-        state, facts = cls.new(bundle), kept.facts
+        state, facts = cls.new(members), kept.facts
         state.told, state.known = Told.from_json(facts["told"]), frozenset(facts["known"])
         state.begins = dict(facts["begins"])
         numbers = {(end, lower): number for end, lower, number in facts["nexts"]}
-        hops = [member.aggregate.hops for member in bundle.members]
+        hops = [member.aggregate.hops for member in members]
         state.nexts = {each: numbers[each.end, each.lower] for each in hops}
         for each in kept.parts:
             part = Part(each.rows, each.facts["first"], each.facts["last"], each.facts["level"])
             owner = each.facts["owner"]
             (state.owned.setdefault(owner, []) if owner else state.parts).append(part)
         return state
-
-
-def _tails(members: Sequence[Member], known: Mapping[str, Tail] | None = None) -> dict[str, Tail]:
-    known = known or {}
-    return {member.key: known.get(member.key) or tail_of(member) for member in members}
 
 
 def _kept(part: Part, owner: str) -> KeptPart:

@@ -22,7 +22,7 @@ class Run:
 
     `marks` are those of the stateful operator's inputs, in their order, and `before` the same
     ahead of the run. `ahead` are partials of these rows that were computed while the run before
-    was at work.
+    was at work. `lane` tells parts of a run apart that are at work at the same time.
     """
 
     processor: Processor
@@ -31,18 +31,20 @@ class Run:
     marks: tuple[int, ...]
     before: tuple[int, ...]
     ahead: pa.Table | None = None
+    lane: int | None = None
 
     def leaves(self) -> dict[str, Leaf]:
         """Return the unit's leaves, each under the view that `input_sql` reads."""
-        return self.processor.leaves(self.unit, self.rows)
+        return self.processor.leaves(self.unit, self.rows, ahead=self.lane)
 
     def input_sql(self, place: int = 0) -> str:
         """Return the SELECT of the stateful operator's input over the leaves."""
-        return self.unit.input_sql(place, self.processor.views(self.unit))
+        return self.unit.input_sql(place, self.processor.views(self.unit, ahead=self.lane))
 
     def view(self, name: str) -> str:
         """Return a name for rows of the state that no other unit uses."""
-        return f"penstock_{self.unit.key}_{name}"
+        lane = "" if self.lane is None else f"lane{self.lane}_"
+        return f"penstock_{self.unit.key}_{lane}{name}"
 
     def select(
         self,

@@ -1,12 +1,13 @@
 """From the partials of selections and windows to the rows of every member."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.rows import fit, in_memory
-from penstock.engine.states.bundle_closing import Closed
+from penstock.engine.rows import fit, in_memory, laid_together
+from penstock.engine.states.closing import Closed
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Run
 from penstock.engine.types import arrow_schema
@@ -19,42 +20,60 @@ from penstock.plan.bundles.told import SELECTION
 FAR_BACK = -(2**62)
 
 
-def finished(
-    run: Run,
-    closed: Closed,
-    firsts: Mapping[str, int | None],
-    tails: Mapping[str, Tail],
-) -> dict[str, pa.Table]:
-    """Return each member's rows, by its root, those of one shape computed together.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Rows of windows, each for one member: where its partials are, and which window it is."""
 
-    `firsts` are the first windows that members answer for.
-    """
-    selections, members = closed.members, [m for each in closed.members for m in each]
+    closed: Closed
+    rows: np.ndarray
+    whose: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
+
+
+def finished(
+    run: Run, closed: Sequence[Closed], members: Sequence[Member], tails: Mapping[str, Tail]
+) -> dict[str, pa.Table]:
+    """Return each member's rows, by its root, those of one shape computed together."""
     places = {member.key: place for place, member in enumerate(members)}
-    rows, whose = _spread(closed.table, [[places[m.key] for m in each] for each in selections])
-    numbers = closed.table[NUMBER].to_numpy()[rows]
-    begins = np.array([_first(firsts[member.key]) for member in members], dtype=np.int64)
-    answers = numbers >= begins[whose]
-    rows, whose, numbers = rows[answers], whose[answers], numbers[answers]
-    owners = [place for place, each in enumerate(selections) for _ in each]
-    sizes = np.array([closed.windows[place].end for place in owners], dtype=np.int64)
-    slides = np.array([closed.windows[place].lower for place in owners], dtype=np.int64)
-    starts = numbers * slides[whose]
-    partials = closed.table.drop_columns([SELECTION, NUMBER])
+    answers = [_answer(each, places) for each in closed]
     found: dict[str, pa.Table] = {}
     for shape, of_shape in _by_shape(members, tails).items():
-        mine = np.isin(whose, list(of_shape))
-        if not mine.any():
-            continue
-        table = partials.take(pa.array(rows[mine]))
-        table = table.append_column(MEMBER, pa.array(whose[mine]))
-        table = table.append_column(STARTS, pa.array(starts[mine]))
-        table = table.append_column(ENDS, pa.array(starts[mine] + sizes[whose[mine]]))
-        table = with_constants(table, members, tails, shape.types)
-        view = run.view("tail")
-        result = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
-        found |= _handed_out(result, members)
+        tables = [_of_shape(each, shape, of_shape) for each in answers]
+        tables = [table for table in tables if table is not None and table.num_rows]
+        if tables:
+            table = with_constants(laid_together(tables), members, tails, shape.types)
+            view = run.view("tail")
+            result = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
+            found |= _handed_out(result, members)
     return found
+
+
+def _answer(closed: Closed, places: Mapping[str, int]) -> Answer:
+    """Return the rows of each member, from the first window on that it answers for."""
+    table, selections = closed.table, closed.members
+    rows, whose = _spread(table, [[places[m.key] for m in each] for each in selections])
+    numbers = table[NUMBER].to_numpy()[rows]
+    begins = np.full(len(places), FAR_BACK, dtype=np.int64)
+    slides, sizes = np.zeros_like(begins), np.zeros_like(begins)
+    for members, hops in zip(selections, closed.windows, strict=True):
+        mine = [places[member.key] for member in members]
+        slides[mine], sizes[mine] = hops.lower, hops.end
+        begins[mine] = [_first(closed.firsts[member.key]) for member in members]
+    counts = numbers >= begins[whose]
+    rows, whose, numbers = rows[counts], whose[counts], numbers[counts]
+    starts = numbers * slides[whose]
+    return Answer(closed, rows, whose, starts, starts + sizes[whose])
+
+
+def _of_shape(answer: Answer, shape: Shape, members: Sequence[int]) -> pa.Table | None:
+    mine = np.isin(answer.whose, members)
+    if not mine.any():
+        return None
+    table = answer.closed.table.select(list(shape.needs)).take(pa.array(answer.rows[mine]))
+    table = table.append_column(MEMBER, pa.array(answer.whose[mine]))
+    table = table.append_column(STARTS, pa.array(answer.starts[mine]))
+    return table.append_column(ENDS, pa.array(answer.ends[mine]))
 
 
 def _spread(closed: pa.Table, members: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:

@@ -12,11 +12,6 @@ from penstock.plan.operators import Bundle, FlowBundle
 class Together(Protocol):
     """What a bundle keeps. Members come and go at rest, with what is theirs."""
 
-    @property
-    def here(self) -> frozenset[str]:
-        """Return the roots of the members."""
-        ...
-
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for what begins at `begin` or later."""
         ...

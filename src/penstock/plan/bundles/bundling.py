@@ -1,12 +1,14 @@
 """Bundling: which queries share one run over their input.
 
-Members of one bundle have the same base. Those with windows have the same keys, ask about the
-same columns, and have panes on one grid; those without make the same of their tuples. Only what
-stands is given; who is in which bundle follows, and does not change for those that stand: a state
-moves only where somebody joins or leaves.
+Members of one bundle have the same base. Those with windows are in *sections*, by keys and by what
+they ask (`member.py`); those without windows make the same of their tuples. Only what stands is
+given; who is in which bundle follows, and does not change for those that stand: a state moves only
+where somebody joins or leaves.
 """
 
 import hashlib
+import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +16,7 @@ from penstock.plan.bundles.member import (
     Asking,
     FlowMember,
     Member,
+    Section,
     flow_member_of,
     member_of,
 )
@@ -24,17 +27,20 @@ from penstock.plan.operators.operator import REMEMBERED
 
 # So many filters are dearer one by one, each with a run of its own, than together.
 FLOWS = 4
+A_LOT = 48  # claims that tell tuples apart at once: more make nearly as many partials as tuples
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What runs now: roots with a unit of their own, the roots in each bundle, who stays apart.
+    """What runs now: roots with a unit of their own, who is in each bundle, who stays apart.
+
+    Of the roots in a bundle it is known in which lot of their section they are.
 
     `free` are roots with a unit of their own that may join a bundle that stands.
     """
 
     units: Collection[str] = ()
-    bundles: Mapping[str, Collection[str]] = field(default_factory=dict)
+    bundles: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     apart: Collection[str] = ()
     free: Collection[str] = ()
 
@@ -81,7 +87,7 @@ def _made(root: Operator) -> Bundle | FlowBundle | None:
 
 
 def _joined(
-    bundle: Bundle | FlowBundle, standing: Standing, stands: Collection[str] | None
+    bundle: Bundle | FlowBundle, standing: Standing, stands: Mapping[str, int] | None
 ) -> Bundle | FlowBundle | None:
     """Return the bundle of those that run together, or None where that is nobody.
 
@@ -93,7 +99,25 @@ def _joined(
     joined = [member for member in bundle.members if member.key not in stay]
     enough = FLOWS if isinstance(bundle, FlowBundle) else 2
     wanted = len(joined) > 1 and len(bundle.members) >= enough
-    return _with(bundle, joined) if joined and (stands or wanted) else None
+    if not joined or not (stands or wanted):
+        return None
+    return _with(bundle, _in_lots(joined, stands or {}))
+
+
+def _in_lots(members: Collection[Asking], stands: Mapping[str, int]) -> list[Asking]:
+    """Return the members, those with claims in the first lot of their section with room."""
+    sizes: Counter[Section] = Counter()
+    placed: list[Asking] = []
+    for member in sorted(members, key=lambda each: (each.key not in stands, each.key)):
+        if isinstance(member, Member) and member.section.claims:
+            lots = itertools.count() if member.key not in stands else [stands[member.key]]
+            tried = (replace(member, lot=lot) for lot in lots)
+            found = next(m for m in tried if m.key in stands or sizes[m.section] < A_LOT)
+            sizes[found.section] += 1
+            placed.append(found)
+        else:
+            placed.append(member)
+    return placed
 
 
 def _together(bundles: Sequence[Bundle | FlowBundle]) -> Bundle | FlowBundle:
@@ -111,16 +135,7 @@ def _with(bundle: Bundle | FlowBundle, members: Collection[Asking]) -> Bundle | 
 
 
 def _bundle(member: Member) -> Bundle:
-    aggregate, asked = member.aggregate, member.asked
-    return Bundle(
-        member.base,
-        aggregate.time,
-        aggregate.keys,
-        asked.columns,
-        bool(asked.claims),
-        member.grid,
-        (member,),
-    )
+    return Bundle(member.base, member.aggregate.time, (member,))
 
 
 def _flow_bundle(member: FlowMember) -> FlowBundle:

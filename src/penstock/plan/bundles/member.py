@@ -8,6 +8,7 @@ base           what the members of a bundle have in common
 
 import functools
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema
@@ -22,7 +23,7 @@ GRIDS = (3600 * SECOND, 60 * SECOND, SECOND, SECOND // 10, SECOND // 100, SECOND
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a member's conditions ask: spans by column (with their type), and other claims."""
+    """What a member's conditions ask: spans of a column (with its type), or a claim, or nothing."""
 
     spans: tuple[tuple[str, str, tuple[Span, ...]], ...]
     claims: tuple[str, ...]
@@ -31,6 +32,20 @@ class Asked:
     def columns(self) -> tuple[str, ...]:
         """Return the columns that are asked about."""
         return tuple(column for column, _, _ in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What members have in common whose partials are kept together.
+
+    They ask about one column, or make claims, or ask nothing; their panes are on one grid.
+    """
+
+    keys: tuple[tuple[str, str], ...]
+    grid: int
+    column: str
+    claims: bool
+    lot: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,9 +69,20 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member(Asking):
-    """One whose tail reads the windows' rows of an aggregate."""
+    """One whose tail reads the windows' rows of an aggregate.
+
+    Members with claims come in lots, so that tuples are not told apart too finely.
+    """
 
     aggregate: WindowAggregate
+    lot: int = 0
+
+    @property
+    def section(self) -> "Section":
+        """Return the section of its bundle that it belongs to."""
+        asked = self.asked
+        column = asked.columns[0] if asked.columns else ""
+        return Section(self.aggregate.keys, self.grid, column, bool(asked.claims), self.lot)
 
     @property
     def tail(self) -> list[Filter | Project]:
@@ -80,6 +106,11 @@ class FlowMember(Asking):
         while above and isinstance(above[0], Filter):
             above = above[1:]
         return above
+
+
+def lot_of(member: Asking) -> int:
+    """Return the lot of its section that a member is in."""
+    return member.lot if isinstance(member, Member) else 0
 
 
 def _above(root: Operator) -> list[Filter | Project]:
@@ -135,4 +166,15 @@ def _asked(conditions: tuple[str, ...], schema: Schema) -> Asked:
         else:
             _, before = spans.get(found.column, ("", EVERYTHING))
             spans[found.column] = (found.type, both(before, found.spans))
-    return Asked(tuple((c, *spans[c]) for c in sorted(spans)), tuple(claims))
+    if claims or len(spans) > 1:
+        # Together they are one claim: what tells tuples apart is whether all of it holds.
+        return Asked((), (" AND ".join(f"({text})" for text in conditions),))
+    return Asked(tuple((column, *found) for column, found in spans.items()), ())
+
+
+def sections_of(members: Sequence[Member]) -> dict[Section, list[Member]]:
+    """Return the members by the section they belong to."""
+    found: dict[Section, list[Member]] = {}
+    for member in members:
+        found.setdefault(member.section, []).append(member)
+    return found

@@ -35,9 +35,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`reads` are (name, SQL) of what the first step sees; `types` those of the constants."""
+    """`reads` are (name, SQL) of what the first step sees, `needs` the columns that these read.
+
+    `types` are those of the constants.
+    """
 
     reads: tuple[tuple[str, str], ...]
+    needs: tuple[str, ...]
     steps: tuple[Step, ...]
     types: tuple[str, ...]
     schema: Schema
@@ -84,22 +88,29 @@ def tail_of(member: Member) -> Tail:
     bounds = ((START, f"timestamp_micros({STARTS})"), (END, f"timestamp_micros({ENDS})"))
     keys = tuple((name, quoted(name)) for name, _ in aggregate.keys)
     finishes = tuple((n, a.finish_sql(aggregate_name(a))) for n, a in aggregate.aggregates)
-    return _tail((*bounds, *keys, *finishes), member.tail, member.root.schema)
+    partials = [
+        f"{aggregate_name(each)}_{place}"
+        for _, each in aggregate.aggregates
+        for place in range(len(each.partials))
+    ]
+    needs = tuple(name for name, _ in aggregate.keys) + tuple(dict.fromkeys(partials))
+    return _tail((*bounds, *keys, *finishes), needs, member)
 
 
 def flow_tail_of(member: FlowMember) -> Tail:
     """Return the shape of what the member makes of its tuples, and its constants."""
     reads = tuple((name, quoted(name)) for name in member.base.schema.names)
-    return _tail(reads, member.tail, member.root.schema)
+    return _tail(reads, member.base.schema.names, member)
 
 
 def _tail(
-    reads: tuple[tuple[str, str], ...], above: Sequence[Filter | Project], schema: Schema
+    reads: tuple[tuple[str, str], ...], needs: tuple[str, ...], member: Member | FlowMember
 ) -> Tail:
     found = _Constants()
-    steps = tuple(found.taken_from(each) for each in above)
+    steps = tuple(found.taken_from(each) for each in member.tail)
     types = tuple(type_ for type_, _ in found.constants)
-    return Tail(Shape(reads, steps, types, schema), tuple(value for _, value in found.constants))
+    shape = Shape(reads, needs, steps, types, member.root.schema)
+    return Tail(shape, tuple(value for _, value in found.constants))
 
 
 class _Constants:

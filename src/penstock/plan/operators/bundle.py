@@ -20,10 +20,6 @@ class Bundle:
 
     input: Operator
     time: EventTime
-    keys: tuple[tuple[str, str], ...]
-    columns: tuple[str, ...]
-    claims: bool
-    grid: int
     members: "tuple[Member, ...]" = field(default=(), compare=False)
     schema: Schema = field(default=Schema(), compare=False)
     times: tuple[EventTime, ...] = field(default=(), compare=False)
@@ -35,10 +31,7 @@ class Bundle:
 
     def text(self) -> str:
         """Show what the members have in common."""
-        keys = ", ".join(sql for _, sql in self.keys) or "nothing"
-        told = [*self.columns, *(["other claims"] if self.claims else [])]
-        apart = f", told apart by {', '.join(told)}" if told else ""
-        return f"bundle by {self.time.column} group by {keys}{apart}, panes of {self.grid} us"
+        return f"bundle of windows by {self.time.column}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: what it gives are the members' rows, each with columns of its own."""
