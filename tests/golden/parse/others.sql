@@ -1,6 +1,6 @@
 DROP STREAM traffic; DROP TABLE IF EXISTS roads; drop query if exists left_turns;
 STOP QUERY left_turns; RESUME QUERY `left turns`;
-SHOW STREAMS; SHOW TABLES; show queries;
+SHOW STREAMS; SHOW TABLES; show queries; SHOW SHARING;
 DESCRIBE traffic;
 EXPLAIN left_turns;
 EXPLAIN SELECT a FROM s [ROWS 3];
