@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import key
-from tests.e2e.support import figures, finish, results
+from tests.e2e.support import figures, finish, results, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -130,3 +130,32 @@ def test_a_trial_that_fails_says_why_in_one_line(
     monkeypatch.setattr("penstock.runtime.explained.held_rows", lambda *_: {})
     told = ps.sql("EXPLAIN q1").message
     assert told.endswith("\n  no trial: the trains that it has read are here no more")
+
+
+def test_what_is_shared_is_shown_with_what_it_saves(
+    ps: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rows_of(ps.sql("SHOW SHARING").table) == []
+    twins = "".join(f"CREATE QUERY {n} AS SELECT k FROM s WHERE n > 10;" for n in ("f", "g"))
+    ps.script(STREAM + QUERIES + twins + "CREATE QUERY h AS SELECT k FROM s WHERE n > 11;")
+    before = rows_of(ps.sql("SHOW SHARING").table)
+    assert {each["kind"]: each["queries"] for each in before} == {"bundle": 4, "node": 2}
+    assert [(each["alone_s"], each["saving"]) for each in before] == [(None, None)] * 2
+    push(ps, 0, 60)
+    settled(ps, "q0", 60)
+    settled(ps, "f", 60)
+    rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
+    bundle, node = rows["bundle"], rows["node"]
+    assert bundle["rows_in"] == node["rows_in"] == 60
+    assert bundle["saving"] > 0
+    assert bundle["alone_s"] == pytest.approx(bundle["busy_s"] * bundle["saving"], rel=0.2)
+    assert node["saving"] == 2
+    assert "filter (`n` > 10)" in node["what"]
+
+    def fail(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("penstock.runtime.sharing.share_of_one", fail)
+    rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
+    assert (rows["bundle"]["alone_s"], rows["bundle"]["saving"]) == (None, None)
+    assert rows["bundle"]["busy_s"] > 0

@@ -10,6 +10,7 @@ from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan, key, walk
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
 from penstock.runtime.system import System
 
 QUERY_COLUMNS = pa.schema(
@@ -72,6 +73,8 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(
             [_stream_row(system, each) for each in system.directory.streams()], STREAM_COLUMNS
         )
+    if what == "SHARING":
+        return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     return pa.Table.from_pylist(
         [_table_row(system, each) for each in system.directory.tables()], TABLE_COLUMNS
     )

@@ -5,9 +5,10 @@ that runs changes.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -22,10 +23,12 @@ from penstock.plan.operators import Bundle, FlowBundle
 from penstock.plan.units import Unit
 
 MOST_ROWS = 200_000  # enough for a job's fixed costs not to be all, and still a second or two
+SAMPLES = 3  # members that stand for all: each is a job or more
 TIMES = 2  # the first is slower: Spark compiles what it has not seen
 
 Held = Mapping[str, pa.Table]  # the rows of a unit's leaves, by their keys
 Timer = Callable[[], float]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,23 @@ def try_member(
         seconds["together"],
         seconds.get("without"),
     )
+
+
+def share_of_one(
+    processor: Processor, unit: Unit, held: Held, timer: Timer = time.perf_counter
+) -> float:
+    """Return the time that a member takes alone as a share of its bundle's, the mean of some."""
+    members = unit.bundle.members if unit.bundle is not None else ()
+    tried = {f"member {n}": alone(unit, each) for n, each in enumerate(spread(members, SAMPLES))}
+    seconds = seconds_of(processor, {"together": unit, **tried}, held, timer)
+    together = seconds.pop("together")
+    return sum(seconds.values()) / len(seconds) / together
+
+
+def spread(members: Sequence[T], most: int) -> list[T]:
+    """Return some of the members, the first and the last among them, as even as can be."""
+    count, last = min(most, len(members)), len(members) - 1
+    return [members[round(n * last / max(1, count - 1))] for n in range(count)]
 
 
 def seconds_of(

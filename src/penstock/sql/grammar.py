@@ -24,7 +24,7 @@ from penstock.sql.statements import (
 )
 
 Parser = Penstock.Parser
-SHOWN: tuple[Kinds, ...] = ("STREAMS", "TABLES", "QUERIES")
+SHOWN: tuple[Kinds, ...] = ("STREAMS", "TABLES", "QUERIES", "SHARING")
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 
 
@@ -74,6 +74,8 @@ def _show(reader: Parser) -> Show:
     text, place = _source(reader)
     reader.expect("SHOW")
     word = reader.choose(*SHOWN, what="what to show")
+    if reader.token:
+        reader.miss("the end", hint="SHOW shows all there is; a SELECT chooses")
     return Show(text, place, next(what for what in SHOWN if what == word))
 
 

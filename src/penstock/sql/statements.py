@@ -9,7 +9,7 @@ from penstock.errors import Place
 from penstock.model.definitions import QueryDefinition, StreamDefinition, TableDefinition
 
 Kind = Literal["STREAM", "TABLE", "QUERY"]
-Kinds = Literal["STREAMS", "TABLES", "QUERIES"]
+Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING"]
 Form = Literal["TEXT", "JSON", "DOT"]
 
 
@@ -82,7 +82,7 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, SHOW TABLES or SHOW QUERIES."""
+    """SHOW STREAMS, SHOW TABLES, SHOW QUERIES or SHOW SHARING."""
 
     what: Kinds
 

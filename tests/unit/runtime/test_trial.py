@@ -12,7 +12,7 @@ from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import bundled
 from penstock.plan.operators import Scan, key
 from penstock.plan.units import Unit, cut_at_shared
-from penstock.runtime.trial import Trial, alone, fastest, held_rows, without
+from penstock.runtime.trial import Trial, alone, fastest, held_rows, spread, without
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.plan.twin import World, columns
 
@@ -115,3 +115,11 @@ def test_a_trial_is_told_on_one_line() -> None:
         "alone 0.182 s, the bundle of 1,000 0.420 s, without it 0.417 s, over 60,000 rows"
     )
     assert "without" not in Trial(1, 1, 0.1, 0.1, None).text()
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"),
+    [(0, []), (1, [0]), (2, [0, 1]), (3, [0, 1, 2]), (5, [0, 2, 4]), (1_000, [0, 500, 999])],
+)
+def test_three_members_stand_for_all(count: int, expected: list[int]) -> None:
+    assert spread(range(count), 3) == expected

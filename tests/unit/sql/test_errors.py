@@ -26,6 +26,7 @@ CASES = [
     ("RESUME QUERY", "SQL_SYNTAX", 13),
     ("SHOW", "SQL_SYNTAX", 5),
     ("SHOW VIEWS", "SQL_SYNTAX", 6),
+    ("SHOW SHARING q", "SQL_SYNTAX", 14),
     ("DESCRIBE", "SQL_SYNTAX", 9),
     ("EXPLAIN", "SQL_SYNTAX", 8),
     ("EXPLAIN DROP STREAM s", "SQL_SYNTAX", 9),
