@@ -150,7 +150,7 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     assert bundle["saving"] > 0
     assert bundle["alone_s"] == pytest.approx(bundle["busy_s"] * bundle["saving"], rel=0.2)
     assert node["saving"] == 2
-    assert "filter (`n` > 10)" in node["what"]
+    assert node["what"] == "filter (`n` > 10), project `k` over s"
 
     def fail(*_: object) -> None:
         raise OSError("no room")

@@ -95,7 +95,8 @@ def test_a_bundle_of_many_stays_readable() -> None:
     assert "of 200 queries: q0, q1, q10, q100" in told
     assert told.count(" and 190 more\n") == 1
     assert told.count(" and 189 more)\n") == 1  # of those that share the scan
-    assert "in a section of 48, which tells tuples apart by 48 claims; panes of 60 s" in told
+    assert "in a section of 48 (one of 5 sections), which" in told
+    assert "which tells tuples apart by 48 claims; panes of 60 s\n" in told
     assert max(map(len, told.splitlines())) < 3_000
 
 

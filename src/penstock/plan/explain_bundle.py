@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from penstock.model.schema import quoted
 from penstock.plan.abridged import abridged, few, few_items
 from penstock.plan.bundles.layout import Closing, Layout, layout_of
-from penstock.plan.bundles.member import FlowMember, Member
+from penstock.plan.bundles.member import FlowMember, Member, sections_of
 from penstock.plan.bundles.tails import Constant, Tail, constant, flow_tail_of, tail_of
 from penstock.plan.bundles.told import CLAIMS_A_COLUMN, Told, told_by
 from penstock.plan.graph import Graph
@@ -28,11 +28,12 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
     yield f"  reads the trains of {', '.join(name[:6] for name in unit.inputs)}"
     match unit.bundle:
         case Bundle(members=members):
-            section = next(member.section for member in members if member.key == mine)
-            together = [member for member in members if member.section == section]
+            sections = sections_of(members)
+            together = next(each for each in sections.values() if mine in {m.key for m in each})
             layout = layout_of(together)
+            many = f" (one of {len(sections):,} sections)" if len(sections) > 1 else ""
             told = f"which {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
-            yield f"  in a section of {len(together):,}, {told}"
+            yield f"  in a section of {len(together):,}{many}, {told}"
             yield f"  each train:  {pass_sql(unit, layout, views)}"
             yield f"  at a close:  {closing_sql(layout, together)}"
             tails = [tail_of(member) for member in together if member.key == mine]

@@ -7,6 +7,8 @@ import pyarrow as pa
 
 from penstock.engine.spare_processor import spare_processor
 from penstock.plan.explain_bundle import queries_in
+from penstock.plan.operators import Scan, key
+from penstock.plan.units import Unit
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.system import System
 from penstock.runtime.trial import held_rows, share_of_one
@@ -62,11 +64,19 @@ def _share(system: System, live: LiveUnit) -> float | None:
         return None
 
 
+def _what(unit: Unit) -> str:
+    """Return a unit's operators, and over what they are."""
+    over = [
+        leaf.stream if isinstance(leaf, Scan) else f"node {key(leaf)[:6]}" for leaf in unit.leaves
+    ]
+    return f"{', '.join(each.text() for each in unit.members())} over {', '.join(over)}"
+
+
 def _row(live: LiveUnit, queries: int, share: float | None) -> dict[str, Any]:
     busy = live.busy_seconds
     saving = share * queries if share is not None and live.runs else None
     return {
-        "what": " + ".join(each.text() for each in live.unit.members()),
+        "what": _what(live.unit),
         "kind": "node" if live.unit.bundle is None else "bundle",
         "queries": queries,
         "runs": live.runs,
