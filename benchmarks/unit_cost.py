@@ -16,9 +16,11 @@ import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, in_memory
-from penstock.engine.states.panes import PaneState, Part
+from penstock.engine.states.panes import PaneState
+from penstock.engine.states.parts import part_of
+from penstock.engine.states.state import Run
+from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Project, TableJoin, walk
-from penstock.runtime.live_unit import LiveUnit
 
 COLUMNS = ("what", "ms (median)", "ms (p90)", "Spark jobs", "of the plain job")
 ROWS = 10
@@ -100,14 +102,19 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
 
         partials = processor.panes(windows, rows(_train(0)))
         assert partials is not None
-        starts = (START, START)
+        later = START + 20 * SECOND
 
-        def whole(table: pa.Table, watermark: int, live: LiveUnit) -> None:
-            """Run a unit as the runtime does, its state kept from before."""
-            live.state = PaneState(windows.aggregate, parts=[Part(in_memory(partials), *starts)])
-            live._aggregate(processor, 1, rows(table), watermark)
+        def state() -> PaneState:
+            """Return the state that a train has left behind."""
+            return PaneState(windows.aggregate, parts=[part_of(partials)])
 
-        live = LiveUnit(windows, home)
+        numbers = state().closing(later, None)
+        assert numbers is not None
+
+        def whole(table: pa.Table) -> None:
+            """Take a step as the runtime does, a state kept from before."""
+            state().step(Run(processor, windows, rows(table), (later,), (BEGIN_OF_TIME,)))
+
         yield [
             Step("plain: filter and project, toArrow", lambda t: _plain_filter(spark, t)),
             Step("plain: group by, toArrow", lambda t: _plain_group(spark, t)),
@@ -128,12 +135,12 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
             ),
             Step(
                 "unit: a window closes",
-                lambda _: processor.close(windows, [in_memory(partials)], starts),
+                lambda _: processor.close(windows, [in_memory(partials)], numbers),
                 "plain: group by, toArrow",
             ),
             Step(
                 "unit: a whole run, partials and a window that closes",
-                lambda t: whole(t, START + 20 * SECOND, live),
+                whole,
                 "plain: group by, toArrow",
             ),
         ]

@@ -32,7 +32,9 @@ def main() -> None:
         about["flink"] = FLINK
     cache = asked.cache.expanduser()
     with tempfile.TemporaryDirectory(prefix="penstock-bench-") as directory:
-        opening = opened_suite(Path(directory), cache, asked.peers, asked.repetitions)
+        opening = opened_suite(
+            Path(directory), cache, asked.peers, asked.repetitions, coalesce=asked.coalesce
+        )
         with opening as suite:
             outcomes = [_measured(suite, measure, size, asked) for measure in asked.measure]
     print("\n" + markdown(outcomes, about))
@@ -81,6 +83,7 @@ def _arguments() -> argparse.Namespace:
     add("--patience", type=float, help="seconds that a system may take for one run")
     add("--cache", type=Path, default=DEFAULT_CACHE, help="where environments of peers are kept")
     add("--json", type=Path, help="where to write; Markdown and plots beside it")
+    add("--coalesce", action="store_true", help="let Penstock take several files in a run")
     add("--no-plots", action="store_true")
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--all", action="store_true", help="more and larger files")

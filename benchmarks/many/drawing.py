@@ -1,6 +1,7 @@
 """Draws a file of results: run by a Python that has matplotlib, `drawing.py results.json`."""
 
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,7 +90,8 @@ def _bars(raw: Raw) -> Any:
     axes.set_xticks(range(len(raw)), names)
     axes.set_ylabel("rows of input a second")
     _logarithmic(axes)
-    axes.set_ylim(top=2 * axes.get_ylim()[1])
+    rates = [one["rate"] for each in raw for one in each["found"] if one["rate"]]
+    axes.set_ylim(10 ** math.floor(math.log10(min(rates, default=10) / 2)), 2 * axes.get_ylim()[1])
     axes.legend(fontsize=8, ncols=len(COLOURS), loc="lower center", bbox_to_anchor=(0.5, 1))
     axes.grid(axis="y", alpha=0.3)
     return _titled(figure, "Many queries over the same files")

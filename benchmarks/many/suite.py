@@ -70,15 +70,19 @@ class Suite:
 
 @contextmanager
 def opened_suite(
-    directory: Path, cache: Path, peers: Sequence[str], repetitions: int
+    directory: Path, cache: Path, peers: Sequence[str], repetitions: int, *, coalesce: bool = False
 ) -> Iterator[Suite]:
-    """Open the systems; their processes end with the block."""
+    """Open the systems; their processes end with the block.
+
+    With `coalesce` Penstock takes as many files a run as it likes, else one, as its peer does.
+    """
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(penstock_child(directory / "penstock.log"))
         theirs = stack.enter_context(streaming_child(directory / "streaming.log"))
-        systems: list[System] = [Penstock(ours)]
+        systems: list[System] = [Penstock(ours, coalesce=coalesce)]
         live = [LiveBench(Penstock.name, ours, directory)]
         notes = ["Medians of runs from the end of the warm files to the last rows due."]
+        notes += ["Penstock takes several files a run where they wait."] if coalesce else []
         if "streaming" in peers:
             systems += [StructuredStreaming(theirs, store.name) for store in STORES]
             live.append(LiveBench(STREAMING, theirs, directory))
