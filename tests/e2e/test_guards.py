@@ -25,9 +25,12 @@ def test_what_is_guarded_does_not_fail(spark: SparkSession, tmp_path: Path) -> N
     for column, conditions in (("g", GUARDED), ("k", TEXTS)):
         for at, where in enumerate(conditions):
             queries[f"{column}_rows{at}"] = (f"SELECT n FROM s WHERE {where}", fitting[column])
-            window = ("RANGE 1 HOUR", "SESSION GAP 1 HOUR")[at]
-            queries[f"{column}_sums{at}"] = (
-                f"SELECT sum(n) AS n FROM s [{window}] WHERE {where}",
+            queries[f"{column}_session{at}"] = (
+                f"SELECT sum(n) AS n FROM s [SESSION GAP 1 HOUR] WHERE {where}",
+                fitting[column],
+            )
+            queries[f"{column}_sums{at}"] = (  # that differ, so that a bundle may hold both
+                f"SELECT sum(n) AS n, {at} AS at FROM s [RANGE 1 HOUR] WHERE {where}",
                 fitting[column],
             )
             queries[f"{column}_joined{at}"] = (

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from penstock.plan.bundles.member import flow_member_of, member_of
 from penstock.plan.clauses import conjuncts, in_order
 from penstock.plan.fallible import can_fail
 from penstock.plan.operators import Filter
@@ -88,6 +89,20 @@ def test_one_computed_condition_may_guard_the_next() -> None:
     root = bind("SELECT * FROM traffic WHERE size(xs) > 3 AND (xs[2] > 1 AND kind = 'x')")
     assert isinstance(root, Filter)
     assert root.conditions == ("`kind` = 'x'", "size(`xs`) > 3", "`xs`[2] > 1")
+
+
+def test_a_bundle_asks_in_the_same_order() -> None:
+    where = "WHERE 10 / mph > 2 AND mph <> 0"
+    expected = ("(`mph` <> 0) AND (10 / `mph` > 2)",)
+    flow = flow_member_of(bind(f"SELECT * FROM traffic {where}"))
+    windows = member_of(bind(f"SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] {where}"))
+    assert flow is not None
+    assert windows is not None
+    assert flow.asked.claims == windows.asked.claims == expected
+    guarded = "(SELECT * FROM traffic WHERE mph <> 0) AS t"
+    stacked = flow_member_of(bind(f"SELECT * FROM {guarded} WHERE 10 / mph > 2"))
+    assert stacked is not None
+    assert stacked.asked.claims == expected
 
 
 @given(st.permutations(["a = 1", "b IS NULL", "a = 1", "c IN (1, 2)"]))

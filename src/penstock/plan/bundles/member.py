@@ -8,7 +8,7 @@ base           what the members of a bundle have in common
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema
@@ -127,10 +127,9 @@ def flow_member_of(root: Operator) -> FlowMember | None:
     above = _above(root)
     if not above or not isinstance(above[0], Filter):
         return None
-    conditions = set[str]()
-    for each in itertools.takewhile(lambda node: isinstance(node, Filter), above):
-        conditions.update(each.conditions if isinstance(each, Filter) else ())
-    return FlowMember(root, above[0].input, tuple(sorted(conditions)))
+    lowest = itertools.takewhile(lambda node: isinstance(node, Filter), above)
+    filters = [each for each in lowest if isinstance(each, Filter)]
+    return FlowMember(root, above[0].input, _in_order(filters))
 
 
 def member_of(root: Operator) -> Member | None:
@@ -140,11 +139,16 @@ def member_of(root: Operator) -> Member | None:
         node = node.input
     if not (isinstance(node, WindowAggregate) and _is_shareable(node)):
         return None
-    base, conditions = node.input, set[str]()
+    base, filters = node.input, list[Filter]()
     while isinstance(base, Filter):
-        conditions.update(base.conditions)
+        filters.insert(0, base)
         base = base.input
-    return Member(root, base, tuple(sorted(conditions)), node)
+    return Member(root, base, _in_order(filters), node)
+
+
+def _in_order(filters: Iterable[Filter]) -> tuple[str, ...]:
+    """Return what filters ask, the lowest first, each once: one condition may guard the next."""
+    return tuple(dict.fromkeys(text for each in filters for text in each.conditions))
 
 
 def _is_shareable(aggregate: WindowAggregate) -> bool:
