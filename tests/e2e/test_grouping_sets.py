@@ -31,12 +31,15 @@ GROUPINGS = (
     ("upper(k) AS k, g % 2 AS g", "ROLLUP (upper(k), g % 2)", f"grouping(g % 2) AS no, {KEPT}"),
     ("flag, g, k", "ROLLUP (flag), CUBE (g, k)", f"grouping_id() AS id, {KEPT}"),
     ("k", "k, g GROUPING SETS ((k), (g))", f"{TOLD}, {KEPT}"),
+    ("k, g", "k, g GROUPING SETS ((k))", f"{TOLD}, {KEPT}"),
+    ("k, g", "ROLLUP (k), g", f"{TOLD}, {KEPT}"),
     ("k", "ROLLUP (k) HAVING grouping(k) = 1 OR count(*) > 3", KEPT),
 )
 # Forms that Spark takes by themselves only, as they are written beside the window.
 BESIDE_OTHERS = {
     "k, g WITH ROLLUP": "ROLLUP (k, g)",
     "k, g GROUPING SETS ((k), (g))": "GROUPING SETS ((k), (g))",
+    "k, g GROUPING SETS ((k))": "k, g GROUPING SETS ((w, k))",
 }
 SPANS = (("60 seconds", "60 seconds"), ("30 seconds", "10 seconds"))
 CONTENT = ("ROWS 20 SLIDE 5", "SESSION GAP 2 SECONDS", "PARTITION BY g ROWS 7", "WHEN count(*) = 4")

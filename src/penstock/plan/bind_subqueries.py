@@ -13,6 +13,7 @@ from penstock.errors import BadQueryError, UnknownColumnError, UnknownNameError
 from penstock.model.schema import Schema
 from penstock.model.windows import RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
+from penstock.plan.bind_names import names_in_list
 from penstock.plan.clauses import conjuncts, in_order
 from penstock.plan.once import over_views
 from penstock.plan.operators import Operator, TableJoin, table_view
@@ -115,10 +116,11 @@ class Subqueries:
 
     def _simple(self, query: exp.Expr) -> TableSource | None:
         """Return the one table that a SELECT reads row by row, or None."""
-        if not isinstance(query, exp.Select) or _given(query) - SIMPLE or "from_" not in query.args:
+        if not isinstance(query, exp.Select) or _given(query) - SIMPLE:
             return None
-        table = query.args["from_"].this
-        if not isinstance(table, exp.Table) or _given(table) - PLAIN_TABLE:
+        clause = query.args.get("from_")
+        table = clause.this if clause else None
+        if not isinstance(table, exp.Table) or _given(table) - PLAIN_TABLE or names_in_list(table):
             return None
         found = self._table(table)
         deep = (node for each in _clauses(query) for node in each.walk())

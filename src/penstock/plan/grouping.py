@@ -91,9 +91,8 @@ def grouping_of(group: exp.Group, write: Write) -> Grouping:
             place=place_of(group),
         )
     texts = [frozenset(map(write, keys)) for keys in sets]
-    first = chain(_plain(group), chain.from_iterable(sets))
     return Grouping(
-        tuple(dict.fromkeys(map(write, first))),
+        tuple(dict.fromkeys(map(write, _in_order(group)))),
         tuple(sorted(texts, key=lambda each: (-len(each), sorted(each)))),
         several=_is_several(group),
     )
@@ -117,9 +116,15 @@ def _is_several(group: exp.Group) -> bool:
     return any(given) or any(isinstance(each, Several) for each in group.expressions)
 
 
-def _plain(group: exp.Group) -> Iterator[exp.Expr]:
-    """Yield the keys that stand before GROUPING SETS, WITH ROLLUP or WITH CUBE."""
-    return (each for each in group.expressions if not isinstance(each, Several))
+def _in_order(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the keys as they stand in the text."""
+    for each in (*node.expressions, *(node.args.get("grouping_sets") or ())):
+        yield from _in_order(each) if isinstance(each, Several) else _inside(node, each)
+
+
+def _inside(node: exp.Expr, key: exp.Expr) -> Keys:
+    """Return the keys that one part of a ROLLUP, CUBE or GROUPING SETS has; of GROUP BY, itself."""
+    return _members(key) if isinstance(node, Several) else (key,)
 
 
 def _sets(group: exp.Group) -> Iterator[Keys]:

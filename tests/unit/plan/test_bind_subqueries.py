@@ -99,6 +99,11 @@ def test_the_window_stands_below_what_where_chooses() -> None:
             "NOT mph NOT IN (SELECT id FROM roads LIMIT 3)",
             f"NOT NOT `mph` IN (SELECT id FROM {VIEW} AS roads LIMIT 3)",
         ),
+        ("mph IN (SELECT 1)", "`mph` IN (SELECT 1)"),
+        (
+            "mph IN (SELECT a FROM roads AS r (a, b, c))",
+            f"`mph` IN (SELECT a FROM {VIEW} AS r(a, b, c))",
+        ),
         (
             "EXISTS (SELECT 1 FROM roads a JOIN roads b ON a.id = b.mph)",
             f"EXISTS(SELECT 1 FROM {VIEW} AS a JOIN {VIEW} AS b ON a.id = b.mph)",

@@ -5,7 +5,14 @@ import pytest
 from penstock.errors import BadQueryError
 from penstock.plan.bundles.member import member_of
 from penstock.plan.grouping import MAX_SETS, Grouping, grouping_of
-from penstock.plan.operators import KeyedRows, Operator, Project, SessionAggregate, WhenAggregate
+from penstock.plan.operators import (
+    KeyedRows,
+    Operator,
+    Project,
+    SessionAggregate,
+    WhenAggregate,
+    WindowAggregate,
+)
 from penstock.plan.operators.grouping_sets import SET
 from penstock.plan.operators.sets_aggregate import SetsAggregate
 from penstock.plan.units import cut_at_shared
@@ -67,6 +74,9 @@ def test_each_form_stands_for_its_sets(text: str, expected: list[str]) -> None:
         ("GROUPING SETS ((b), (a, b))", ("b", "a")),
         ("a, b GROUPING SETS ((b), (a))", ("a", "b")),
         ("c, ROLLUP (b, a)", ("c", "b", "a")),
+        ("ROLLUP (b, (d, a)), c", ("b", "d", "a", "c")),
+        ("GROUPING SETS (CUBE (c, b), a), d", ("c", "b", "a", "d")),
+        ("b, a WITH CUBE", ("b", "a")),
     ],
 )
 def test_keys_stand_in_the_order_of_the_text(text: str, keys: tuple[str, ...]) -> None:
@@ -105,6 +115,13 @@ def test_one_set_needs_no_tuple_twice() -> None:
         )
         == plain
     )
+
+
+def test_a_key_of_no_set_is_null() -> None:
+    select = f"SELECT kind, car_id FROM {MINUTE} GROUP BY kind, car_id GROUPING SETS ((kind))"
+    aggregate = below(bind(select))
+    assert isinstance(aggregate, WindowAggregate)
+    assert [sql for _, sql in aggregate.keys] == ["CASE WHEN FALSE THEN `car_id` END", "`kind`"]
 
 
 def test_the_order_of_sets_makes_no_difference() -> None:

@@ -18,6 +18,8 @@ def each_set_sql(relation: str, sets: int) -> str:
 
 def key_sql(sql: str, places: Collection[int]) -> str:
     """Return a key that is in the sets of these numbers only."""
+    if not places:
+        return f"CASE WHEN FALSE THEN {sql} END"
     return f"CASE WHEN {SET} IN ({_numbers(places)}) THEN {sql} END"
 
 
