@@ -15,6 +15,7 @@ from tests.e2e.support import figures, finish, results, rows_of
 
 pytestmark = pytest.mark.spark
 
+DOCUMENT = Path(__file__).parents[2] / "docs/explanation/sharing.md"
 STREAM = """
 CREATE STREAM s (ts TIMESTAMP, k STRING, n INT) TIMESTAMP BY ts FROM push();
 """
@@ -72,7 +73,7 @@ def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_
     assert "tells tuples apart by n (5 buckets); panes of 10 s" in told
     assert " with __c0 = 1" in told
     *_, done, tried = told.splitlines()
-    assert re.fullmatch(r"  bundle \w{6}: \d+ runs, 60 rows in, .* s at work", done)
+    assert re.fullmatch(r"  bundle \w{6}: \d+ runs?, 60 rows in, .* s at work", done)
     found = TRIAL.fullmatch(tried)
     assert found is not None, tried
     assert found[1] == "60"
@@ -112,7 +113,7 @@ def test_a_query_by_itself_shows_its_units_figures(ps: Connection) -> None:
     settled(ps, "f", 20)
     *_, heading, done = ps.sql("EXPLAIN f").message.splitlines()
     assert heading == "measured"
-    assert re.fullmatch(r"  unit \w{6}: \d+ runs, 20 rows in, 9 out, \d+\.\d{3} s at work", done)
+    assert re.fullmatch(r"  unit \w{6}: \d+ runs?, 20 rows in, 9 out, \d+\.\d{3} s at work", done)
 
 
 def test_a_trial_that_fails_says_why_in_one_line(
@@ -159,3 +160,22 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     assert (rows["bundle"]["alone_s"], rows["bundle"]["saving"]) == (None, None)
     assert rows["bundle"]["busy_s"] > 0
+
+
+def test_the_example_of_the_document_is_what_is_said(ps: Connection) -> None:
+    text = DOCUMENT.read_text()
+    (script,) = re.findall(r"```sql\n(.*?)```", text, re.DOTALL)
+    shown = re.findall(r"```\n(query .*?)```", text, re.DOTALL)[0].splitlines()
+    ps.script(script)
+    rows = [{"ts": f"2026-01-01 12:00:{n % 60:02}", "type": "Car", "mph": n} for n in range(60)]
+    ps.push("traffic", rows)
+    settled(ps, "faster", 60)
+    told = ps.sql("EXPLAIN faster").message.splitlines()
+    assert len(told) == len(shown)
+    for one, other in zip(told, shown, strict=True):
+        assert plain(one).startswith(plain(other.removesuffix("…")))
+
+
+def plain(line: str) -> str:
+    """Return a line without figures that are measured."""
+    return re.sub(r"\d[\d.]* (?=s\b|rows|runs?|out)", "# ", line)

@@ -78,7 +78,8 @@ def figures_text(live: LiveUnit) -> str:
     kind = "unit" if live.unit.bundle is None else "bundle"
     rows = f"{live.rows_in:,} rows in, {live.rows_out:,} out"
     name = f"{kind} {live.unit.key[:6]}"
-    return f"{name}: {live.runs:,} runs, {rows}, {live.busy_seconds:.3f} s at work"
+    runs = "1 run" if live.runs == 1 else f"{live.runs:,} runs"
+    return f"{name}: {runs}, {rows}, {live.busy_seconds:.3f} s at work"
 
 
 def trial_text(system: System, unit: Unit, root: str) -> str:
