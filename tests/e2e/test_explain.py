@@ -178,4 +178,4 @@ def test_the_example_of_the_document_is_what_is_said(ps: Connection) -> None:
 
 def plain(line: str) -> str:
     """Return a line without figures that are measured."""
-    return re.sub(r"\d[\d.]* (?=s\b|rows|runs?|out)", "# ", line)
+    return re.sub(r"\d[\d.,]* (?:s\b|rows|runs?|out)", "#", line)
