@@ -3,7 +3,7 @@
 import random
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -101,12 +101,13 @@ def lives(draw: st.DrawFn) -> Life:
     return Life(draw(queries()), comes, draw(st.integers(comes + 1, 2 * TRAINS)))
 
 
-def settled(ps: Connection, rows: int) -> None:
-    """Wait until a number of rows has come in and been read by everyone."""
+def settled(ps: Connection, rows: int, but: Set[str] = frozenset()) -> None:
+    """Wait until a number of rows has come in and been read by everyone, but for some."""
     until, before = time.monotonic() + PATIENCE, False
     while time.monotonic() < until:
         seen = stream_figures(ps, "s")
-        now = seen["rows"] >= rows and not seen["queued_rows"]
+        others = (row for row in rows_of(ps.sql("SHOW QUERIES").table) if row["query"] not in but)
+        now = seen["rows"] >= rows and not any(row["queued_rows"] for row in others)
         if now and before:
             return
         before = now
@@ -156,3 +157,32 @@ def test_sharing_changes_no_answer(
     alone = answers(spark, home / "alone", asked, seed, share=False)
     for life, mine, theirs in zip(asked, together, alone, strict=True):
         assert mine == theirs, life
+
+
+def test_who_stops_a_bundle_is_held_and_the_others_go_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    windows = "SELECT k, count(*) AS c FROM s [RANGE 6 SECONDS] WHERE {0} GROUP BY k"
+    flows = "SELECT k FROM s WHERE {0}"
+    asked = {f"w{n}": windows.format(f"x > {n}") for n in range(4)}
+    asked |= {f"f{n}": flows.format(f"x > {n}") for n in range(4)}
+    asked |= {"careful": windows.format("12 / (n + 1) > 3")}
+    bad = {"w_bad": windows.format("12 / n > 3"), "f_bad": flows.format("12 / n > 3")}
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        creates = [f"CREATE QUERY {name} AS {sql}" for name, sql in (asked | bad).items()]
+        ps.script(";".join([STREAM, *creates]))
+        for train in range(3):
+            rows = [row | {"n": 1 + train % 2} for row in some_rows(1, train)]
+            rows[0]["n"] = 0 if train == 1 else 1  # the second train stops them
+            ps.push("s", rows)
+            settled(ps, 40 * (train + 1), but=set(bad))
+        ps.end("s")
+        finish(ps)
+        for name in bad:
+            held = figures(ps, name)
+            assert held["state"] == "FAILED"
+            assert "Division by zero" in held["cause"]
+            assert "train 2" in held["cause"]
+        for name, sql in asked.items():
+            assert figures(ps, name)["state"] == "FINISHED"
+            assert sum(bag(results(ps, name)).values()) > 0, sql
