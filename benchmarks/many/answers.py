@@ -9,13 +9,14 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
+from benchmarks.many.processes import CannotCopeError
 from benchmarks.many.queries import Query, StreamJoin, Type
 
 Bag = Counter[tuple[str, ...]]
 
 
-class OtherRowsError(Exception):
-    """Two systems do not say the same."""
+class OtherRowsError(CannotCopeError):
+    """A system does not say what the others say."""
 
 
 def compare(system: str, queries: Iterable[Query], told: Path, expected: Path, until: int) -> int:

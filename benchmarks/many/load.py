@@ -97,14 +97,15 @@ def roads() -> pa.Table:
     )
 
 
-def write_for_flink(load: Load, batches: int, form: str) -> Path:
+def write_for_flink(load: Load, batches: int, form: str, readers: int = 2) -> Path:
     """Write the rows of the first batches once more, for Flink; return where.
 
     Its source takes files in no certain order, and rows of an older file would then be late: so
-    traffic is two files, a reader each, that go through all of the time, and the others are one.
+    traffic is a file for each reader that goes through all of the time, the others are one file.
+    Files must be large enough that no reader is through before all have begun; one is safe.
     """
     target = load.path / f"flink-{batches}"
-    for name, parts in {"traffic": 2, "reports": 1}.items():
+    for name, parts in {"traffic": readers, "reports": 1}.items():
         files = sorted((load.path / name).iterdir())[:batches]
         rows = pa.concat_tables(map(pq.read_table, files))
         millis = rows["ts"].cast(pa.timestamp("ms", "UTC")).cast(pa.int64())

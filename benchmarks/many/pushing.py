@@ -18,6 +18,7 @@ A_SECOND = 50
 TICK = timedelta(seconds=1) / A_SECOND
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PROBES = ("filter", "windows")
+SETTLE_SECONDS = 5.0  # for the rows of what was pushed last
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.many.broadcast import Broadcast
 from benchmarks.many.load import SCHEMAS
 from benchmarks.many.memory import held
-from benchmarks.many.pushing import Probes, pushing
+from benchmarks.many.pushing import SETTLE_SECONDS, Probes, pushing
 from benchmarks.many.serving import Handler, serve
 from benchmarks.many.streaming_queries import StreamingQueries, batch_ends
 from benchmarks.session import collect_garbage, start_spark
@@ -119,6 +119,7 @@ class StreamingChild:
                         break
                 ended = time.time()
                 time.sleep(after)
+            time.sleep(SETTLE_SECONDS)
         return {"added": [began, ended], "seconds": took, "latencies": probes.latencies()}
 
     def _queries(self, home: str) -> StreamingQueries:

@@ -129,11 +129,14 @@ class Flink:
         self.child, self._home = child, home
 
     def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
-        self._ask(queries, load, load.batches, patience, out)
+        path = write_for_flink(load, load.batches, self._home.form, readers=1)
+        self._ask(queries, path, patience, out)
 
     def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
-        less = self._ask(queries, load, load.warm, patience, None)
-        more = self._ask(queries, load, load.batches, patience, None)
+        less, more = (
+            self._ask(queries, write_for_flink(load, n, self._home.form), patience, None)
+            for n in (load.warm, load.batches)
+        )
         took, start = more.said["job_seconds"], less.said["job_seconds"]
         if took < TELLING * start:
             raise CannotCopeError(f"{took:.1f} s cannot be told from a start of {start:.1f} s")
@@ -144,9 +147,8 @@ class Flink:
         )
 
     def _ask(
-        self, queries: Sequence[Query], load: Load, batches: int, patience: float, out: Path | None
+        self, queries: Sequence[Query], path: Path, patience: float, out: Path | None
     ) -> Answer:
-        path = write_for_flink(load, batches, self._home.form)
         try:
             sinks = [flink_sql.sink(query, out) for query in queries]
             return self.child.ask(
@@ -181,4 +183,6 @@ def _selects(queries: Iterable[Query]) -> dict[str, Any]:
 
 
 def _run_of(answer: Answer, begin: float, end: float) -> Run:
+    if end <= begin:
+        raise CannotCopeError("no rows were due: take more files")
     return Run(end - begin, answer.cpu_between(begin, end), answer.said["stood_seconds"])

@@ -102,11 +102,11 @@ class Bench:
                 out = load.path / f"told-{number}"
                 try:
                     system.answer(queries, load, out, _patience(scenario, system))
+                    rows = compare(system.name, chosen, out, expected, until)
                 except CannotCopeError as error:
                     found.cannot = str(error)
                     print(f"  {system.name} cannot: {error}", flush=True)
                 else:
-                    rows = compare(system.name, chosen, out, expected, until)
                     print(f"  {system.name}: {rows:,} rows agree", flush=True)
         finally:
             shutil.rmtree(load.path.parent, ignore_errors=True)
