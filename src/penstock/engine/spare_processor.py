@@ -30,7 +30,7 @@ class SpareProcessor(Processor):
         branches: int = 1,
     ) -> pa.Table:
         """Run a SELECT as every processor does."""
-        self._made |= leaves.keys()
+        self._made.update(leaves)  # one step, whichever lane it is
         return super().select(leaves, sql, schema, single=single, branches=branches)
 
     def drop_views(self) -> None:
@@ -49,4 +49,5 @@ def spare_processor(sessions: Sessions, spill: Path) -> Iterator[Processor]:
         try:
             yield processor
         finally:
+            processor.close_lanes()
             processor.drop_views()

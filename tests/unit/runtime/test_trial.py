@@ -1,18 +1,32 @@
 """Trials: what is tried, over which rows, and which of the times counts."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 
 from penstock.engine.buffers import Bounds, BufferPool, Train
+from penstock.engine.processor import Processor
 from penstock.engine.rows import in_memory
+from penstock.engine.session import Sessions
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import bundled
 from penstock.plan.operators import Scan, key
 from penstock.plan.units import Unit, cut_at_shared
-from penstock.runtime.trial import Trial, alone, fastest, held_rows, spread, without
+from penstock.runtime import trial
+from penstock.runtime.trial import (
+    Trial,
+    alone,
+    fastest,
+    held_rows,
+    share_of_one,
+    spread,
+    try_member,
+    without,
+)
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.plan.twin import World, columns
 
@@ -123,3 +137,48 @@ def test_a_trial_is_told_on_one_line() -> None:
 )
 def test_three_members_stand_for_all(count: int, expected: list[int]) -> None:
     assert spread(range(count), 3) == expected
+
+
+@dataclass
+class Stopwatch:
+    """Counts what runs would take: a second for each root, and a tenth for being a bundle."""
+
+    now: float = 0.0
+    ran: list[int] = field(default_factory=list)
+
+    def run(self, _: Processor, unit: Unit, rows: object) -> None:
+        self.ran.append(len(unit.roots))
+        self.now += len(unit.roots) + (0.1 if unit.bundle is not None else 0.0)
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
+    found = Stopwatch()
+    monkeypatch.setattr(trial, "run_to_the_end", found.run)
+    return found
+
+
+def processor(tmp_path: Path) -> Processor:
+    return Processor(mock.Mock(spec=Sessions, slots=1), tmp_path)
+
+
+def test_a_member_is_tried_alone_and_its_bundle_with_and_without_it(
+    tmp_path: Path, watch: Stopwatch
+) -> None:
+    unit = bundle_of(5)
+    assert unit.bundle is not None
+    held = {name: pa.table({"n": [1, 2, 3]}) for name in unit.inputs}
+    found = try_member(processor(tmp_path), unit, unit.bundle.members[0], held, lambda: watch.now)
+    assert (found.rows, found.members) == (3, 5)
+    assert (found.alone, found.together, found.without) == pytest.approx((1.0, 5.1, 4.1))
+    assert watch.ran == [1, 5, 4] * 2
+
+
+def test_the_share_of_one_is_the_mean_of_three_to_their_bundle(
+    tmp_path: Path, watch: Stopwatch
+) -> None:
+    unit = bundle_of(5)
+    held = {name: pa.table({"n": [1]}) for name in unit.inputs}
+    share = share_of_one(processor(tmp_path), unit, held, lambda: watch.now)
+    assert share == pytest.approx(1 / 5.1)
+    assert watch.ran == [5, 1, 1, 1] * 2
