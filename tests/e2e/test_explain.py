@@ -118,6 +118,18 @@ def test_a_query_by_itself_shows_its_units_figures(ps: Connection) -> None:
     assert re.fullmatch(r"  unit \w{6}: \d+ runs?, 20 rows in, 9 out, \d+\.\d{3} s at work", done)
 
 
+def test_filters_that_run_together_are_tried_as_well(ps: Connection) -> None:
+    filters = (f"CREATE QUERY f{n} AS SELECT n + 1 AS m FROM s WHERE n > {n};" for n in range(4))
+    ps.script(STREAM + "".join(filters))
+    push(ps, 0, 20)
+    settled(ps, "f0", 20)
+    told = ps.sql("EXPLAIN f2").message
+    assert "tells tuples apart by n (5 buckets)\n" in told
+    found = TRIAL.fullmatch(told.splitlines()[-1])
+    assert found is not None, told
+    assert found[1] == "20"
+
+
 def test_a_trial_that_fails_says_why_in_one_line(
     ps: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
