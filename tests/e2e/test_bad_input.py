@@ -424,7 +424,7 @@ def test_a_run_that_failed_half_way_counts_nothing_twice(
     fails: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "AGGREGATE_ROWS", 1)
-    monkeypatch.setattr("penstock.engine.states.panes.COMPACT_PARTS", 3)
+    monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
     monkeypatch.setattr("penstock.engine.rows.SMALL_ROWS", 5)  # parts go to disk, and are combined
     owner = Rows if fails == "leave_memory" else Processor
     does, failures = getattr(owner, fails), []

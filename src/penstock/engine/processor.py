@@ -169,10 +169,12 @@ class Processor:
         *,
         single: bool,
         branches: int = 1,
+        wide: bool = False,
     ) -> pa.Table:
         """Run a SELECT over leaves; `single` spares an input that is not large the shuffle.
 
         A UNION ALL of several SELECTs over leaves of their own has so many `branches`, each a task.
+        One that is `wide` has dozens of conditions for each tuple.
         """
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
@@ -180,7 +182,8 @@ class Processor:
         single = single and self.fits_tasks(rows_in, branches)
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
-        session = self._sessions.small if small else self._sessions.large
+        large = self._sessions.wide if wide else self._sessions.large
+        session = self._sessions.small if small else large
         drafts: list[Path] = []
         try:
             for view, source in gathered.items():

@@ -28,14 +28,15 @@ class SpareProcessor(Processor):
         *,
         single: bool,
         branches: int = 1,
+        wide: bool = False,
     ) -> pa.Table:
         """Run a SELECT as every processor does."""
         self._made.update(leaves)  # one step, whichever lane it is
-        return super().select(leaves, sql, schema, single=single, branches=branches)
+        return super().select(leaves, sql, schema, single=single, branches=branches, wide=wide)
 
     def drop_views(self) -> None:
         """Let go of what the views hold; whoever else uses their names makes them anew."""
-        for session in (self._sessions.small, self._sessions.large):
+        for session in (self._sessions.small, self._sessions.large, self._sessions.wide):
             for view in self._made:
                 session.catalog.dropTempView(view)
 

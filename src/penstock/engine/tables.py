@@ -41,7 +41,7 @@ class Tables:
     def __init__(self, sessions: Sessions, directory: Path) -> None:
         """Hold large tables as files below `directory`."""
         self._sessions = sessions
-        self._views = (sessions.small, sessions.large, sessions.analysis)
+        self._views = (sessions.small, sessions.large, sessions.wide, sessions.analysis)
         self._directory = directory
 
     def load(self, definition: TableDefinition, incarnation: int) -> Schema:

@@ -28,7 +28,7 @@ class UserAggregates:
 
     def __init__(self, sessions: Sessions) -> None:
         """Make them known to these sessions."""
-        self._sessions = (sessions.analysis, sessions.small, sessions.large)
+        self._sessions = (sessions.analysis, sessions.small, sessions.large, sessions.wide)
         self.known: dict[str, UserAggregate] = {}
 
     def register(self, aggregate: UserAggregate) -> None:

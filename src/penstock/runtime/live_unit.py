@@ -240,13 +240,14 @@ class LiveUnit:
 
     def _keep_late_of_members(self, number: int, steps: Mapping[str, Step]) -> None:
         """Keep what came too late once for each aggregate, whatever is made of its windows."""
-        kept: set[str] = set()
-        bundle = self.unit.bundle
+        bundle, found = self.unit.bundle, dict[str, pa.Table]()
         for member in bundle.members if isinstance(bundle, Bundle) else ():
-            judge = key(member.aggregate)
-            if judge not in kept:
-                kept.add(judge)
-                self._keep_late(number, judge, steps[member.key].late)
+            late, judge = steps[member.key].late, key(member.aggregate)
+            # Who has been here for longer has missed more.
+            if late is not None and late.num_rows > getattr(found.get(judge), "num_rows", 0):
+                found[judge] = late
+        for judge, late in found.items():
+            self._keep_late(number, judge, late)
 
     def _keep_late(self, number: int, judge: str, late: pa.Table | None) -> None:
         if late is None or not late.num_rows:

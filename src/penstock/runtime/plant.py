@@ -11,10 +11,10 @@ from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.bundling import Standing, bundle_of
-from penstock.plan.bundles.member import Asking, lot_of
+from penstock.plan.bundles.member import Asking, Member, lot_of
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
-from penstock.plan.operators import Operator, Ordered, Scan, Take, key, walk
+from penstock.plan.operators import Bundle, FlowBundle, Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.feed import Feed
@@ -79,7 +79,8 @@ class Plant:
         """Return the roots that run alone and could join a bundle: both have come as far."""
         found: set[str] = set()
         for live in self.units.values():
-            bundle = bundle_of(live.unit.root) if _may_join(live) else None
+            bundle = bundle_of(live.unit.root)
+            bundle = bundle if bundle is not None and _may_join(live, bundle) else None
             other = self.units.get(key(bundle)) if bundle is not None else None
             if other is not None and live.marks == other.marks:
                 same = all(self._place(live, n) == self._place(other, n) for n in live.unit.inputs)
@@ -124,13 +125,12 @@ class Plant:
             live.runs, live.taken = old.runs, old.taken
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
             live.time_is_up, live.ended = old.time_is_up, old.ended
-        bundle = self.writers.get(unit.key)
-        if bundle is not None and bundle.unit.bundle is not None:
-            self._leave(live, bundle)
-        elif unit.stateful is not None:
+        if unit.stateful is not None:
             if (begun := states.get(key(unit.stateful))) is not None:
                 live.state, live.late_rows = begun.state, begun.late_rows
                 live.history, live.reached = begun.history, begun.reached
+            elif (left := self._left(unit.stateful)) is not None:
+                self._leave(live, *left)
             else:
                 live.state = self._new_state(unit.stateful)
                 live.wants_history = getattr(unit.stateful, "reads_history", False)
@@ -138,16 +138,26 @@ class Plant:
             live.reached = (output.watermark,)
         return live
 
-    def _leave(self, live: LiveUnit, bundle: LiveUnit) -> None:
-        """Let a unit go on alone with what its bundle kept for it."""
-        alone = bundle_of(live.unit.root)
-        assert alone is not None  # noqa: S101  (it was in one)
+    def _left(self, stateful: Operator) -> tuple[LiveUnit, Member] | None:
+        """Return the bundle that kept an operator's state, and the member it was kept for.
+
+        Of several with the same windows, the one that has been there for longest.
+        """
+        found = [
+            (live, member)
+            for live in self.units.values()
+            if isinstance(live.unit.bundle, Bundle)
+            for member in live.unit.bundle.members
+            if key(member.aggregate) == key(stateful)
+        ]
+        return min(found, key=lambda each: each[0].rows_before.get(each[1].key, 0), default=None)
+
+    def _leave(self, live: LiveUnit, bundle: LiveUnit, member: Member) -> None:
+        """Let a unit go on alone with what its bundle kept for a member."""
         assert isinstance(bundle.state, Together)  # noqa: S101  (a bundle's is)
-        member = alone.members[0]
         live.state, live.reached = bundle.state.take_out(member), bundle.reached
-        live.late_rows = {
-            key(judge): bundle.late_rows.get(key(judge), 0) for judge in judges(live.unit.root)
-        }
+        judge = key(member.aggregate)
+        live.late_rows = {judge: bundle.late_rows.get(judge, 0)}
         live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
 
     def _live_bundle(self, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveUnit:
@@ -381,12 +391,14 @@ def _on_its_axis(operator: Operator) -> Iterable[Operator]:
             yield from _on_its_axis(each)
 
 
-def _may_join(live: LiveUnit) -> bool:
+def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:
     """Say whether what a unit keeps can be taken over by a bundle."""
     state = live.state
-    if live.cause or live.history or (isinstance(state, PaneState) and state.ended):
+    if live.cause or live.history:
         return False
-    return state is None or isinstance(state, PaneState)
+    if isinstance(bundle, FlowBundle):
+        return state is None
+    return isinstance(state, PaneState) and not state.ended
 
 
 def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:

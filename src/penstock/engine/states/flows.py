@@ -66,7 +66,7 @@ class FlowState:
     def _rows(self, run: Run, members: Sequence[FlowMember]) -> dict[str, pa.Table]:
         wanted = self.told.wanted_sql([member.asked for member in members])
         sql = f"SELECT * FROM {self.told.sql(f'({run.input_sql()})')} AS i{wanted}"
-        tuples = run.select(sql, run.leaves(), single=False)
+        tuples = run.select(sql, run.leaves(), single=False, wide=bool(self.told.claims))
         places = [np.flatnonzero(asked_for(tuples, self.told, m.asked)) for m in members]
         rows = np.concatenate(places)
         if not len(rows):

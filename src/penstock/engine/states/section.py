@@ -34,6 +34,7 @@ from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.layout import Layout, layout_of
 from penstock.plan.bundles.member import Member
 from penstock.plan.bundles.told import Told
+from penstock.plan.operators import key
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
@@ -79,6 +80,7 @@ class SectionState:
         """Take these members: new ones answer for windows from `begin` on."""
         self.members, self.layout = tuple(members), layout_of(members)
         here = {member.key for member in members}
+        self._follow_twins(members)
         self.begins = {name: self.begins.get(name, begin) for name in here}
         self.owned = {name: parts for name, parts in self.owned.items() if name in here}
         self.known &= here
@@ -87,6 +89,17 @@ class SectionState:
         for member in members:
             hops = member.aggregate.hops
             self.nexts[hops] = nexts[hops] if hops in nexts else self._first(member)
+
+    def _follow_twins(self, members: Sequence[Member]) -> None:
+        """Let newcomers answer for the open windows of members with the very same aggregate."""
+        twins = {key(m.aggregate): m.key for m in members if m.key in self.begins}
+        for member in members:
+            twin = twins.get(key(member.aggregate))
+            if member.key not in self.begins and twin is not None:
+                self.begins[member.key] = self.begins[twin]
+                self.known |= {member.key} if twin in self.known else set()
+                if twin in self.owned:
+                    self.owned[member.key] = list(self.owned[twin])
 
     def take_in(self, member: Member, alone: PaneState) -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
@@ -170,7 +183,8 @@ class SectionState:
     def _partials(self, run: Run) -> pa.Table | None:
         if not run.count:
             return None
-        return run.select(self.layout.pane_sql(f"({run.input_sql()})"), run.leaves())
+        sql, wide = self.layout.pane_sql(f"({run.input_sql()})"), bool(self.layout.told.claims)
+        return run.select(sql, run.leaves(), wide=wide)
 
     def _closed(self, run: Run, new: Part | None) -> Closed | None:
         """Return what the windows that close are made of."""

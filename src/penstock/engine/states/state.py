@@ -54,9 +54,12 @@ class Run:
         *,
         single: bool = True,
         branches: int = 1,
+        wide: bool = False,
     ) -> pa.Table:
-        """Return the rows of a SELECT over leaves; `single` spares small ones the shuffle."""
-        return self.processor.select(leaves, sql, schema, single=single, branches=branches)
+        """Return the rows of a SELECT over leaves; see `Processor.select`."""
+        return self.processor.select(
+            leaves, sql, schema, single=single, branches=branches, wide=wide
+        )
 
     @property
     def count(self) -> int:

@@ -1,7 +1,9 @@
 """From the partials of selections and windows to the rows of every member."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,20 +13,25 @@ from penstock.engine.states.closing import Closed
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Run
 from penstock.engine.types import arrow_schema
-from penstock.model.schema import Column, Schema
+from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bundles.layout import NUMBER
 from penstock.plan.bundles.member import Asking, Member
 from penstock.plan.bundles.tails import ENDS, MEMBER, STARTS, Shape, Tail, constant
 from penstock.plan.bundles.told import SELECTION
+from penstock.plan.operators.window_aggregate import END, START
 
 FAR_BACK = -(2**62)
+PARTIAL = re.compile(r"\ba[0-9a-f]{12}_\d+")
+
+
+ROW = "__row"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """Rows of windows, each for one member: where its partials are, and which window it is."""
 
-    closed: Closed
+    table: pa.Table
     rows: np.ndarray
     whose: np.ndarray
     starts: np.ndarray
@@ -34,19 +41,82 @@ class Answer:
 def finished(
     run: Run, closed: Sequence[Closed], members: Sequence[Member], tails: Mapping[str, Tail]
 ) -> dict[str, pa.Table]:
-    """Return each member's rows, by its root, those of one shape computed together."""
+    """Return each member's rows, by its root, those of one shape computed together.
+
+    Where a tail merely shows keys, bounds and aggregates, these are finished once for everybody.
+    """
     places = {member.key: place for place, member in enumerate(members)}
+    shapes = _by_shape(members, tails)
+    values = _values(shape for shape in shapes if shape.picks is not None)
     answers = [_answer(each, places) for each in closed]
+    valued = [replace(each, table=_valued(run, each.table, values)) for each in answers]
     found: dict[str, pa.Table] = {}
-    for shape, of_shape in _by_shape(members, tails).items():
-        tables = [_of_shape(each, shape, of_shape) for each in answers]
-        tables = [table for table in tables if table is not None and table.num_rows]
-        if tables:
-            table = with_constants(laid_together(tables), members, tails, shape.types)
+    for shape, of_shape in shapes.items():
+        if shape.picks is not None:
+            tables = [_picked(each, shape, of_shape) for each in valued]
+        else:
+            tables = [_of_shape(each, list(shape.needs), of_shape) for each in answers]
+        tables = [table for table in tables if table is not None]
+        if not tables:
+            continue
+        table = laid_together(tables)
+        if shape.picks is None:
+            table = with_constants(table, members, tails, shape.types)
             view = run.view("tail")
-            result = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
-            found |= _handed_out(result, members)
+            table = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
+        found |= _handed_out(table, [(place, members[place]) for place in of_shape])
     return found
+
+
+def _values(shapes: Iterable[Shape]) -> dict[str, str]:
+    """Return what has to be finished for these shapes: SQL over partials, by a name for it."""
+    found = {sql for shape in shapes for name, sql in shape.reads if name not in (START, END)}
+    return {_value(sql): sql for sql in sorted(found)}
+
+
+def _value(sql: str) -> str:
+    return f"v{hashlib.sha256(sql.encode()).hexdigest()[:12]}"
+
+
+def _valued(run: Run, table: pa.Table, values: Mapping[str, str]) -> pa.Table:
+    """Return the partials with the values that they have the columns for."""
+    columns = {quoted(name): name for name in table.column_names}
+    columns |= {name: name for name in table.column_names}
+    plain = {name: table[columns[sql]] for name, sql in values.items() if sql in columns}
+    rest = {n: sql for n, sql in values.items() if n not in plain and _has(table, sql)}
+    if rest:
+        view = run.view("values")
+        numbered = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
+        sql = f"SELECT {', '.join([ROW, *(f'{sql} AS {name}' for name, sql in rest.items())])}"
+        result = run.select(f"{sql} FROM {view}", {view: ([in_memory(numbered)], None)})
+        order = pa.array(np.argsort(result[ROW].to_numpy(), kind="stable"))
+        plain |= {name: result[name].take(order) for name in rest}
+    for name, column in plain.items():
+        table = table.append_column(name, column)
+    return table
+
+
+def _has(table: pa.Table, sql: str) -> bool:
+    """Say whether the table has the partials that an aggregate is finished from."""
+    partials = set(PARTIAL.findall(sql))
+    return bool(partials) and partials <= set(table.column_names)
+
+
+def _picked(answer: Answer, shape: Shape, members: Sequence[int]) -> pa.Table | None:
+    """Return the rows of a shape that only shows what is there."""
+    reads = {name: _value(sql) for name, sql in shape.reads if name not in (START, END)}
+    table = _of_shape(
+        answer, [n for n in reads.values() if n in answer.table.column_names], members
+    )
+    if table is None:
+        return None
+    reads |= {START: STARTS, END: ENDS}
+    columns = {name: table[reads[read]] for name, read in (shape.picks or {}).items()}
+    moments = pa.timestamp("us", "UTC")
+    for name, read in (shape.picks or {}).items():
+        if read in (START, END):
+            columns[name] = columns[name].cast(moments)
+    return pa.table([*columns.values(), table[MEMBER]], names=[*columns, MEMBER])
 
 
 def _answer(closed: Closed, places: Mapping[str, int]) -> Answer:
@@ -63,14 +133,15 @@ def _answer(closed: Closed, places: Mapping[str, int]) -> Answer:
     counts = numbers >= begins[whose]
     rows, whose, numbers = rows[counts], whose[counts], numbers[counts]
     starts = numbers * slides[whose]
-    return Answer(closed, rows, whose, starts, starts + sizes[whose])
+    return Answer(table, rows, whose, starts, starts + sizes[whose])
 
 
-def _of_shape(answer: Answer, shape: Shape, members: Sequence[int]) -> pa.Table | None:
+def _of_shape(answer: Answer, names: list[str], members: Sequence[int]) -> pa.Table | None:
+    """Return some columns of the rows of some members, with whose they are and their bounds."""
     mine = np.isin(answer.whose, members)
     if not mine.any():
         return None
-    table = answer.closed.table.select(list(shape.needs)).take(pa.array(answer.rows[mine]))
+    table = answer.table.select(names).take(pa.array(answer.rows[mine]))
     table = table.append_column(MEMBER, pa.array(answer.whose[mine]))
     table = table.append_column(STARTS, pa.array(answer.starts[mine]))
     return table.append_column(ENDS, pa.array(answer.ends[mine]))
@@ -108,21 +179,17 @@ def with_constants(
     return table
 
 
-def _handed_out(result: pa.Table, members: Sequence[Member]) -> dict[str, pa.Table]:
-    """Return the rows of each member, in an order that a replay gives again."""
-    if not result.num_rows:
-        return {}
-    numbers = result[MEMBER].to_numpy()
-    order = np.argsort(numbers, kind="stable")
-    result, numbers = result.take(pa.array(order)), numbers[order]
-    owners, starts = np.unique(numbers, return_index=True)
-    ends = [*starts[1:], len(numbers)]
+def _handed_out(table: pa.Table, members: Sequence[tuple[int, Member]]) -> dict[str, pa.Table]:
+    """Return the rows of each member of one shape, in an order that a replay gives again."""
+    times = [time.column for time in members[0][1].root.times]
+    table = sorted_rows(table, [MEMBER, *times])
+    owners = table[MEMBER].to_numpy()
+    whole = fit(table.drop_columns([MEMBER]), arrow_schema(members[0][1].root.schema))
     found: dict[str, pa.Table] = {}
-    for owner, start, end in zip(owners, starts, ends, strict=True):
-        member = members[owner]
-        rows = result.slice(start, end - start).drop_columns([MEMBER])
-        rows = fit(rows, arrow_schema(member.root.schema))
-        found[member.key] = sorted_rows(rows, [time.column for time in member.root.times])
+    for place, member in members:
+        start, end = np.searchsorted(owners, (place, place + 1))
+        if end > start:
+            found[member.key] = whole.slice(start, end - start)
     return found
 
 

@@ -96,12 +96,19 @@ def _joined(
     """
     alone = sorted(m.key for m in bundle.members if m.key in standing.units)
     stay = [name for name in alone if name not in standing.free] if stands else alone[1:]
+    stay += [member.key for member in bundle.members if _shares_windows(member, standing)]
     joined = [member for member in bundle.members if member.key not in stay]
     enough = FLOWS if isinstance(bundle, FlowBundle) else 2
     wanted = len(joined) > 1 and len(bundle.members) >= enough
     if not joined or not (stands or wanted):
         return None
     return _with(bundle, _in_lots(joined, stands or {}))
+
+
+def _shares_windows(member: Asking, standing: Standing) -> bool:
+    """Say whether the windows that a member reads are a unit by themselves, which others read."""
+    windows = key(member.aggregate) if isinstance(member, Member) else member.key
+    return windows != member.key and windows in standing.units
 
 
 def _in_lots(members: Collection[Asking], stands: Mapping[str, int]) -> list[Asking]:

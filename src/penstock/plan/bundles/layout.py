@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from penstock.model.schema import quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.bundles.member import Member
-from penstock.plan.bundles.told import SELECTION, WINDOWS, Told, told_by
+from penstock.plan.bundles.told import NODE, SELECTION, WINDOWS, Told, bucket, told_by
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
@@ -77,11 +77,19 @@ class Layout:
         windows = f"({self._combined_sql(spread, self._spread_names())})"
         if not self.told:
             return f"SELECT {WINDOWS} AS {SELECTION}, * EXCEPT ({WINDOWS}) FROM {windows}"
-        joined = self.told.joined_sql(windows, selections, nodes)
+        if self.told.buckets:
+            windows = self._by_node_sql(windows, nodes)
         keys = [f"p.{name}" for name in self._key_names()]
         names = [SELECTION, *keys, NUMBER]
         columns = ", ".join([*names, *self._combined()])
+        joined = f"{windows} AS p JOIN {selections} AS s ON {self.told.met_sql()}"
         return f"SELECT {columns} FROM {joined} GROUP BY {', '.join(names)}"
+
+    def _by_node_sql(self, windows: str, nodes: str) -> str:
+        """Return the partials of each node: many selections are made of few of them."""
+        names = [WINDOWS, NODE, *self._key_names(), NUMBER]
+        joined = f"{windows} AS p JOIN {nodes} AS t USING ({bucket(0)})"
+        return f"({self._combined_sql(joined, names)})"
 
     def _spread_sql(self, parts: str, closing: Sequence[Closing]) -> str:
         """Return the SELECT that gives partials once for each window that they belong to."""

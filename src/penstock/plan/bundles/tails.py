@@ -48,15 +48,15 @@ class Shape:
 
     @property
     def picks(self) -> dict[str, str] | None:
-        """Return, by name, the columns that are merely picked, or None where more is done."""
-        picked = {name: sql for name, sql in self.reads if sql == quoted(name)}
-        if self.types or len(picked) < len(self.reads) or len(self.steps) > 1:
+        """Return, by name, which of `reads` are merely shown, or None where more is done."""
+        if self.types or len(self.steps) > 1 or any(step.conditions for step in self.steps):
             return None
-        columns = self.steps[0].columns if self.steps else self.reads
-        if columns is None or not {sql for _, sql in columns} <= set(picked.values()):
+        names = {quoted(name): name for name, _ in self.reads}
+        columns = self.steps[0].columns if self.steps else None
+        shown = columns if columns is not None else tuple((n, q) for q, n in names.items())
+        if not all(sql in names for _, sql in shown):
             return None
-        names = {sql: name for name, sql in picked.items()}
-        return {name: names[sql] for name, sql in columns}
+        return {name: names[sql] for name, sql in shown}
 
     def sql(self, relation: str) -> str:
         """Return the SELECT from what is read, beside member and constants, to rows."""

@@ -2,8 +2,8 @@
 
 Tuples carry the bucket of each column that conditions ask about, and the other claims that hold
 for them, packed into numbers. Which *selections* (windows, and what conditions ask) they belong
-to is found by an equality with the nodes of the tree over one column's buckets (`buckets.py`),
-and by bounds for everything else.
+to is found by an equality with the nodes of the tree over a column's buckets (`buckets.py`), or by
+the claims that a selection needs.
 """
 
 import itertools
@@ -30,12 +30,6 @@ class Told:
     def __bool__(self) -> bool:
         """Say whether tuples are told apart at all."""
         return bool(self.buckets or self.claims)
-
-    @property
-    def lead(self) -> int | None:
-        """Return the place of the column with the most buckets: its tree finds selections."""
-        places = [place for place, each in enumerate(self.buckets) if not each.optional]
-        return max(places, key=lambda place: self.buckets[place].count, default=None)
 
     @property
     def names(self) -> list[str]:
@@ -93,11 +87,11 @@ class Told:
     def selection_rows(self, selections: Iterable[tuple[int, int, Asked]]) -> dict[str, list[int]]:
         """Return the columns of a table from what tuples carry to selections.
 
-        A selection is its number, that of its windows, and what it asks.
+        A selection is its number, that of its windows, and what it asks: spans of the one column,
+        or claims.
         """
-        names = [SELECTION, WINDOWS, *([NODE] if self.lead is not None else [])]
-        names += [name for place in self._rest for name in (_low(place), _high(place))]
-        names += [_need(place) for place in self.claim_places]
+        names = [SELECTION, WINDOWS]
+        names += [NODE] if self.buckets else [_need(place) for place in self.claim_places]
         rows = [
             (selection, windows, *row)
             for selection, windows, asked in selections
@@ -108,24 +102,15 @@ class Told:
 
     def node_rows(self, wanted: Iterable[int]) -> dict[str, list[int]]:
         """Return the columns of the table of the buckets under each wanted node."""
-        lead = self.lead
-        pairs = [
-            (number, node)
-            for node in sorted(set(wanted))
-            for number in (self.buckets[lead].under(node) if lead is not None else ())
-        ]
-        return {bucket(0): [number for number, _ in pairs], NODE: [node for _, node in pairs]}
+        nodes = [(n, number) for n in sorted(set(wanted)) for number in self.buckets[0].under(n)]
+        return {NODE: [node for node, _ in nodes], bucket(0): [number for _, number in nodes]}
 
-    def joined_sql(self, relation: str, selections: str, nodes: str) -> str:
-        """Return the FROM clause that gives rows `p` once for each of their selections `s`."""
+    def met_sql(self) -> str:
+        """Return the condition under which a row `p` belongs to a selection `s`."""
         met = [f"p.{WINDOWS} = s.{WINDOWS}"]
-        met += [f"p.{bucket(n)} BETWEEN s.{_low(n)} AND s.{_high(n)}" for n in self._rest]
+        met += [f"p.{NODE} = s.{NODE}"] if self.buckets else []
         met += [f"p.{claim(n)} & s.{_need(n)} = s.{_need(n)}" for n in self.claim_places]
-        joined = f"{relation} AS p"
-        if self.lead is not None:
-            joined += f" JOIN {nodes} AS t ON p.{bucket(self.lead)} = t.{bucket(0)}"
-            met.append(f"t.{NODE} = s.{NODE}")
-        return f"{joined} JOIN {selections} AS s ON {' AND '.join(met)}"
+        return " AND ".join(met)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -141,20 +126,13 @@ class Told:
         )
         return cls(tuple(buckets), tuple(kept["claims"]))
 
-    @property
-    def _rest(self) -> list[int]:
-        return [place for place in range(len(self.buckets)) if place != self.lead]
-
     def _rows(self, asked: Asked) -> Iterator[tuple[int, ...]]:
-        """Yield a row for every combination of spans; no two have a tuple in common."""
-        needs = self.needs(asked)
-        for chosen in itertools.product(*self.numbers(asked)):
-            bounds = [bound for place in self._rest for bound in chosen[place]]
-            if self.lead is None:
-                yield (*bounds, *needs)
-            else:
-                for node in self.buckets[self.lead].nodes(chosen[self.lead]):
-                    yield (node, *bounds, *needs)
+        """Yield a row for every node, or one for all claims; no two have a tuple in common."""
+        if not self.buckets:
+            yield tuple(self.needs(asked))
+            return
+        for numbers in self.numbers(asked)[0]:
+            yield from ((node,) for node in self.buckets[0].nodes(numbers))
 
     def _claims_sql(self) -> list[str]:
         starts = (place * CLAIMS_A_COLUMN for place in self.claim_places)
@@ -186,14 +164,6 @@ def bucket(place: int) -> str:
 def claim(place: int) -> str:
     """Return the column with some of the claims."""
     return f"__claims{place}"
-
-
-def _low(place: int) -> str:
-    return f"__low{place}"
-
-
-def _high(place: int) -> str:
-    return f"__high{place}"
 
 
 def _need(place: int) -> str:
