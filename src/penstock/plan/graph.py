@@ -11,10 +11,18 @@ class Graph:
     """The root operator of each running query, by the query's name.
 
     `given` are nodes whose trains come from elsewhere: what is below them is not part of it.
+    `alone` are roots that share nothing between themselves and the node that is named for them.
     """
 
     queries: Mapping[str, Operator] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
+    alone: Mapping[str, Operator] = field(default_factory=dict)
+
+    def inputs_of(self, node: Operator) -> tuple[Operator, ...]:
+        """Return the nodes of the graph that one reads."""
+        if (name := key(node)) in self.given:
+            return ()
+        return (self.alone[name],) if name in self.alone else node.inputs
 
     def with_query(self, name: str, root: Operator) -> "Graph":
         """Return the graph with one query more."""
@@ -30,7 +38,7 @@ class Graph:
 
         def visit(node: Operator) -> None:
             if (name := key(node)) not in found:  # what is below is there already, too
-                for each in () if name in self.given else node.inputs:
+                for each in self.inputs_of(node):
                     visit(each)
                 found[name] = node
 
@@ -43,7 +51,7 @@ class Graph:
         found: dict[str, set[str]] = {}
         for name, node in self.nodes().items():
             found.setdefault(name, set())
-            for each in () if name in self.given else node.inputs:
+            for each in self.inputs_of(node):
                 found.setdefault(key(each), set()).add(name)
         return found
 

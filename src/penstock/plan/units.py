@@ -163,13 +163,24 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Ordered)}
     ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take)}
     for node in nodes.values():  # inputs first, so that a cut below is seen above
-        if is_stateful(node) or isinstance(node, Union):
-            ends |= {key(each) for each in node.inputs if _stateful_in(each, ends)}
+        if is_stateful(node) or isinstance(node, Union) or key(node) in graph.alone:
+            ends |= {key(each) for each in graph.inputs_of(node) if _stateful_in(each, ends)}
     return tuple(
-        _unit(nodes[name], ends)
+        _unit(nodes[name], ends - _between(graph, nodes[name]))
         for name in nodes
         if name in ends - graph.given and not isinstance(nodes[name], Scan)
     )
+
+
+def _between(graph: Graph, root: Operator) -> set[str]:
+    """Return the nodes that a root computes by itself, though others may share them."""
+    found: set[str] = set()
+    if (base := graph.alone.get(key(root))) is not None:
+        nodes = list(root.inputs)
+        while nodes and key(nodes[0]) != key(base):
+            found.add(key(nodes[0]))
+            nodes = list(nodes[0].inputs)
+    return found
 
 
 def _stateful_in(node: Operator, ends: set[str]) -> list[Operator]:

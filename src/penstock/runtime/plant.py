@@ -11,7 +11,7 @@ from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.bundling import Standing, bundle_of
-from penstock.plan.bundles.member import Asking, Member, lot_of
+from penstock.plan.bundles.member import Asking, Member, inner_of, lot_of
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
 from penstock.plan.operators import Bundle, FlowBundle, Operator, Ordered, Scan, Take, key, walk
@@ -64,7 +64,17 @@ class Plant:
             for name, live in self.units.items()
             if live.unit.bundle is not None
         }
-        return Standing(units, bundles, frozenset(self.apart), self._free())
+        return Standing(units, bundles, frozenset(self.apart), self._free(), self._leaning())
+
+    def _leaning(self) -> set[str]:
+        """Return the roots whose unit reads nodes that a bundle would compute for them."""
+        return {
+            name
+            for name, live in self.units.items()
+            if live.unit.bundle is None
+            and (bundle := bundle_of(live.unit.root)) is not None
+            and not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
+        }
 
     def set_apart(self, roots: set[str]) -> None:
         """Let these run alone from the next cut on."""
@@ -126,7 +136,8 @@ class Plant:
             live.rows_in, live.rows_out = old.rows_in, old.rows_out
             live.time_is_up, live.ended = old.time_is_up, old.ended
         if unit.stateful is not None:
-            if (begun := states.get(key(unit.stateful))) is not None:
+            same = old is not None and old.unit.stateful == unit.stateful
+            if (begun := old if same else states.get(key(unit.stateful))) is not None:
                 live.state, live.late_rows = begun.state, begun.late_rows
                 live.history, live.reached = begun.history, begun.reached
             elif (left := self._left(unit.stateful)) is not None:
@@ -136,6 +147,8 @@ class Plant:
                 live.wants_history = getattr(unit.stateful, "reads_history", False)
         elif (output := self.buffers.get(unit.key)) is not None and output.written:
             live.reached = (output.watermark,)
+            if old is None and (bundle := self.writers.get(unit.key)) is not None:
+                live.rows_in = bundle.rows_in - bundle.rows_before.get(unit.key, 0)
         return live
 
     def _left(self, stateful: Operator) -> tuple[LiveUnit, Member] | None:

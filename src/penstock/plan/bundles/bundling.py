@@ -36,13 +36,15 @@ class Standing:
 
     Of the roots in a bundle it is known in which lot of their section they are.
 
-    `free` are roots with a unit of their own that may join a bundle that stands.
+    `free` are roots with a unit of their own that may join a bundle that stands, `leaning` those
+    whose unit reads something between their base and themselves that others share.
     """
 
     units: Collection[str] = ()
     bundles: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     apart: Collection[str] = ()
     free: Collection[str] = ()
+    leaning: Collection[str] = ()
 
 
 NOTHING = Standing()
@@ -61,8 +63,9 @@ def bundled(graph: Graph, standing: Standing = NOTHING) -> Graph:
     }
     given = {member.key for bundle in chosen.values() for member in bundle.members}
     roots = {name: root for name, root in graph.queries.items() if key(root) not in given}
+    apart = {key(root): _base(root) for root in roots.values() if key(root) in standing.apart}
     roots |= {f"bundle {name}": bundle for name, bundle in chosen.items()}
-    return Graph(roots, frozenset(given))
+    return Graph(roots, frozenset(given), apart)
 
 
 def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
@@ -76,6 +79,15 @@ def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
 
 
 _known: dict[str, Bundle | FlowBundle | None] = {}
+
+
+def _base(root: Operator) -> Operator:
+    """Return what a root that was in a bundle reads: it shares nothing above that with others.
+
+    They may have come farther, or less far.
+    """
+    bundle = bundle_of(root)
+    return bundle.members[0].base if bundle is not None else root
 
 
 def _made(root: Operator) -> Bundle | FlowBundle | None:
@@ -94,21 +106,15 @@ def _joined(
     One that has a unit of its own reads on from its own place: it can begin a bundle, and join
     one only where both have come as far.
     """
-    alone = sorted(m.key for m in bundle.members if m.key in standing.units)
+    alone = sorted({m.key for m in bundle.members} & set(standing.units) - set(standing.leaning))
     stay = [name for name in alone if name not in standing.free] if stands else alone[1:]
-    stay += [member.key for member in bundle.members if _shares_windows(member, standing)]
+    stay += standing.leaning
     joined = [member for member in bundle.members if member.key not in stay]
     enough = FLOWS if isinstance(bundle, FlowBundle) else 2
     wanted = len(joined) > 1 and len(bundle.members) >= enough
     if not joined or not (stands or wanted):
         return None
     return _with(bundle, _in_lots(joined, stands or {}))
-
-
-def _shares_windows(member: Asking, standing: Standing) -> bool:
-    """Say whether the windows that a member reads are a unit by themselves, which others read."""
-    windows = key(member.aggregate) if isinstance(member, Member) else member.key
-    return windows != member.key and windows in standing.units
 
 
 def _in_lots(members: Collection[Asking], stands: Mapping[str, int]) -> list[Asking]:

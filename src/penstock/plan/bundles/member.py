@@ -108,6 +108,16 @@ class FlowMember(Asking):
         return above
 
 
+def inner_of(member: Asking) -> set[str]:
+    """Return the nodes between the base and the root."""
+    found: set[str] = set()
+    (node,) = member.root.inputs
+    while key(node) != key(member.base):
+        found.add(key(node))
+        (node,) = node.inputs
+    return found
+
+
 def lot_of(member: Asking) -> int:
     """Return the lot of its section that a member is in."""
     return member.lot if isinstance(member, Member) else 0

@@ -67,6 +67,24 @@ def test_who_is_set_apart_is_in_no_bundle() -> None:
     assert bundles(bundled(graph(ONE, TWO), Standing(apart={key(ONE)}))) == []
 
 
+def test_those_set_apart_share_nothing_above_their_base() -> None:
+    fast = kept(SCAN, "`x` * 2 > 1")
+    roots = aggregate(fast), shown(fast, ("k", "`k`"))
+    apart = bundled(graph(*roots, ONE, TWO), Standing(apart=set(map(key, roots))))
+    units = {unit.key: unit for unit in cut_at_shared(apart)}
+    assert key(fast) not in units
+    assert all(units[key(root)].inputs == (key(SCAN),) for root in roots)
+
+
+def test_who_leans_on_what_others_share_joins_no_bundle() -> None:
+    (begun,) = bundles(bundled(graph(ONE, TWO)))
+    leaning = Standing(units={key(ONE)}, leaning={key(ONE)})
+    assert bundles(bundled(graph(ONE, TWO), leaning)) == []
+    stands = Standing({key(ONE)}, {key(begun): {key(TWO): 0}}, (), {key(ONE)}, {key(ONE)})
+    (bundle,) = bundles(bundled(graph(ONE, TWO), stands))
+    assert [member.key for member in bundle.members] == [key(TWO)]
+
+
 def test_a_bundle_stands_while_somebody_is_in_it() -> None:
     (begun,) = bundles(bundled(graph(ONE, TWO)))
     stands = Standing(bundles={key(begun): {key(ONE): 0, key(TWO): 0}})
