@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states import bundle
 from penstock.runtime.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import PATIENCE, bag, figures, finish, results, rows_of, stream_figures
@@ -80,7 +82,10 @@ def queries(draw: st.DrawFn) -> str:
     where = f" WHERE {condition}" if condition else ""
     having = draw(st.sampled_from(KEPT)).format(*numbers)
     window, shown = draw(st.sampled_from(WINDOWS)), draw(st.sampled_from(SHOWN))
-    return f"SELECT k, {shown} FROM s [{window}]{where} GROUP BY k{having}"
+    keys = draw(st.sampled_from(("k", "k, t", "upper(k) AS u", "")))
+    grouped = f" GROUP BY {keys.removesuffix(' AS u')}" if keys else ""
+    columns = f"{keys}, {shown}" if keys else shown
+    return f"SELECT {columns} FROM s [{window}]{where}{grouped}{having}"
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,8 @@ def test_sharing_changes_no_answer(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, asked: list[Life], seed: int
 ) -> None:
     home = tmp_path_factory.mktemp("bundles")
-    together = answers(spark, home / "together", asked, seed, share=True)
+    with mock.patch.multiple(bundle, COVERED=2, COVER_ROWS=1, FEWER=0):
+        together = answers(spark, home / "together", asked, seed, share=True)
     alone = answers(spark, home / "alone", asked, seed, share=False)
     for life, mine, theirs in zip(asked, together, alone, strict=True):
         assert mine == theirs, life
@@ -186,3 +192,23 @@ def test_who_stops_a_bundle_is_held_and_the_others_go_on(
         for name, sql in asked.items():
             assert figures(ps, name)["state"] == "FINISHED"
             assert sum(bag(results(ps, name)).values()) > 0, sql
+
+
+def test_a_punctuation_closes_the_windows_of_members_at_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        sql = "SELECT k, count(*) AS c FROM s [RANGE 1 HOUR] WHERE n > {0} GROUP BY k"
+        creates = [f"CREATE QUERY q{n} AS {sql.format(n)}" for n in (0, 1)]
+        ps.script(";".join([STREAM, *creates]))
+        rows = some_rows(2, 0)
+        ps.push("s", rows)
+        settled(ps, len(rows))
+        ps.punctuate("s", "k = 'a'")
+        until = time.monotonic() + PATIENCE
+        while not all(figures(ps, f"q{n}")["rows_out"] for n in (0, 1)):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        for n in (0, 1):
+            wanted = sum(row["k"] == "a" and row["n"] > n for row in rows)
+            assert bag(results(ps, f"q{n}")) == Counter({("a", wanted): 1})

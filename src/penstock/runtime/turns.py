@@ -14,7 +14,7 @@ from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import FlowBundle, Operator, Scan, key
+from penstock.plan.operators import Bundle, FlowBundle, Operator, Scan, key
 from penstock.runtime.crew import Crew
 from penstock.runtime.culprits import find_culprits
 from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
@@ -50,6 +50,10 @@ class Turns:
             if chosen is None or chosen not in ready:
                 return
             _, live, group = ready.pop(chosen)
+            if isinstance(live.unit.bundle, Bundle) and _punctuates(group):
+                # What a member can let go of early it does alone.
+                self.plant.set_apart({member.key for member in live.unit.bundle.members})
+                return
             self._start_unit(live, group)
         self._look_ahead()
 
@@ -213,6 +217,10 @@ def _next_group(live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
         if trains and trains[0].info.punctuation:
             return {name: trains[:1]}
     return {name: _together(live, trains) for name, trains in waiting.items() if trains}
+
+
+def _punctuates(group: Group) -> bool:
+    return any(train.info.punctuation for trains in group.values() for train in trains)
 
 
 def _numbers(first: int, last: int) -> str:

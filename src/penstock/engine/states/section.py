@@ -181,8 +181,8 @@ class SectionState:
         return shifted(marks[0], self.members[0].aggregate.time.offset)
 
     def _partials(self, run: Run) -> pa.Table | None:
-        if not run.count:
-            return None
+        if run.ahead is not None or not run.count:
+            return run.ahead
         sql, wide = self.layout.pane_sql(f"({run.input_sql()})"), bool(self.layout.told.claims)
         return run.select(sql, run.leaves(), wide=wide)
 

@@ -81,7 +81,7 @@ class Layout:
             windows = self._by_node_sql(windows, nodes)
         keys = [f"p.{name}" for name in self._key_names()]
         names = [SELECTION, *keys, NUMBER]
-        columns = ", ".join([*names, *self._combined()])
+        columns = ", ".join([*names, *self.combined()])
         joined = f"{windows} AS p JOIN {selections} AS s ON {self.told.met_sql()}"
         return f"SELECT {columns} FROM {joined} GROUP BY {', '.join(names)}"
 
@@ -112,10 +112,11 @@ class Layout:
         return [WINDOWS, *self._key_names(), *self.told.names, NUMBER]
 
     def _combined_sql(self, relation: str, names: Sequence[str]) -> str:
-        columns = ", ".join([*names, *self._combined()])
+        columns = ", ".join([*names, *self.combined()])
         return f"SELECT {columns} FROM {relation} GROUP BY {', '.join(names)}"
 
-    def _combined(self) -> list[str]:
+    def combined(self) -> list[str]:
+        """Return the columns of partials that are combined."""
         return [
             f"{sql} AS {part}"
             for name, each in self.aggregates
