@@ -1,6 +1,7 @@
 """The state of a bundle: one of each section, run side by side."""
 
 import functools
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -78,10 +79,10 @@ class BundleState:
     def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
         """Let every section make what it can of the run; a cover's after those that need none."""
         states = list(self.sections.values())
-        covered = [state for state in states if not state.layout.told]
+        covered = _coverable(states)
         if len(covered) < COVERED or run.count < COVER_ROWS or not self.covers:
             return states, run.processor.side_by_side(_makings(states, run))
-        direct = [state for state in states if state.layout.told]
+        direct = [state for state in states if not any(state is each for each in covered)]
         cover = cover_of([state.layout for state in covered])
         partials: list[pa.Table] = []
 
@@ -138,6 +139,17 @@ class BundleState:
                 section = SectionState.back(members, Kept(facts, parts))
                 state.sections[members[0].section] = section
         return state
+
+
+def _coverable(states: Sequence[SectionState]) -> list[SectionState]:
+    """Return the sections that tell nothing apart, those of the most common pane.
+
+    One with shorter panes would make the cover as fine for everybody.
+    """
+    plain = [state for state in states if not state.layout.told]
+    panes = Counter(state.layout.pane for state in plain)
+    (pane, _), *_ = panes.most_common(1) or [(0, 0)]
+    return [state for state in plain if state.layout.pane == pane]
 
 
 def _makings(
