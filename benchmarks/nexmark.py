@@ -119,7 +119,7 @@ QUERIES = (
 )
 TINY = Load(Path(), 1_000, 6)
 QUICK = Load(Path(), 40_000, 12)
-ALL = Load(Path(), 100_000, 30)
+ALL = Load(Path(), 100_000, 20)
 SKIPPED = 2  # first batches are start-up
 Said = dict[str, list[pa.Table]]
 

@@ -17,7 +17,8 @@ from benchmarks.many.load import SCHEMAS
 from benchmarks.many.memory import held
 from benchmarks.many.pushing import SETTLE_SECONDS, Probes, pushing
 from benchmarks.many.serving import Handler, serve
-from benchmarks.many.streaming_queries import StreamingQueries, batch_ends
+from benchmarks.many.staged import Staged
+from benchmarks.many.streaming_queries import StreamingQueries, await_batches, batch_ends
 from benchmarks.session import collect_garbage, start_spark
 
 PROBE_SELECTS = {
@@ -54,25 +55,38 @@ class StreamingChild:
         patience: float,
         out: str | None = None,
     ) -> dict[str, Any]:
-        """Run queries over all files; say when the slowest had done `warm` files, and all."""
+        """Run queries over all files; say when all had done `warm` files, and when all of them."""
         collect_garbage(self._spark)
         with StreamingQueries(self._spark, Path(home), store) as queries:
-            queries.read_files(Path(path))
-            began = time.time()
-            started = {
-                name: queries.start_to_end(text, keep=out is not None)
-                for name, text in selects.items()
-            }
-            stood = time.time()
-            queries.await_ends(began + patience)
-            ends = [batch_ends(query) for query in started.values()]
             if out is not None:
-                Path(out).mkdir(parents=True)
-                for name, query in started.items():
-                    pq.write_table(queries.rows(query), Path(out) / f"{name}.parquet")
-                    queries.session.catalog.dropTempView(query.name)
-        marks = [max(each[warm - 1] for each in ends), max(each[-1] for each in ends)]
-        return {"stood_seconds": stood - began, "marks": marks}
+                queries.read_files(Path(path))
+                return self._answer(queries, selects, Path(out), patience)
+            files = Staged(Path(path), Path(home) / "staged", tuple(SCHEMAS))
+            files.give(warm)
+            queries.read_files(files.staged)
+            began = time.time()
+            started = [queries.start(text) for text in selects.values()]
+            stood = time.time()
+            await_batches(started, warm, began + patience)
+            # Those that were started first have waited for the others: all begin together.
+            begin = time.time()
+            files.give(files.count)
+            await_batches(started, files.count, began + patience)
+            end = max(batch_ends(query)[-1] for query in started)
+        return {"stood_seconds": stood - began, "marks": [begin, end]}
+
+    def _answer(
+        self, queries: StreamingQueries, selects: Mapping[str, str], out: Path, patience: float
+    ) -> dict[str, Any]:
+        """Write every query's rows."""
+        began = time.time()
+        started = {name: queries.start_to_end(text) for name, text in selects.items()}
+        queries.await_ends(began + patience)
+        out.mkdir(parents=True)
+        for name, query in started.items():
+            pq.write_table(queries.rows(query), out / f"{name}.parquet")
+            queries.session.catalog.dropTempView(query.name)
+        return {"stood_seconds": 0.0, "marks": [began, time.time()]}
 
     def create(
         self, selects: Sequence[str], path: str, steps: Sequence[int], home: str, budget: float

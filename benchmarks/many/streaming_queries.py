@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -71,9 +71,9 @@ class StreamingQueries:
         self.started.append(writer.start())
         return self.started[-1]
 
-    def start_to_end(self, text: str, *, keep: bool) -> StreamingQuery:
-        """Start a query over what is there, into nothing or (`keep`) into memory."""
-        writer = self._writer(text).format("memory" if keep else "noop")
+    def start_to_end(self, text: str) -> StreamingQuery:
+        """Start a query over what is there, into memory."""
+        writer = self._writer(text).format("memory")
         self.started.append(writer.trigger(availableNow=True).start())
         return self.started[-1]
 
@@ -98,6 +98,17 @@ class StreamingQueries:
 
     def _read_roads(self, path: Path) -> None:
         self.session.read.parquet(str(path / "roads")).createOrReplaceTempView("roads")
+
+
+def await_batches(queries: Sequence[StreamingQuery], count: int, until: float) -> None:
+    """Wait until all queries have done so many batches with rows; raise what ended one."""
+    for query in queries:
+        while len(batch_ends(query)) < count:
+            if (failure := query.exception()) is not None:
+                raise failure
+            if time.time() > until:
+                raise TimeoutError("Structured Streaming was not through in time")
+            time.sleep(0.05)
 
 
 def batch_ends(query: StreamingQuery) -> list[float]:
