@@ -212,3 +212,20 @@ def test_a_punctuation_closes_the_windows_of_members_at_once(
         for n in (0, 1):
             wanted = sum(row["k"] == "a" and row["n"] > n for row in rows)
             assert bag(results(ps, f"q{n}")) == Counter({("a", wanted): 1})
+
+
+def test_who_comes_back_to_a_bundle_begins_anew(spark: SparkSession, tmp_path: Path) -> None:
+    sql = "SELECT k, count(*) AS c FROM s [RANGE 6 SECONDS] WHERE n > {0} GROUP BY k"
+    creates = [f"CREATE QUERY q{n} AS {sql.format(n)}" for n in (0, 1)]
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(";".join([STREAM, *creates]))
+        for train in range(3):
+            if train == 1:
+                ps.sql("DROP QUERY q1")
+            if train == 2:
+                ps.sql(creates[1])
+            ps.push("s", some_rows(3, train))
+            settled(ps, 40 * (train + 1))
+        assert [figures(ps, f"q{n}")["rows_in"] for n in (0, 1)] == [120, 40]
+        ps.end("s")
+        finish(ps)

@@ -185,7 +185,9 @@ class Plant:
             if before.unit == unit and before.unit.roots == unit.roots:
                 return before
             live.runs, live.rows_in, live.rows_out = before.runs, before.rows_in, before.rows_out
-            live.late_rows, live.rows_before = before.late_rows, dict(before.rows_before)
+            stayed = {key(root) for root in before.unit.roots}  # who left comes back as new
+            live.rows_before = {n: rows for n, rows in before.rows_before.items() if n in stayed}
+            live.late_rows = before.late_rows
             live.marks, live.idle, live.reached = before.marks, before.idle, before.reached
             live.replay, live.busy_seconds = before.replay, before.busy_seconds
         live.state = state

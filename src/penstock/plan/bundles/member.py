@@ -180,8 +180,9 @@ def _asked(conditions: tuple[str, ...], schema: Schema) -> Asked:
         else:
             _, before = spans.get(found.column, ("", EVERYTHING))
             spans[found.column] = (found.type, both(before, found.spans))
-    if claims or len(spans) > 1:
-        # Together they are one claim: what tells tuples apart is whether all of it holds.
+    if claims or len(spans) > 1 or any(not found for _, found in spans.values()):
+        # Together they are one claim: what tells tuples apart is whether all of it holds. So is
+        # what no value fulfils, which cuts nothing.
         return Asked((), (" AND ".join(f"({text})" for text in conditions),))
     return Asked(tuple((column, *found) for column, found in spans.items()), ())
 
