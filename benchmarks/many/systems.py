@@ -21,6 +21,8 @@ FLINK_SETTINGS = {
     "parallelism.default": "2",
     "pipeline.object-reuse": "true",
     "table.local-time-zone": "UTC",
+    # Every window aggregate wants a share of the managed memory; 128 MB do not do for a hundred.
+    "taskmanager.memory.managed.size": "4gb",
     "taskmanager.memory.network.min": "1gb",
     "taskmanager.memory.network.max": "1gb",
     "taskmanager.network.memory.buffers-per-channel": "2",

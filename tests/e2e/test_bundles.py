@@ -4,6 +4,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states import bundle
+from penstock.engine.states import bundle, closing_small
 from penstock.runtime.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import PATIENCE, bag, figures, finish, results, rows_of, stream_figures
@@ -153,12 +154,19 @@ def answer(ps: Connection, number: int) -> tuple[Counter[Any], int]:
 
 
 @LAW
-@given(st.lists(lives(), min_size=6, max_size=14), st.integers(0, 9))
+@given(st.lists(lives(), min_size=6, max_size=14), st.integers(0, 9), st.booleans())
 def test_sharing_changes_no_answer(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, asked: list[Life], seed: int
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    asked: list[Life],
+    seed: int,
+    arrow: bool,
 ) -> None:
     home = tmp_path_factory.mktemp("bundles")
-    with mock.patch.multiple(bundle, COVERED=2, COVER_ROWS=1, FEWER=0):
+    with ExitStack() as patches:
+        if not arrow:  # Spark does it all
+            patches.enter_context(mock.patch.object(bundle, "is_sweepable", return_value=False))
+            patches.enter_context(mock.patch.object(closing_small, "FEW", -1))
         together = answers(spark, home / "together", asked, seed, share=True)
     alone = answers(spark, home / "alone", asked, seed, share=False)
     for life, mine, theirs in zip(asked, together, alone, strict=True):

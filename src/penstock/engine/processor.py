@@ -4,7 +4,7 @@ Every input becomes one leaf of the plan, however many trains it has: Arrow tabl
 concatenated before they enter, files are read by one scan.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +34,8 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
+# What Python workers do to batches of rows, and the schema of what they return.
+Work = tuple[Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], str]
 Result = TypeVar("Result")
 PARTIALS = "partials"
 # An aggregate of so many rows over all slots is done sooner by one task without an exchange than
@@ -180,6 +182,22 @@ class Processor:
             return empty_table(schema)
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
         single = single and self.fits_tasks(rows_in, branches)
+        table = self._answer(leaves, sql, single=single, wide=wide)
+        return fit(table, arrow_schema(schema)) if schema is not None else table
+
+    def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
+        """Return what Python workers make of the rows of a SELECT."""
+        return self._answer(leaves, sql, work=work)
+
+    def _answer(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        *,
+        single: bool = False,
+        wide: bool = False,
+        work: Work | None = None,
+    ) -> pa.Table:
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         large = self._sessions.wide if wide else self._sessions.large
@@ -188,15 +206,20 @@ class Processor:
         try:
             for view, source in gathered.items():
                 frame = self._frame(session, source, leaves[view][1], drafts)
-                (frame.coalesce(1) if single else frame).createOrReplaceTempView(view)
+                self._show(frame.coalesce(1) if single else frame, view)
             result = session.sql(sql)
-            table = collect_small(result) if small else result.toArrow()
+            if work is not None:
+                result = result.mapInArrow(*work)
+            return collect_small(result) if small and work is None else result.toArrow()
         except (PySparkException, Py4JError) as error:
             raise run_error(error) from error
         finally:
             for path in drafts:
                 path.unlink(missing_ok=True)
-        return fit(table, arrow_schema(schema)) if schema is not None else table
+
+    def _show(self, frame: DataFrame, view: str) -> None:
+        """Let SQL read the frame by a name."""
+        frame.createOrReplaceTempView(view)
 
     def _frame(
         self,

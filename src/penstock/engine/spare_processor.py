@@ -1,15 +1,14 @@
 """A processor for work on the side: its files and views go when it does."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
+from pyspark.sql import DataFrame
 
-from penstock.engine.processor import Leaf, Processor
+from penstock.engine.processor import Processor
 from penstock.engine.session import Sessions
-from penstock.model.schema import Schema
 
 
 class SpareProcessor(Processor):
@@ -20,19 +19,9 @@ class SpareProcessor(Processor):
         super().__init__(sessions, spill)
         self._made: set[str] = set()
 
-    def select(
-        self,
-        leaves: Mapping[str, Leaf],
-        sql: str,
-        schema: Schema | None,
-        *,
-        single: bool,
-        branches: int = 1,
-        wide: bool = False,
-    ) -> pa.Table:
-        """Run a SELECT as every processor does."""
-        self._made.update(leaves)  # one step, whichever lane it is
-        return super().select(leaves, sql, schema, single=single, branches=branches, wide=wide)
+    def _show(self, frame: DataFrame, view: str) -> None:
+        self._made.add(view)  # one step, whichever lane it is
+        super()._show(frame, view)
 
     def drop_views(self) -> None:
         """Let go of what the views hold; whoever else uses their names makes them anew."""

@@ -1,46 +1,40 @@
 """The state of a bundle: one of each section, run side by side."""
 
 import functools
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.rows import empty_table, in_memory
+from penstock.engine.rows import empty_table
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.section import Made, SectionState
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.states.tails import finished
-from penstock.plan.bundles.cover import cover_of, rolled_up_sql
+from penstock.engine.sweeping import SCHEMA, sweeping, tables_of
+from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
+from penstock.plan.bundles.sweep import is_sweepable, sweep_of
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.operators import Bundle, FlowBundle
 
-COVERED = 3  # so many passes over the tuples are dearer than one and a small job for each
-COVER_ROWS = 20_000  # of fewer tuples it makes no difference
-FEWER = 4  # times fewer partials than tuples are worth a cover
-NOTHING = Made(None, None, {})
+SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
 
 
 @dataclass(slots=True)
 class BundleState:
-    """`joining` is what members kept alone that are about to come in.
-
-    `covers` says that going over the tuples once for several sections has not been in vain.
-    """
+    """`joining` is what members kept alone that are about to come in."""
 
     bundle: Bundle
     tails: dict[str, Tail] = field(default_factory=dict)
     sections: dict[Section, SectionState] = field(default_factory=dict)
     joining: dict[str, PaneState] = field(default_factory=dict)
-    covers: bool = True
 
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
         assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
-        self.bundle, self.covers = bundle, True
+        self.bundle = bundle
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
@@ -77,29 +71,20 @@ class BundleState:
         }
 
     def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
-        """Let every section make what it can of the run; a cover's after those that need none."""
+        """Let every section make what it can of the run."""
         states = list(self.sections.values())
-        covered = _coverable(states)
-        if len(covered) < COVERED or run.count < COVER_ROWS or not self.covers:
-            return states, run.processor.side_by_side(_makings(states, run))
-        direct = [state for state in states if not any(state is each for each in covered)]
-        cover = cover_of([state.layout for state in covered])
-        partials: list[pa.Table] = []
-
-        def find() -> Made:
-            view = replace(run, lane=len(states))
-            sql = cover.pane_sql(f"({view.input_sql()})")
-            partials.append(view.select(sql, view.leaves()))
-            return NOTHING
-
-        first = run.processor.side_by_side([find, *_makings(direct, run)])[1:]
-        # Where keys are many, going over the tuples for each section is not dearer.
-        self.covers = partials[0].num_rows * FEWER < run.count
-        if not self.covers or not partials[0].num_rows:
-            rest = run.processor.side_by_side(_makings(covered, run))
-        else:
-            rest = run.processor.side_by_side(_makings(covered, run, partials[0]))
-        return [*direct, *covered], [*first, *rest]
+        partials: dict[int, pa.Table] = {}
+        swept = [place for place, each in enumerate(states) if is_sweepable(each.layout)]
+        if run.count and _pays([states[place].layout for place in swept]):
+            made = _swept(run, [states[place].layout for place in swept])
+            partials = {
+                place: table for place, table in zip(swept, made, strict=True) if table is not None
+            }
+        works = [
+            functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
+            for place, each in enumerate(states)
+        ]
+        return states, run.processor.side_by_side(works)
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""
@@ -141,28 +126,14 @@ class BundleState:
         return state
 
 
-def _coverable(states: Sequence[SectionState]) -> list[SectionState]:
-    """Return the sections that tell nothing apart, those of the most common pane.
-
-    One with shorter panes would make the cover as fine for everybody.
-    """
-    plain = [state for state in states if not state.layout.told]
-    panes = Counter(state.layout.pane for state in plain)
-    (pane, _), *_ = panes.most_common(1) or [(0, 0)]
-    return [state for state in plain if state.layout.pane == pane]
+def _pays(layouts: Sequence[Layout]) -> bool:
+    """Say whether sweeping takes less than going over the tuples for each section."""
+    return len(layouts) >= SWEPT or any(layout.told.claims for layout in layouts)
 
 
-def _makings(
-    states: Sequence[SectionState], run: Run, cover: pa.Table | None = None
-) -> list[Callable[[], Made]]:
-    """Return what each of the sections does, from tuples or from a cover's partials."""
-
-    def making(state: SectionState, mine: Run) -> Made:
-        if cover is not None:
-            view = mine.view("cover")
-            sql = rolled_up_sql(state.layout, view)
-            mine = replace(mine, ahead=mine.select(sql, {view: ([in_memory(cover)], None)}))
-        return state.made(mine)
-
-    lanes = [(state, replace(run, lane=lane)) for lane, state in enumerate(states)]
-    return [functools.partial(making, state, mine) for state, mine in lanes]
+def _swept(run: Run, layouts: Sequence[Layout]) -> list[pa.Table | None]:
+    """Return the partials of each layout, None where Spark has to make them."""
+    sweep = sweep_of(layouts)
+    sql = sweep.sql(f"({run.input_sql()})")
+    answer = run.processor.mapped(run.leaves(), sql, (sweeping(sweep.shares), SCHEMA))
+    return tables_of(answer, len(layouts))

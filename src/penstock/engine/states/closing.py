@@ -8,9 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.rows import Rows, in_memory, laid_together
+from penstock.engine.states.closing_small import Columns, small_closer
 from penstock.engine.states.parts import Part, within
 from penstock.engine.states.state import Run
-from penstock.plan.bundles.layout import Closing, Layout
+from penstock.plan.bundles.layout import NUMBER, Closing, Layout
 from penstock.plan.bundles.member import Asked, Member
 from penstock.plan.bundles.told import NODE, SELECTION
 from penstock.plan.operators.hops import Hops
@@ -84,16 +85,14 @@ class Closer:
         parts = within(self.parts, *_bounds(closings))
         if not parts:
             return []
-        view, told = run.view("partials"), self.layout.told
+        told = self.layout.told
         if not told:
-            table = run.select(self.layout.close_sql(view, closings), {view: (parts, None)})
+            table = _closed_by(run, self.layout, parts, closings)
             return _by_windows(table, [selection.windows for selection in selections])
         asked = [(place, each.windows, each.asked) for place, each in enumerate(selections)]
-        rows, chosen, nodes = told.selection_rows(asked), run.view("selections"), run.view("nodes")
-        leaves = {view: (parts, None), chosen: (_ints(rows), None)}
-        if NODE in rows:
-            leaves[nodes] = (_ints(told.node_rows(rows[NODE])), None)
-        return [run.select(self.layout.close_sql(view, closings, chosen, nodes), leaves)]
+        rows = told.selection_rows(asked)
+        nodes = told.node_rows(rows[NODE]) if NODE in rows else None
+        return [_closed_by(run, self.layout, parts, closings, rows, nodes)]
 
     def _brought(
         self, run: Run, closings: Sequence[Closing], selection: Selection, place: int
@@ -102,16 +101,40 @@ class Closer:
         parts = within(self.owned.get(selection.owner, ()), *_bounds([closing]))
         if not parts:
             return None
-        view = run.view("owned")
-        table = run.select(self.layout.untold.close_sql(view, [closing]), {view: (parts, None)})
-        return _numbered(table, place)
+        return _numbered(_closed_by(run, self.layout.untold, parts, [closing]), place)
 
     def _together(self, run: Run, tables: Sequence[pa.Table]) -> pa.Table:
         whole = laid_together(tables)
         if not any(self.owned.values()):
             return whole
+        closer = small_closer(self.layout)
+        names = [SELECTION, *(name for name, _ in self.layout.keys), NUMBER]
+        if closer is not None and (table := closer.combined(whole, names)) is not None:
+            return table
         view = run.view("closed")
         return run.select(self.layout.combine_sql(view), {view: ([in_memory(whole)], None)})
+
+
+def _closed_by(
+    run: Run,
+    layout: Layout,
+    parts: Sequence[Rows],
+    closings: Sequence[Closing],
+    selections: Columns | None = None,
+    nodes: Columns | None = None,
+) -> pa.Table:
+    """Return the partials of each selection, key and window: in the driver, or by Spark."""
+    tables = [part.table for part in parts if part.table is not None]
+    closer = small_closer(layout)
+    if closer is not None and len(tables) == len(parts):
+        table = closer.closed(laid_together(tables), closings, selections, nodes)
+        if table is not None:
+            return table
+    view, chosen, under = run.view("partials"), run.view("selections"), run.view("nodes")
+    leaves = {view: (parts, None)}
+    leaves |= {} if selections is None else {chosen: (_ints(selections), None)}
+    leaves |= {} if nodes is None else {under: (_ints(nodes), None)}
+    return run.select(layout.close_sql(view, closings, chosen, under), leaves)
 
 
 def _bounds(closings: Sequence[Closing]) -> tuple[int, int]:
@@ -132,5 +155,5 @@ def _numbered(table: pa.Table, place: int) -> pa.Table:
     return table.set_column(table.column_names.index(SELECTION), SELECTION, numbers)
 
 
-def _ints(columns: Mapping[str, Sequence[int]]) -> list[Rows]:
+def _ints(columns: Columns) -> list[Rows]:
     return [in_memory(pa.table({n: pa.array(v, pa.int64()) for n, v in columns.items()}))]

@@ -181,8 +181,10 @@ class SectionState:
         return shifted(marks[0], self.members[0].aggregate.time.offset)
 
     def _partials(self, run: Run) -> pa.Table | None:
-        if run.ahead is not None or not run.count:
-            return run.ahead
+        if run.ahead is not None:
+            return run.ahead if run.ahead.num_rows else None
+        if not run.count:
+            return None
         sql, wide = self.layout.pane_sql(f"({run.input_sql()})"), bool(self.layout.told.claims)
         return run.select(sql, run.leaves(), wide=wide)
 

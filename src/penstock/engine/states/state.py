@@ -21,8 +21,8 @@ class Run:
     """One run of a unit: the rows of its leaves, and the watermarks after them.
 
     `marks` are those of the stateful operator's inputs, in their order, and `before` the same
-    ahead of the run. `ahead` are partials of these rows that were computed while the run before
-    was at work. `lane` tells parts of a run apart that are at work at the same time.
+    ahead of the run. `ahead` are partials of these rows that were computed already. `lane` tells
+    parts of a run apart that are at work at the same time.
     """
 
     processor: Processor

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.engine.rows import fit, in_memory, laid_together
 from penstock.engine.states.closing import Closed
@@ -22,6 +23,7 @@ from penstock.plan.operators.window_aggregate import END, START
 
 FAR_BACK = -(2**62)
 PARTIAL = re.compile(r"\ba[0-9a-f]{12}_\d+")
+MEAN = re.compile(r"CAST\((a[0-9a-f]{12}_0) / nullif\((a[0-9a-f]{12}_1), 0\) AS double\)")
 
 
 ROW = "__row"
@@ -83,6 +85,7 @@ def _valued(run: Run, table: pa.Table, values: Mapping[str, str]) -> pa.Table:
     columns = {quoted(name): name for name in table.column_names}
     columns |= {name: name for name in table.column_names}
     plain = {name: table[columns[sql]] for name, sql in values.items() if sql in columns}
+    plain |= {name: mean for name, sql in values.items() if (mean := _mean(table, sql)) is not None}
     rest = {n: sql for n, sql in values.items() if n not in plain and _has(table, sql)}
     if rest:
         view = run.view("values")
@@ -94,6 +97,17 @@ def _valued(run: Run, table: pa.Table, values: Mapping[str, str]) -> pa.Table:
     for name, column in plain.items():
         table = table.append_column(name, column)
     return table
+
+
+def _mean(table: pa.Table, sql: str) -> pa.ChunkedArray | None:
+    """Return a mean of doubles, which Arrow divides as Spark does; None of anything else."""
+    read = MEAN.fullmatch(sql)
+    if read is None or not {*read.groups()} <= set(table.column_names):
+        return None
+    total, count = (table[name] for name in read.groups())
+    if not pa.types.is_float64(total.type):
+        return None
+    return pc.divide(total, pc.if_else(pc.equal(count, 0), None, count).cast(pa.float64()))
 
 
 def _has(table: pa.Table, sql: str) -> bool:

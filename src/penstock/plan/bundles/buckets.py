@@ -9,7 +9,7 @@ the buckets: a span is at most two nodes of each level.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.model.schema import quoted
@@ -75,6 +75,22 @@ class Buckets:
     def moved_to(self, other: "Buckets") -> list[int]:
         """Return, for each bucket, one of `other` on the same side of every cut of both."""
         return [0, *(bisect_right(other.cuts, cut) for cut in self.cuts)]
+
+    def table_to(self, other: "Buckets") -> list[int]:
+        """Return, for no value and for each bucket, the one of `other` that it lies in."""
+        return [NONE, *self.moved_to(other)]
+
+    def claims_table(self, claims: Mapping[int, Iterable[Span] | None]) -> list[int]:
+        """Return, for no value and for each bucket, the claims (bits) that it lets hold.
+
+        Claims with spans ask about the column, the others are content with everything.
+        """
+        table = [0] * (self.count + 1)
+        for bit, spans in claims.items():
+            asked = [self.all_numbers] if spans is None else [self.numbers(s) for s in spans]
+            for number in (n for low, high in asked for n in range(low, high + 1)):
+                table[number + 1] |= bit
+        return table
 
     def values(self) -> list[Value]:
         """Return the values that have cuts, ascending."""

@@ -70,15 +70,16 @@ def bundled(graph: Graph, standing: Standing = NOTHING) -> Graph:
 
 def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
     """Return the bundle that a root could be in, with it as the only member."""
-    name = key(root)
-    if name not in _known:
-        if len(_known) >= REMEMBERED:
-            _known.clear()
-        _known[name] = _made(root)
-    return _known[name]
+    if (found := _known.get(id(root))) is not None:
+        return found[1]
+    if len(_known) >= REMEMBERED:
+        _known.clear()
+    _known[id(root)] = (root, made := _made(root))
+    return made
 
 
-_known: dict[str, Bundle | FlowBundle | None] = {}
+# By identity, like the names of operators: two systems may have streams of one name.
+_known: dict[int, tuple[Operator, Bundle | FlowBundle | None]] = {}
 
 
 def _base(root: Operator) -> Operator:

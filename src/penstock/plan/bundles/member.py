@@ -21,12 +21,19 @@ SECOND = 1_000_000
 GRIDS = (3600 * SECOND, 60 * SECOND, SECOND, SECOND // 10, SECOND // 100, SECOND // 1000, 1)
 
 
+ColumnSpans = tuple[str, str, tuple[Span, ...]]  # a column, its type, and what is asked of it
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a member's conditions ask: spans of a column (with its type), or a claim, or nothing."""
+    """What a member's conditions ask: spans of a column (with its type), or a claim, or nothing.
 
-    spans: tuple[tuple[str, str, tuple[Span, ...]], ...]
+    `within` is what the claim says of each column, where that is all that it says.
+    """
+
+    spans: tuple[ColumnSpans, ...]
     claims: tuple[str, ...]
+    within: tuple[ColumnSpans, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -180,11 +187,13 @@ def _asked(conditions: tuple[str, ...], schema: Schema) -> Asked:
         else:
             _, before = spans.get(found.column, ("", EVERYTHING))
             spans[found.column] = (found.type, both(before, found.spans))
+    asked = tuple((column, *found) for column, found in spans.items())
     if claims or len(spans) > 1 or any(not found for _, found in spans.values()):
         # Together they are one claim: what tells tuples apart is whether all of it holds. So is
         # what no value fulfils, which cuts nothing.
-        return Asked((), (" AND ".join(f"({text})" for text in conditions),))
-    return Asked(tuple((column, *found) for column, found in spans.items()), ())
+        whole = " AND ".join(f"({text})" for text in conditions)
+        return Asked((), (whole,), () if claims else asked)
+    return Asked(asked, ())
 
 
 def sections_of(members: Sequence[Member]) -> dict[Section, list[Member]]:

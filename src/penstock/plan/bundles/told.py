@@ -7,13 +7,13 @@ the claims that a selection needs.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.model.schema import quoted
 from penstock.plan.bundles.buckets import Buckets, Numbers, buckets_of
-from penstock.plan.bundles.member import Asked, Asking
+from penstock.plan.bundles.member import Asked, Asking, ColumnSpans
 from penstock.plan.bundles.spans import Span
 
 CLAIMS_A_COLUMN = 62  # bits of a bigint that need no care for its sign
@@ -22,10 +22,14 @@ SELECTION, WINDOWS, NODE = "__s", "__w", "__node"
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """`buckets` are those of each column, by its name; `claims` are SQL, in the order of bits."""
+    """`buckets` are those of each column, by its name; `claims` are SQL, in the order of bits.
+
+    `within` is what claims say of single columns, for those that say nothing else.
+    """
 
     buckets: tuple[Buckets, ...] = ()
     claims: tuple[str, ...] = ()
+    within: Mapping[str, tuple[ColumnSpans, ...]] = field(default_factory=dict, compare=False)
 
     def __bool__(self) -> bool:
         """Say whether tuples are told apart at all."""
@@ -52,7 +56,7 @@ class Told:
         told = [
             f"{each.number_sql(f'__p{n}')} AS {bucket(n)}" for n, each in enumerate(self.buckets)
         ]
-        told += [f"{sql} AS {claim(n)}" for n, sql in enumerate(self._claims_sql())]
+        told += [f"{self.claims_sql(n)} AS {claim(n)}" for n in self.claim_places]
         return f"(SELECT {', '.join(['*', *told])} FROM ({inner}))"
 
     def wanted_sql(self, asked: Sequence[Asked]) -> str:
@@ -91,7 +95,7 @@ class Told:
         or claims.
         """
         names = [SELECTION, WINDOWS]
-        names += [NODE] if self.buckets else [_need(place) for place in self.claim_places]
+        names += [NODE] if self.buckets else [need(place) for place in self.claim_places]
         rows = [
             (selection, windows, *row)
             for selection, windows, asked in selections
@@ -109,7 +113,7 @@ class Told:
         """Return the condition under which a row `p` belongs to a selection `s`."""
         met = [f"p.{WINDOWS} = s.{WINDOWS}"]
         met += [f"p.{NODE} = s.{NODE}"] if self.buckets else []
-        met += [f"p.{claim(n)} & s.{_need(n)} = s.{_need(n)}" for n in self.claim_places]
+        met += [f"p.{claim(n)} & s.{need(n)} = s.{need(n)}" for n in self.claim_places]
         return " AND ".join(met)
 
     def to_json(self) -> dict[str, Any]:
@@ -134,13 +138,19 @@ class Told:
         for numbers in self.numbers(asked)[0]:
             yield from ((node,) for node in self.buckets[0].nodes(numbers))
 
-    def _claims_sql(self) -> list[str]:
-        starts = (place * CLAIMS_A_COLUMN for place in self.claim_places)
-        batches = (self.claims[start : start + CLAIMS_A_COLUMN] for start in starts)
-        return [
-            " + ".join(f"IF({text}, {1 << bit}L, 0L)" for bit, text in enumerate(batch))
-            for batch in batches
+    def claims_sql(self, place: int, but: Collection[str] = ()) -> str:
+        """Return SQL for one of the numbers that claims are packed into, without some of them."""
+        bits = [
+            f"IF({text}, {1 << bit}L, 0L)"
+            for bit, text in enumerate(self.claims_at(place))
+            if text not in but
         ]
+        return " + ".join(bits) or "0L"
+
+    def claims_at(self, place: int) -> tuple[str, ...]:
+        """Return the claims that one of the numbers has, the lowest bit first."""
+        start = place * CLAIMS_A_COLUMN
+        return self.claims[start : start + CLAIMS_A_COLUMN]
 
 
 def told_by(members: Sequence[Asking]) -> Told:
@@ -153,7 +163,9 @@ def told_by(members: Sequence[Asking]) -> Told:
         buckets_of(*column, itertools.chain(*spans), optional=len(spans) < len(members))
         for column, spans in sorted(found.items())
     )
-    return Told(buckets, tuple(sorted({text for m in members for text in m.asked.claims})))
+    claims = {text: m.asked.within for m in members for text in m.asked.claims}
+    within = {text: spans for text, spans in claims.items() if spans}
+    return Told(buckets, tuple(sorted(claims)), within)
 
 
 def bucket(place: int) -> str:
@@ -166,5 +178,6 @@ def claim(place: int) -> str:
     return f"__claims{place}"
 
 
-def _need(place: int) -> str:
+def need(place: int) -> str:
+    """Return the column with the claims that a selection needs."""
     return f"__need{place}"

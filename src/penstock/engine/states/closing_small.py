@@ -1,0 +1,165 @@
+"""Closing windows over few partials, in the driver: what `Layout.close_sql` has Spark do."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from penstock.engine.combining import Grouped, grouped
+from penstock.plan.bundles.layout import NUMBER, Closing, Layout
+from penstock.plan.bundles.told import NODE, SELECTION, WINDOWS, bucket, claim, need
+from penstock.plan.operators.window_aggregate import PANE
+from penstock.plan.plain import combinations
+
+# So many partials, once for each window and selection that they belong to, are sooner combined
+# in the driver than read by Spark.
+FEW = 2_000_000
+Ints = npt.NDArray[np.int64]
+Columns = Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class SmallCloser:
+    """Combines partials of a layout whose aggregates are plain."""
+
+    layout: Layout
+    columns: tuple[Grouped, ...]
+
+    def combined(self, table: pa.Table, names: Sequence[str]) -> pa.Table | None:
+        """Return the partials of each group; None where that is Spark's to say."""
+        return grouped(table, names, self.columns)
+
+    def closed(
+        self,
+        table: pa.Table,
+        closings: Sequence[Closing],
+        selections: Columns | None = None,
+        nodes: Columns | None = None,
+    ) -> pa.Table | None:
+        """Return the partials of each selection, key and window, None where Spark has to.
+
+        `selections` and `nodes` are the rows that `told` makes of the members; where it tells
+        nothing apart, a selection is a set of windows, by its place in `closings`.
+        """
+        windows = self._in_windows(table, closings)
+        if windows is None or selections is None:
+            return windows and windows.rename_columns(
+                [SELECTION if name == WINDOWS else name for name in windows.column_names]
+            )
+        chosen = {name: np.asarray(values, dtype=np.int64) for name, values in selections.items()}
+        if nodes is not None:
+            by_node = self._by_node(windows, nodes)
+            return by_node and self._by_selection(by_node, chosen)
+        return self._by_claims(windows, chosen)
+
+    def _in_windows(self, table: pa.Table, closings: Sequence[Closing]) -> pa.Table | None:
+        """Return the partials of each window."""
+        panes = table[PANE].to_numpy()
+        bounds = [_windows_of(panes, closing) for closing in closings]
+        if sum(int((end - first).sum()) for first, end in bounds) > FEW:
+            return None
+        spread = [_repeated(first, end) for first, end in bounds]
+        places = [np.full(len(found), place) for place, (_, found) in enumerate(spread)]
+        table = _taken(
+            table.drop_columns([PANE]),
+            np.concatenate([rows for rows, _ in spread]),
+            {
+                WINDOWS: np.concatenate(places),
+                NUMBER: np.concatenate([numbers for _, numbers in spread]),
+            },
+        )
+        return self.combined(table, [WINDOWS, *self._keys, *self.layout.told.names, NUMBER])
+
+    def _by_node(self, windows: pa.Table, nodes: Columns) -> pa.Table | None:
+        numbers = np.asarray(nodes[bucket(0)], dtype=np.int64)
+        rows, places = matched(windows[bucket(0)].to_numpy().astype(np.int64), numbers)
+        if len(rows) > FEW:
+            return None
+        names = np.asarray(nodes[NODE], dtype=np.int64)
+        table = _taken(windows.drop_columns([bucket(0)]), rows, {NODE: names[places]})
+        return self.combined(table, [WINDOWS, NODE, *self._keys, NUMBER])
+
+    def _by_selection(self, by_node: pa.Table, chosen: Mapping[str, Ints]) -> pa.Table | None:
+        rows, places = matched(
+            _pairs(by_node[WINDOWS].to_numpy(), by_node[NODE].to_numpy()),
+            _pairs(chosen[WINDOWS], chosen[NODE]),
+        )
+        if len(rows) > FEW:
+            return None
+        table = _taken(
+            by_node.drop_columns([WINDOWS, NODE]), rows, {SELECTION: chosen[SELECTION][places]}
+        )
+        return self.combined(table, [SELECTION, *self._keys, NUMBER])
+
+    def _by_claims(self, windows: pa.Table, chosen: Mapping[str, Ints]) -> pa.Table | None:
+        own = windows[WINDOWS].to_numpy()
+        held = [windows[claim(place)].to_numpy() for place in self.layout.told.claim_places]
+        found: list[Ints] = []
+        for place, window in enumerate(chosen[WINDOWS]):
+            met = own == window
+            for column, claims in enumerate(held):
+                needed = chosen[need(column)][place]
+                met &= (claims & needed) == needed
+            found.append(np.flatnonzero(met))
+        sizes = [len(rows) for rows in found]
+        if sum(sizes) > FEW:
+            return None
+        table = _taken(
+            windows.drop_columns([WINDOWS, *self.layout.told.names]),
+            np.concatenate(found),
+            {SELECTION: np.repeat(chosen[SELECTION], sizes)},
+        )
+        return self.combined(table, [SELECTION, *self._keys, NUMBER])
+
+    @property
+    def _keys(self) -> list[str]:
+        return [name for name, _ in self.layout.keys]
+
+
+def small_closer(layout: Layout) -> SmallCloser | None:
+    """Return what combines partials of the layout, None where its aggregates are not plain."""
+    how = combinations(layout.aggregates)
+    if how is None:
+        return None
+    columns = tuple((name, function, name) for name, function in how.items())
+    return SmallCloser(layout, columns)
+
+
+def matched(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """Return all pairs of places with equal numbers."""
+    order = np.argsort(right, kind="stable")
+    ordered = right[order]
+    first, end = (np.searchsorted(ordered, left, side) for side in ("left", "right"))
+    rows, places = _repeated(first, end)
+    return rows, order[places]
+
+
+def _windows_of(panes: Ints, closing: Closing) -> tuple[Ints, Ints]:
+    """Return the first of the windows that each pane belongs to, and the first that it does not."""
+    size, slide = closing.hops.end, closing.hops.lower
+    first = np.maximum((panes - size) // slide + 1, closing.first)
+    end = np.minimum(panes // slide, closing.last) + 1
+    return first, np.maximum(first, end)
+
+
+def _repeated(first: Ints, end: Ints) -> tuple[Ints, Ints]:
+    """Return every place once for each number from its first to before its end."""
+    counts = end - first
+    rows = np.repeat(np.arange(len(first)), counts)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return rows, np.repeat(first, counts) + within
+
+
+def _pairs(high: Ints, low: Ints) -> Ints:
+    """Return one number for two; the second is less than 32 bits."""
+    return (high.astype(np.int64) << 32) | low.astype(np.int64)
+
+
+def _taken(table: pa.Table, rows: Ints, columns: Mapping[str, Ints]) -> pa.Table:
+    """Return these rows of the table, with more columns."""
+    table = table.take(pa.array(rows))
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values, pa.int64()))
+    return table

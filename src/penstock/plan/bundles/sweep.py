@@ -1,0 +1,120 @@
+"""A sweep: one pass over the tuples that makes the partials of many sections.
+
+Spark computes what sections group by and aggregate, each expression once, and hands the columns
+to Python workers, which group them by Arrow (`engine/sweeping.py`). Of a column that conditions
+ask about, tuples carry the number of its bucket among the cuts of everybody; tables that are
+looked up by that number tell each section's own buckets, and the claims that it lets hold.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.model.schema import quoted
+from penstock.plan.bundles.buckets import Buckets, buckets_of
+from penstock.plan.bundles.layout import Layout
+from penstock.plan.bundles.spans import Span
+from penstock.plan.bundles.told import Told, bucket, claim
+from penstock.plan.plain import plain_partials
+
+Share = dict[str, Any]  # what a worker does for one section, in plain values
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """`shares` are those of the layouts, in their order, over the columns of the SELECT."""
+
+    columns: tuple[tuple[str, str], ...]
+    searches: tuple[tuple[str, str], ...]
+    shares: tuple[Share, ...]
+
+    def sql(self, relation: str) -> str:
+        """Return the SELECT from tuples to what workers group."""
+        searched = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in self.searches)])
+        shown = ", ".join(f"{sql} AS {name}" for name, sql in self.columns)
+        return f"SELECT {shown} FROM (SELECT {searched} FROM {relation} AS i)"
+
+
+def is_sweepable(layout: Layout) -> bool:
+    """Say whether Arrow makes the layout's partials as Spark does."""
+    return all(plain_partials(aggregate) is not None for _, aggregate in layout.aggregates)
+
+
+def sweep_of(layouts: Sequence[Layout]) -> Sweep:
+    """Return the sweep that makes these layouts' partials; all of them are sweepable."""
+    made = _Making(_all_buckets(layouts))
+    shares = tuple(map(made.share, layouts))
+    columns = tuple((name, sql) for sql, name in made.columns.items())
+    return Sweep(columns, tuple(made.searches.values()), shares)
+
+
+@dataclass(slots=True)
+class _Making:
+    """Names each expression once."""
+
+    buckets: dict[str, Buckets]
+    columns: dict[str, str] = field(default_factory=dict)
+    searches: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+    def share(self, layout: Layout) -> Share:
+        told = layout.told
+        return {
+            "keys": [(name, self._column(sql)) for name, sql in layout.keys],
+            "at": self._column(f"unix_micros({quoted(layout.time)})"),
+            "pane": layout.pane,
+            "buckets": [
+                (bucket(n), self._number(each.column), self.buckets[each.column].table_to(each))
+                for n, each in enumerate(told.buckets)
+            ],
+            "claims": [self._claims(told, place) for place in told.claim_places],
+            "aggregates": [
+                (f"{name}_{place}", each.function, each.value and self._column(each.value))
+                for name, aggregate in layout.aggregates
+                for place, each in enumerate(plain_partials(aggregate) or ())
+            ],
+        }
+
+    def _claims(self, told: Told, place: int) -> Share:
+        """Return how the claims of one number are found: by tables, and the rest by SQL."""
+        claims = told.claims_at(place)
+        within = {text: told.within[text] for text in claims if text in told.within}
+        asked = sorted({column for spans in within.values() for column, _, _ in spans})
+        tables = []
+        for column in asked:
+            by_claim = {
+                1 << claims.index(text): next((s for c, _, s in spans if c == column), None)
+                for text, spans in within.items()
+            }
+            tables.append((self._number(column), self.buckets[column].claims_table(by_claim)))
+        rest = len(within) < len(claims)
+        return {
+            "name": claim(place),
+            "tables": tables,
+            "column": self._column(told.claims_sql(place, within)) if rest else None,
+        }
+
+    def _number(self, column: str) -> str:
+        """Return the column with a tuple's bucket among everybody's."""
+        every = self.buckets[column]
+        if column not in self.searches:
+            self.searches[column] = (f"__p{len(self.searches)}", every.search_sql())
+        return self._column(every.number_sql(self.searches[column][0]))
+
+    def _column(self, sql: str) -> str:
+        return self.columns.setdefault(sql, f"c{len(self.columns)}")
+
+
+def _all_buckets(layouts: Iterable[Layout]) -> dict[str, Buckets]:
+    """Return, of each column asked about, the buckets that the cuts of all sections leave."""
+    found: dict[str, tuple[str, set[Span]]] = {}
+    for layout in layouts:
+        for each in layout.told.buckets:
+            _, spans = found.setdefault(each.column, (each.type, set()))
+            spans.update((cut, None) for cut in each.cuts)
+        for columns in layout.told.within.values():
+            for column, type_, asked in columns:
+                found.setdefault(column, (type_, set()))[1].update(asked)
+    return {
+        column: buckets_of(column, type_, spans, optional=True)
+        for column, (type_, spans) in found.items()
+    }
