@@ -13,7 +13,7 @@ from penstock.runtime.feed import Cut, Feed
 from penstock.runtime.journal import Journal
 from penstock.runtime.plant import Plant
 
-AHEAD_TRAINS = 4  # trains that a source may be ahead of its slowest reader
+AHEAD_TRAINS = 12  # that a source may be ahead of its slowest reader; a run takes what waits
 TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
 AHEAD_ROWS = 2_000_000
 RETRY_SECONDS = 1.0

@@ -8,13 +8,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engine.combining import Grouped, grouped
+from penstock.engine.rows import laid_together
 from penstock.plan.bundles.layout import NUMBER, Closing, Layout
 from penstock.plan.bundles.told import NODE, SELECTION, WINDOWS, bucket, claim, need
 from penstock.plan.operators.window_aggregate import PANE
 from penstock.plan.plain import combinations
 
-# So many partials, once for each window and selection that they belong to, are sooner combined
-# in the driver than read by Spark.
+# So many partials, once for each window that they belong to, are sooner combined in the driver
+# than read by Spark; the windows of one size and slide at a time.
 FEW = 2_000_000
 Ints = npt.NDArray[np.int64]
 Columns = Mapping[str, Sequence[int]]
@@ -55,22 +56,34 @@ class SmallCloser:
         return self._by_claims(windows, chosen)
 
     def _in_windows(self, table: pa.Table, closings: Sequence[Closing]) -> pa.Table | None:
-        """Return the partials of each window."""
-        panes = table[PANE].to_numpy()
-        bounds = [_windows_of(panes, closing) for closing in closings]
-        if sum(int((end - first).sum()) for first, end in bounds) > FEW:
-            return None
-        spread = [_repeated(first, end) for first, end in bounds]
-        places = [np.full(len(found), place) for place, (_, found) in enumerate(spread)]
-        table = _taken(
-            table.drop_columns([PANE]),
-            np.concatenate([rows for rows, _ in spread]),
-            {
-                WINDOWS: np.concatenate(places),
-                NUMBER: np.concatenate([numbers for _, numbers in spread]),
-            },
-        )
-        return self.combined(table, [WINDOWS, *self._keys, *self.layout.told.names, NUMBER])
+        """Return the partials of each window, set by set: their rows are never all there."""
+        by_pane: dict[int, pa.Table | None] = {self.layout.pane: table}
+        found: list[pa.Table] = []
+        for place, closing in enumerate(closings):
+            pane = closing.hops.pane
+            if pane not in by_pane:
+                by_pane[pane] = self._coarser(table, pane)
+            if (mine := by_pane[pane]) is None:
+                return None
+            first, end = _windows_of(mine[PANE].to_numpy(), closing)
+            if int((end - first).sum()) > FEW:
+                return None
+            rows, numbers = _repeated(first, end)
+            windows = {WINDOWS: np.full(len(rows), place), NUMBER: numbers}
+            made = self.combined(
+                _taken(mine.drop_columns([PANE]), rows, windows),
+                [WINDOWS, *self._keys, *self.layout.told.names, NUMBER],
+            )
+            if made is None:
+                return None
+            found.append(made)
+        return laid_together(found)
+
+    def _coarser(self, table: pa.Table, pane: int) -> pa.Table | None:
+        """Return the partials of longer panes: some windows are made of fewer of these."""
+        at = table[PANE].to_numpy()
+        moved = table.set_column(table.column_names.index(PANE), PANE, pa.array(at - at % pane))
+        return self.combined(moved, [*self._keys, *self.layout.told.names, PANE])
 
     def _by_node(self, windows: pa.Table, nodes: Columns) -> pa.Table | None:
         numbers = np.asarray(nodes[bucket(0)], dtype=np.int64)

@@ -20,7 +20,7 @@ from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME
-from penstock.plan.operators.window_join import BROADCAST, HASH, MET, UNTIL, Marks, WindowJoin
+from penstock.plan.operators.window_join import BROADCAST, HASH, MET, UNTIL, How, Marks, WindowJoin
 from penstock.plan.punctuation import over_partners, renamed
 
 SIDES = (0, 1)
@@ -141,7 +141,7 @@ class WindowJoinState:
             if each
         }
         relations = {name: run.view(name) for name, each in rows.items() if each}
-        sql = self.join.run_sql(relations, self.reached, marks, self._hint(run, rows))
+        sql = self.join.run_sql(relations, self.reached, marks, self._how(run, rows))
         if not sql:
             return empty_table(schema)
         leaves = {view: leaf for view, leaf in leaves.items() if view in sql}
@@ -149,12 +149,12 @@ class WindowJoinState:
         table = run.select(above, leaves, schema, branches=len(SIDES))
         return sorted_rows(table, [time.column for time in run.unit.root.times])
 
-    def _hint(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> str:
-        """Return how to join: within a task each, or by sending what is new to all workers."""
+    def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> How:
+        """Return how to join: within a task each, or by sending the fewer rows to all workers."""
         counts = {name: sum(each.count for each in parts) for name, parts in rows.items()}
         new = max(counts["new_l"], counts["new_r"])
         few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
-        return HASH if few or new > BROADCAST_ROWS else BROADCAST
+        return How(HASH if few or new > BROADCAST_ROWS else BROADCAST, counts)
 
     def _rows_in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
         """Return the new, the old and all rows of each side that this run has to look at.

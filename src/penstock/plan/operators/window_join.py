@@ -13,7 +13,7 @@ A tuple that has no partner is known to have none once the other side's watermar
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
@@ -26,8 +26,25 @@ PRESERVED = {"LEFT": (0,), "RIGHT": (1,), "FULL": (0, 1), "LEFT SEMI": (0,), "LE
 LONE = ("LEFT SEMI", "LEFT ANTI")  # what gives tuples of the left alone
 KINDS = ("INNER", *PRESERVED)
 Marks = tuple[int, int]
-# A hash table of what is new, where the rows are or sent to every worker.
+# A hash table of one side's rows, where they are or sent to every worker.
 HASH, BROADCAST = "SHUFFLE_HASH", "BROADCAST"
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How Spark should join: the rows of the side that has fewer are looked up by the other's."""
+
+    kind: str = HASH
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def hint(self, left: str, right: str) -> str:
+        """Return the hint for two relations; of what is not counted, the new rows are looked up."""
+        new = "r" if right.startswith("new") else "l"
+        fewer = "l" if self.counts.get(left, 0) < self.counts.get(right, 0) else "r"
+        return f"{self.kind}({fewer if self.counts else new})"
+
+
+PLAINLY = How()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,37 +218,37 @@ class WindowJoin:
         yield "each run:", self.run_sql({name: name for name in names}, (0, 0), (1, 1))
 
     def run_sql(
-        self, relations: Mapping[str, str], before: Marks, after: Marks, hint: str = HASH
+        self, relations: Mapping[str, str], before: Marks, after: Marks, how: How = PLAINLY
     ) -> str:
         """Return the SELECT of a run over what is new, old and all of each side (new_l, old_r …).
 
         What has no rows is left out of `relations`; where nothing can come, the text is empty.
-        `before` and `after` are the sides' watermarks. `hint` is how Spark should join what is new.
+        `before` and `after` are the sides' watermarks.
         """
-        return " UNION ALL ".join(self._branches(relations, before, after, hint))
+        return " UNION ALL ".join(self._branches(relations, before, after, how))
 
     def _branches(
-        self, at: Mapping[str, str], before: Marks, after: Marks, hint: str
+        self, at: Mapping[str, str], before: Marks, after: Marks, how: How
     ) -> Iterator[str]:
         if self.kind == "LEFT SEMI":
             yield from self._first_partners(at)
         elif self.kind != "LEFT ANTI":
-            yield from self._pairs(at, hint)
+            yield from self._pairs(at, how)
         if self.kind != "LEFT SEMI":
             for place in self.preserved:
                 yield from self._without_partner(at, place, before[1 - place], after[1 - place])
 
-    def _pairs(self, at: Mapping[str, str], hint: str) -> Iterator[str]:
+    def _pairs(self, at: Mapping[str, str], how: How) -> Iterator[str]:
         columns = [
             f"{side}.{quoted(c.name)}" for p, side in enumerate("lr") for c in self._columns(p)
         ]
         if self.carry:
             columns.append(f"greatest(l.{MET}, r.{MET}) AS {MET}")
             columns.append(f"least(l.{UNTIL}, r.{UNTIL}) AS {UNTIL}")
-        for left, right, new in (("new_l", "all_r", "l"), ("old_l", "new_r", "r")):
+        for left, right in (("new_l", "all_r"), ("old_l", "new_r")):
             if left in at and right in at:
                 yield (
-                    f"SELECT /*+ {hint}({new}) */ {', '.join(columns)} "
+                    f"SELECT /*+ {how.hint(left, right)} */ {', '.join(columns)} "
                     f"FROM {at[left]} AS l JOIN {at[right]} AS r ON {self.meets}"
                 )
 
