@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,11 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 import penstock
+from benchmarks.many.load import SCHEMAS
 from benchmarks.many.memory import held
 from benchmarks.many.pushing import SETTLE_SECONDS, Probes, pushing
 from benchmarks.many.serving import Handler, serve
+from benchmarks.many.staged import Staged
 from benchmarks.penstock_side import one_file_a_run
 from benchmarks.session import collect_garbage, start_spark
 from penstock.client import Connection
@@ -41,13 +42,11 @@ class PenstockChild:
         watermarks: Sequence[int],
         patience: float,
         out: str | None = None,
-        coalesce: bool = False,
     ) -> dict[str, Any]:
         """Run a script to its end; say when all had answered up to each watermark."""
         collect_garbage(self._spark)
         log = _Log(kept={} if out else None)
-        freely = nullcontext() if coalesce else one_file_a_run()
-        with freely, penstock.connect(home, spark=self._spark) as connection:
+        with one_file_a_run(), penstock.connect(home, spark=self._spark) as connection:
             connection.tap(log.note)
             began = time.time()
             connection.script(script)
@@ -62,6 +61,34 @@ class PenstockChild:
             "rows": log.rows,
             "marks": [log.passed(watermark) or stood for watermark in watermarks],
         }
+
+    def run_freely(  # noqa: PLR0913  (a command's arguments, all by name)
+        self,
+        *,
+        script: str,
+        home: str,
+        path: str,
+        staged: str,
+        warm: int,
+        watermark: int,
+        patience: float,
+    ) -> dict[str, Any]:
+        """Let as many files as wait be one run; the rest comes when the warm ones are done."""
+        collect_garbage(self._spark)
+        log, files = _Log(kept=None), Staged(Path(path), Path(staged), tuple(SCHEMAS))
+        files.give(warm)
+        with penstock.connect(home, spark=self._spark) as connection:
+            connection.tap(log.note)
+            began = time.time()
+            connection.script(script)
+            stood = time.time()
+            _await_all_read(connection, files.rows(warm), began + patience)
+            begin = time.time()
+            files.give(files.count)
+            _await_all_read(connection, files.rows(files.count), began + patience)
+            _see_that_none_failed(connection)
+        marks = [begin, log.passed(watermark) or begin]
+        return {"stood_seconds": stood - began, "rows": log.rows, "marks": marks}
 
     def create(
         self, streams: str, queries: Sequence[str], steps: Sequence[int], home: str, budget: float
@@ -131,6 +158,18 @@ class _Log:
         return max((at for at, first in self._first if first <= watermark), default=None)
 
 
+def _await_all_read(connection: Connection, rows: int, until: float) -> None:
+    """Wait until so many rows have come in and every query has read them."""
+    while time.time() < until:
+        streams, queries = (connection.sql(f"SHOW {what}").table for what in ("STREAMS", "QUERIES"))
+        assert streams is not None
+        assert queries is not None
+        if pc.sum(streams["rows"]).as_py() >= rows and not pc.sum(queries["queued_rows"]).as_py():
+            return
+        time.sleep(0.05)
+    raise TimeoutError("Penstock was not through in time")
+
+
 def _see_that_none_failed(connection: Connection) -> None:
     shown = connection.sql("SHOW QUERIES").table
     assert shown is not None
@@ -165,7 +204,12 @@ def _write(kept: dict[str, list[pa.Table]], out: Path) -> None:
 def opened() -> dict[str, Handler]:
     """Start Spark; return what can be asked."""
     child = PenstockChild(start_spark())
-    return {"run": child.run, "create": child.create, "add": child.add}
+    return {
+        "run": child.run,
+        "run_freely": child.run_freely,
+        "create": child.create,
+        "add": child.add,
+    }
 
 
 if __name__ == "__main__":

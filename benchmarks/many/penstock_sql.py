@@ -36,12 +36,12 @@ def create(query: Query) -> str:
     return f"CREATE QUERY {query.name} AS {select(query)};\n"
 
 
-def streams(load: Load) -> str:
-    """Return the streams and the table, over a load's files."""
+def streams(load: Load, *, bounded: bool = True) -> str:
+    """Return the streams and the table, over a load's files; without bounds more may come."""
     made = [
         f"CREATE STREAM {name} ({columns}) TIMESTAMP BY ts SLACK INTERVAL {SLACK_SECONDS} SECONDS "
         f"FROM files(path => '{load.path / name}', format => 'parquet', files_per_train => 1, "
-        "bounded => true);\n"
+        f"bounded => {str(bounded).lower()});\n"
         for name, columns in SCHEMAS.items()
     ]
     return "".join(made) + table(load)
@@ -61,9 +61,9 @@ def table(load: Load) -> str:
     return f"CREATE TABLE roads FROM files(path => '{load.roads}', format => 'parquet');\n"
 
 
-def script(queries: Iterable[Query], load: Load) -> str:
+def script(queries: Iterable[Query], load: Load, *, bounded: bool = True) -> str:
     """Return streams and queries as one script."""
-    return streams(load) + "".join(map(create, queries))
+    return streams(load, bounded=bounded) + "".join(map(create, queries))
 
 
 def _aggregate(query: WindowAggregate) -> str:

@@ -5,6 +5,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 
 @dataclass(frozen=True, slots=True)
 class Staged:
@@ -18,6 +20,11 @@ class Staged:
     def count(self) -> int:
         """Return how many files each stream has."""
         return len(self._files(self.streams[0]))
+
+    def rows(self, upto: int) -> int:
+        """Return the rows of the first files of all streams."""
+        files = (file for stream in self.streams for file in self._files(stream)[:upto])
+        return sum(pq.read_metadata(file).num_rows for file in files)
 
     def give(self, upto: int) -> None:
         """Let each stream have its first files, up to so many."""

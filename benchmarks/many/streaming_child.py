@@ -18,7 +18,12 @@ from benchmarks.many.memory import held
 from benchmarks.many.pushing import SETTLE_SECONDS, Probes, pushing
 from benchmarks.many.serving import Handler, serve
 from benchmarks.many.staged import Staged
-from benchmarks.many.streaming_queries import StreamingQueries, await_batches, batch_ends
+from benchmarks.many.streaming_queries import (
+    StreamingQueries,
+    await_all_read,
+    await_batches,
+    batch_ends,
+)
 from benchmarks.session import collect_garbage, start_spark
 
 PROBE_SELECTS = {
@@ -54,8 +59,12 @@ class StreamingChild:
         warm: int,
         patience: float,
         out: str | None = None,
+        coalesce: bool = False,
     ) -> dict[str, Any]:
-        """Run queries over all files; say when all had done `warm` files, and when all of them."""
+        """Run queries over all files; say when all had done `warm` files, and when all of them.
+
+        A batch is one file, or with `coalesce` whatever there is.
+        """
         collect_garbage(self._spark)
         with StreamingQueries(self._spark, Path(home), store) as queries:
             if out is not None:
@@ -63,15 +72,18 @@ class StreamingChild:
                 return self._answer(queries, selects, Path(out), patience)
             files = Staged(Path(path), Path(home) / "staged", tuple(SCHEMAS))
             files.give(warm)
-            queries.read_files(files.staged)
+            queries.read_files(files.staged, None if coalesce else 1)
             began = time.time()
             started = [queries.start(text) for text in selects.values()]
             stood = time.time()
-            await_batches(started, warm, began + patience)
+            await_batches(started, 1 if coalesce else warm, began + patience)
             # Those that were started first have waited for the others: all begin together.
             begin = time.time()
             files.give(files.count)
-            await_batches(started, files.count, began + patience)
+            if coalesce:
+                await_all_read(started, began + patience)
+            else:
+                await_batches(started, files.count, began + patience)
             end = max(batch_ends(query)[-1] for query in started)
         return {"stood_seconds": stood - began, "marks": [begin, end]}
 

@@ -44,10 +44,12 @@ class StreamingQueries:
             query.stop()
         shutil.rmtree(self._home, ignore_errors=True)
 
-    def read_files(self, path: Path) -> None:
-        """Let the streams be a load's files, one a batch."""
+    def read_files(self, path: Path, a_batch: int | None = 1) -> None:
+        """Let the streams be a load's files, so many a batch, or all that are there."""
         for name, columns in SCHEMAS.items():
-            reader = self.session.readStream.schema(columns).option("maxFilesPerTrigger", 1)
+            reader = self.session.readStream.schema(columns)
+            if a_batch is not None:
+                reader = reader.option("maxFilesPerTrigger", a_batch)
             self._view(name, reader.parquet(str(path / name)), SLACK_SECONDS)
         self._read_roads(path)
 
@@ -109,6 +111,14 @@ def await_batches(queries: Sequence[StreamingQuery], count: int, until: float) -
             if time.time() > until:
                 raise TimeoutError("Structured Streaming was not through in time")
             time.sleep(0.05)
+
+
+def await_all_read(queries: Sequence[StreamingQuery], until: float) -> None:
+    """Wait until all queries have done all that there is; raise what ended one."""
+    for query in queries:
+        if time.time() > until:
+            raise TimeoutError("Structured Streaming was not through in time")
+        query.processAllAvailable()
 
 
 def batch_ends(query: StreamingQuery) -> list[float]:

@@ -74,7 +74,8 @@ def opened_suite(
 ) -> Iterator[Suite]:
     """Open the systems; their processes end with the block.
 
-    With `coalesce` Penstock takes as many files a run as it likes, else one, as its peer does.
+    With `coalesce` a run of Penstock or of Structured Streaming takes what files there are, else
+    one.
     """
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(penstock_child(directory / "penstock.log"))
@@ -82,9 +83,18 @@ def opened_suite(
         systems: list[System] = [Penstock(ours, coalesce=coalesce)]
         live = [LiveBench(Penstock.name, ours, directory)]
         notes = ["Medians of runs from the end of the warm files to the last rows due."]
-        notes += ["Penstock takes several files a run where they wait."] if coalesce else []
+        notes += (
+            [
+                "Penstock's and Structured Streaming's runs take all files that wait, Penstock's "
+                "up to half a million rows."
+            ]
+            if coalesce
+            else []
+        )
         if "streaming" in peers:
-            systems += [StructuredStreaming(theirs, store.name) for store in STORES]
+            systems += [
+                StructuredStreaming(theirs, store.name, coalesce=coalesce) for store in STORES
+            ]
             live.append(LiveBench(STREAMING, theirs, directory))
         if "flink" in peers:
             home = flink_home(cache)

@@ -3,7 +3,7 @@
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
@@ -59,18 +59,19 @@ class Penstock:
     name = "Penstock"
 
     def __init__(self, child: Child, *, coalesce: bool = False) -> None:
-        self.child, self._coalesce = child, coalesce
+        self.child, self.coalesce = child, coalesce
 
     def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
         self._run(queries, load, patience, out)
 
     def run(self, queries: Sequence[Query], load: Load, patience: float) -> Run:
-        answer = self._run(queries, load, patience, None)
+        free = self.coalesce
+        answer = (self._run_freely if free else self._run)(queries, load, patience)
         begin, end = answer.said["marks"]
         return _run_of(answer, begin, end)
 
     def _run(
-        self, queries: Sequence[Query], load: Load, patience: float, out: Path | None
+        self, queries: Sequence[Query], load: Load, patience: float, out: Path | None = None
     ) -> Answer:
         return self.child.ask(
             "run",
@@ -80,15 +81,30 @@ class Penstock:
             watermarks=[load.watermark(load.warm), load.watermark(load.batches)],
             patience=patience,
             out=out,
-            coalesce=self._coalesce,
+        )
+
+    def _run_freely(self, queries: Sequence[Query], load: Load, patience: float) -> Answer:
+        staged = replace(load, path=load.path.parent / "staged")
+        return self.child.ask(
+            "run_freely",
+            patience + GRACE_SECONDS,
+            script=penstock_sql.script(queries, staged, bounded=False),
+            home=load.path.parent / uuid4().hex,
+            path=load.path,
+            staged=staged.path,
+            warm=load.warm,
+            watermark=load.watermark(load.batches),
+            patience=patience,
         )
 
 
 class StructuredStreaming:
     """A streaming query for each query, with one of the state stores."""
 
-    def __init__(self, child: Child, store: str = STORES[0].name) -> None:
-        self.child, self.store = child, store
+    def __init__(
+        self, child: Child, store: str = STORES[0].name, *, coalesce: bool = False
+    ) -> None:
+        self.child, self.store, self.coalesce = child, store, coalesce
         self.name = f"Structured Streaming, {store}"
 
     def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
@@ -116,6 +132,7 @@ class StructuredStreaming:
             warm=load.warm,
             patience=patience,
             out=out,
+            coalesce=self.coalesce,
         )
 
 

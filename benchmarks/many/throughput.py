@@ -15,7 +15,7 @@ from benchmarks.many.load import Load, write_load
 from benchmarks.many.processes import CannotCopeError
 from benchmarks.many.queries import Query
 from benchmarks.many.scenarios import MANY, TOO_MANY, Scenario
-from benchmarks.many.systems import Flink, Run, StructuredStreaming, System
+from benchmarks.many.systems import Flink, Penstock, Run, StructuredStreaming, System
 from benchmarks.measurement import median
 from benchmarks.session import STORES
 
@@ -132,9 +132,9 @@ class Bench:
 
 def _load_of(scenario: Scenario, system: System) -> Load:
     match system:
-        case Flink():
+        case Flink() | Penstock(coalesce=True):
             return scenario.size.long
-        case StructuredStreaming() if scenario.queries >= MANY:
+        case StructuredStreaming(coalesce=False) if scenario.queries >= MANY:
             return scenario.size.few
         case _:
             return scenario.size.load
