@@ -165,7 +165,7 @@ def test_sharing_changes_no_answer(
     home = tmp_path_factory.mktemp("bundles")
     with ExitStack() as patches:
         if not arrow:  # Spark does it all
-            patches.enter_context(mock.patch.object(bundle, "is_sweepable", return_value=False))
+            patches.enter_context(mock.patch.object(bundle, "swept", return_value=[]))
             patches.enter_context(mock.patch.object(closing_small, "FEW", -1))
         together = answers(spark, home / "together", asked, seed, share=True)
     alone = answers(spark, home / "alone", asked, seed, share=False)

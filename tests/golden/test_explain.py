@@ -7,6 +7,7 @@ import pytest
 
 from penstock.plan.bundles.bundling import bundled
 from penstock.plan.bundles.layout import layout_of
+from penstock.plan.bundles.sweep import sweep_of, swept
 from penstock.plan.bundles.tails import flow_tail_of, tail_of
 from penstock.plan.explain import explain, units_behind
 from penstock.plan.explain_bundle import flow_sql, flow_tail_text, pass_sql
@@ -56,7 +57,11 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
     for unit in units_of(graph):
         views = {name: f"trains_{name[:6]}" for name in unit.inputs}
         if isinstance(bundle := unit.bundle, Bundle):
-            each_train = pass_sql(unit, layout_of(bundle.members), views)
+            layout = layout_of(bundle.members)
+            each_train = pass_sql(unit, layout, views)
+            if swept([layout]):
+                sweep = sweep_of([layout]).sql(f"({unit.input_sql(0, views)})")
+                each_train = f"{sweep}, once for it"
             for member in bundle.members:
                 assert f"the tail:    {tail_of(member).shape.sql('closed')}" in told
         elif isinstance(bundle, FlowBundle):
@@ -105,9 +110,9 @@ def test_what_is_not_long_is_shown_as_it_runs() -> None:
     (unit,) = units_of(graph)
     assert isinstance(unit.bundle, Bundle)
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-    sql = layout_of(unit.bundle.members).pane_sql(f"({unit.input_sql(0, views)})")
+    sql = sweep_of([layout_of(unit.bundle.members)]).sql(f"({unit.input_sql(0, views)})")
     told = explain("q0", graph.queries["q0"], graph, (unit,))
-    assert sql.replace("array(0, 0, 1, 1, 2, 2, 3)", "array(0, 0, 1, …, 3)") in told
+    assert f"each train:  {sql}, once for it\n" in told
 
 
 def test_units_come_after_those_that_they_read() -> None:

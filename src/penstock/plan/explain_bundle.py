@@ -1,15 +1,17 @@
 """What EXPLAIN says of a bundle: who is in it, what they share, and one member's own tail."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from penstock.model.schema import quoted
 from penstock.plan.abridged import abridged, few, few_items
 from penstock.plan.bundles.layout import Closing, Layout, layout_of
 from penstock.plan.bundles.member import FlowMember, Member, sections_of
+from penstock.plan.bundles.sweep import sweep_of, swept
 from penstock.plan.bundles.tails import Constant, Tail, constant, flow_tail_of, tail_of
-from penstock.plan.bundles.told import CLAIMS_A_COLUMN, Told, told_by
+from penstock.plan.bundles.told import Told, told_by
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.plain import combinations
 from penstock.plan.units import Unit
 
 SECOND = 1_000_000
@@ -34,8 +36,11 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
             many = f" (one of {len(sections):,} sections)" if len(sections) > 1 else ""
             told = f"which {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
             yield f"  in a section of {len(together):,}{many}, {told}"
-            yield f"  each train:  {pass_sql(unit, layout, views)}"
-            yield f"  at a close:  {closing_sql(layout, together)}"
+            layouts = list(map(layout_of, sections.values()))
+            yield from _pass_lines(unit, layouts, layouts.index(layout), views)
+            by_arrow = combinations(layout.aggregates) is not None
+            where = "in the driver while partials are few, else " if by_arrow else ""
+            yield f"  at a close:  {where}{closing_sql(layout, together)}"
             tails = [tail_of(member) for member in together if member.key == mine]
             yield from (f"  the tail:    {_tail_sql(tail, 'closed')}" for tail in tails)
         case FlowBundle(members=flows):
@@ -45,6 +50,25 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
             yield from (f"  the tail:    {flow_tail_text(tail)}" for tail in tails)
         case None:
             return
+
+
+def _pass_lines(
+    unit: Unit, layouts: Sequence[Layout], mine: int, views: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield how tuples become the partials of one section: by a pass, or by a sweep for many."""
+    places = swept(layouts)
+    if mine not in places:
+        yield f"  each train:  {pass_sql(unit, layouts[mine], views)}"
+        return
+    sweep = sweep_of([layouts[place] for place in places])
+    sql = sweep.sql(f"({unit.input_sql(0, views)})")
+    for place in places:
+        sql = _few_claims(sql, layouts[place].told, layouts[place].told.within)
+    many = f"all {len(places):,} sections" if len(places) > 1 else "it"
+    layout = layouts[mine]
+    keys = [quoted(name) for name, _ in layout.keys] + layout.told.names
+    yield f"  each train:  {abridged(sql)}, once for {many}"
+    yield f"  by workers:  groups by {', '.join([*keys, 'pane'])}"
 
 
 def told_text(told: Told) -> str:
@@ -83,12 +107,11 @@ def closing_sql(layout: Layout, members: Sequence[Member]) -> str:
     return abridged(layout.close_sql("partials", closing, "selections", "nodes"))
 
 
-def _few_claims(sql: str, told: Told) -> str:
+def _few_claims(sql: str, told: Told, but: Collection[str] = ()) -> str:
     """Return the SQL with only the ends of the sums that claims are packed by."""
-    for start in range(0, len(told.claims), CLAIMS_A_COLUMN):
-        claims = told.claims[start : start + CLAIMS_A_COLUMN]
-        terms = [f"IF({text}, {1 << bit}L, 0L)" for bit, text in enumerate(claims)]
-        sql = sql.replace(" + ".join(terms), " + ".join(few_items(terms)))
+    for place in told.claim_places:
+        terms = told.claim_terms(place, but)
+        sql = sql.replace(" + ".join(terms), " + ".join(few_items(terms))) if terms else sql
     return sql
 
 

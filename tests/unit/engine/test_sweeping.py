@@ -18,7 +18,7 @@ from penstock.engine.sweeping import SECTION, TABLE, sweeping, swept, tables_of
 from penstock.plan.bundles.buckets import NONE, Buckets
 from penstock.plan.bundles.layout import Layout, layout_of
 from penstock.plan.bundles.member import Member, member_of, sections_of
-from penstock.plan.bundles.sweep import Sweep, _all_buckets, is_sweepable, sweep_of
+from penstock.plan.bundles.sweep import Sweep, _all_buckets, sweep_of
 from penstock.plan.operators.window_aggregate import PANE
 from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SECOND, aggregate, kept
 
@@ -99,7 +99,6 @@ def test_every_member_finds_the_tuples_that_it_asks_for(rows: list[Row]) -> None
     asked = members([("`k`",), ()])
     sections = list(sections_of(list(asked.values())).values())
     layouts = [layout_of(each) for each in sections]
-    assert all(map(is_sweepable, layouts))
     sweep = sweep_of(layouts)
     table = projected(sweep, layouts, rows)
     half = len(rows) // 2

@@ -15,11 +15,9 @@ from penstock.engine.states.tails import finished
 from penstock.engine.sweeping import SCHEMA, sweeping, tables_of
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
-from penstock.plan.bundles.sweep import is_sweepable, sweep_of
+from penstock.plan.bundles.sweep import sweep_of, swept
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.operators import Bundle, FlowBundle
-
-SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
 
 
 @dataclass(slots=True)
@@ -73,13 +71,10 @@ class BundleState:
     def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
-        partials: dict[int, pa.Table] = {}
-        swept = [place for place, each in enumerate(states) if is_sweepable(each.layout)]
-        if run.count and _pays([states[place].layout for place in swept]):
-            made = _swept(run, [states[place].layout for place in swept])
-            partials = {
-                place: table for place, table in zip(swept, made, strict=True) if table is not None
-            }
+        layouts = [state.layout for state in states]
+        places = swept(layouts) if run.count else []
+        made = _swept(run, [layouts[place] for place in places]) if places else []
+        partials = dict(zip(places, made, strict=True))
         works = [
             functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
             for place, each in enumerate(states)
@@ -124,11 +119,6 @@ class BundleState:
                 section = SectionState.back(members, Kept(facts, parts))
                 state.sections[members[0].section] = section
         return state
-
-
-def _pays(layouts: Sequence[Layout]) -> bool:
-    """Say whether sweeping takes less than going over the tuples for each section."""
-    return len(layouts) >= SWEPT or any(layout.told.claims for layout in layouts)
 
 
 def _swept(run: Run, layouts: Sequence[Layout]) -> list[pa.Table | None]:

@@ -17,6 +17,7 @@ from penstock.plan.bundles.spans import Span
 from penstock.plan.bundles.told import Told, bucket, claim
 from penstock.plan.plain import plain_partials
 
+SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
 Share = dict[str, Any]  # what a worker does for one section, in plain values
 
 
@@ -35,8 +36,18 @@ class Sweep:
         return f"SELECT {shown} FROM (SELECT {searched} FROM {relation} AS i)"
 
 
-def is_sweepable(layout: Layout) -> bool:
-    """Say whether Arrow makes the layout's partials as Spark does."""
+def swept(layouts: Sequence[Layout]) -> list[int]:
+    """Return the places of the layouts that a sweep makes sooner than passes of their own.
+
+    Arrow makes the partials of those with plain aggregates as Spark does. One alone is Spark's,
+    unless it has claims: looking these up is cheaper than evaluating them.
+    """
+    found = [place for place, each in enumerate(layouts) if _is_plain(each)]
+    pays = len(found) >= SWEPT or any(layouts[place].told.claims for place in found)
+    return found if pays else []
+
+
+def _is_plain(layout: Layout) -> bool:
     return all(plain_partials(aggregate) is not None for _, aggregate in layout.aggregates)
 
 

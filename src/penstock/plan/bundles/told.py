@@ -140,12 +140,12 @@ class Told:
 
     def claims_sql(self, place: int, but: Collection[str] = ()) -> str:
         """Return SQL for one of the numbers that claims are packed into, without some of them."""
-        bits = [
-            f"IF({text}, {1 << bit}L, 0L)"
-            for bit, text in enumerate(self.claims_at(place))
-            if text not in but
-        ]
-        return " + ".join(bits) or "0L"
+        return " + ".join(self.claim_terms(place, but)) or "0L"
+
+    def claim_terms(self, place: int, but: Collection[str] = ()) -> list[str]:
+        """Return SQL for each bit of one of the numbers, without those of some claims."""
+        bits = enumerate(self.claims_at(place))
+        return [f"IF({text}, {1 << bit}L, 0L)" for bit, text in bits if text not in but]
 
     def claims_at(self, place: int) -> tuple[str, ...]:
         """Return the claims that one of the numbers has, the lowest bit first."""
