@@ -1,6 +1,7 @@
 """Queries that run as one bundle give what each gives alone, whoever joins or leaves when."""
 
 import random
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence, Set
@@ -18,6 +19,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.buffers import Bounds
 from penstock.engine.states import bundle, closing_small
 from penstock.runtime.supervisor import Settings
 from tests.e2e.reference.trial import LAW
@@ -200,6 +202,29 @@ def test_who_stops_a_bundle_is_held_and_the_others_go_on(
         for name, sql in asked.items():
             assert figures(ps, name)["state"] == "FINISHED"
             assert sum(bag(results(ps, name)).values()) > 0, sql
+
+
+def test_a_slow_sink_slows_nobody_and_says_what_it_missed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    release, bounds = threading.Event(), Bounds(queue_bytes=200)
+    with penstock.connect(tmp_path / "home", spark=spark, bounds=bounds) as ps:
+        sql = "SELECT k, count(*) AS c FROM s [RANGE 2 SECONDS] WHERE n > {0} GROUP BY k"
+        creates = [f"CREATE QUERY q{n} AS {sql.format(n)}" for n in (0, 1)]
+        ps.script(";".join([STREAM, *creates]))
+        ps.callback("q0", lambda *_: release.wait(PATIENCE))
+        for train in range(8):
+            ps.push("s", some_rows(3, train))
+            settled(ps, 40 * (train + 1), but={"q0"})
+        assert figures(ps, "q1")["rows_out"] > 8
+        held = figures(ps, "q0")
+        assert held["state"] == "FAILED"
+        assert "rows that waited for it were left out" in held["cause"]
+        release.set()
+        ps.sql("RESUME QUERY q0")
+        ps.end("s")
+        finish(ps)
+        assert figures(ps, "q0")["state"] == "FINISHED"
 
 
 def test_a_punctuation_closes_the_windows_of_members_at_once(

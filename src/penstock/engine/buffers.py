@@ -31,11 +31,15 @@ class Train:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bytes that one buffer, and all of them together, may hold in memory."""
+    """Bytes that one buffer, and all of them together, may hold in memory.
+
+    `queue_bytes` may wait for a query's sink, in memory or on disk.
+    """
 
     buffer_bytes: int = 256 << 20
     total_bytes: int = 1 << 30
     keep_bytes: int = 8 << 20
+    queue_bytes: int = 1 << 30
 
 
 DEFAULT_BOUNDS = Bounds()
@@ -182,7 +186,7 @@ class Buffer:
     def advance(self, reader: str, number: int) -> None:
         """Note that the reader is done with trains up to `number`, and purge."""
         with self._pool.lock:
-            self._read[reader] = number
+            self._read[reader] = max(number, self._read.get(reader, 0))
             self._place(reader)
             self._purge()
 

@@ -9,13 +9,18 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 DELIVERY_THREADS = 4
+SINK_THREADS = 32  # one that hangs has one of them for as long
+SINK = "sink:"
 ARCHIVE_THREADS = 2  # writing Parquet leaves the interpreter free
 
 Finish = Callable[[Future[object]], None]
 
 
 class Crew:
-    """Pools for reading sources, running units (as many as slots), delivering and archiving."""
+    """Pools for reading sources, running units (as many as slots), delivering and archiving.
+
+    Nobody waits for a sink: what is done at rest is done while one may be at work.
+    """
 
     def __init__(self, slots: int) -> None:
         """Hire."""
@@ -25,6 +30,7 @@ class Crew:
             "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
             "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
             "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
+            "sink": ThreadPoolExecutor(SINK_THREADS, thread_name_prefix="penstock-sink"),
             "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
         }
         self._busy: set[str] = set()
@@ -40,6 +46,14 @@ class Crew:
     def is_idle(self) -> bool:
         """Say whether nobody is at work and nothing waits to be settled."""
         return not self._busy and not self._done and not self._settling
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Say whether nobody but sinks is at work and nothing waits to be settled."""
+        return not self._moving() and not self._done and not self._settling
+
+    def _moving(self) -> list[str]:
+        return [name for name in self._busy if not name.startswith(SINK)]
 
     @property
     def free_slots(self) -> int:
@@ -76,9 +90,9 @@ class Crew:
             self._settling = False
 
     def settle_all(self, poll_seconds: float) -> None:
-        """Wait until nobody is at work."""
+        """Wait until nobody but sinks is at work."""
         self.settle()
-        while self._busy:
+        while self._moving():
             self.wait(poll_seconds)
             self.settle()
 
@@ -96,6 +110,6 @@ class Crew:
             self._woken = False
 
     def dismiss(self) -> None:
-        """Let everyone go, after what they are at."""
-        for pool in self._pools.values():
-            pool.shutdown()
+        """Let everyone go, after what they are at; a sink that hangs is left behind."""
+        for name, pool in self._pools.items():
+            pool.shutdown(wait=name != "sink")

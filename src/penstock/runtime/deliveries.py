@@ -3,6 +3,7 @@
 What goes only to result logs, subscribers and taps goes together: one step of the journal and one
 worker for all queries that have something, so that a thousand small ones cost little more than
 one. A query with a sink of its own has a worker of its own: a slow or broken sink holds no other.
+What waits for a sink is bounded: beyond that it is left out, and its query held with that cause.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,12 +11,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from penstock.clock import Clock
-from penstock.engine.buffers import Train
+from penstock.engine.buffers import Buffer, Train
 from penstock.engine.rows import SMALL_ROWS
-from penstock.errors import told
+from penstock.errors import SinkError, told
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
-from penstock.runtime.crew import Crew
+from penstock.runtime.crew import SINK, Crew
 from penstock.runtime.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import READER, LiveQuery, Tap, deliver_together
@@ -52,6 +53,7 @@ class Deliveries:
 
     def start(self) -> None:
         """Start to deliver whatever waits."""
+        self._leave_out_too_much()
         self._start(self._waited_for())
         for buffer in self.plant.buffers:
             if buffer.watermark == END_OF_TIME:  # also for one that came when all was over
@@ -62,6 +64,28 @@ class Deliveries:
     def start_light(self) -> None:
         """Start to deliver what waits and goes to no sink."""
         self._start(query for query in self._waited_for() if not query.sinks)
+
+    def _leave_out_too_much(self) -> None:
+        """Hold the queries whose sinks let too much wait, and let that go."""
+        for buffer in self.plant.buffers.waited_for():
+            for name in buffer.behind():
+                query = self.plant.queries.get(name.removeprefix(READER))
+                if query is not None and query.reader == name and query.sinks:
+                    self._leave_out(query, buffer)
+
+    def _leave_out(self, query: LiveQuery, buffer: Buffer) -> None:
+        waiting, bound = buffer.waiting(query.reader), self.plant.buffers.bounds.queue_bytes
+        if sum(train.info.size for train in waiting) <= bound:
+            return
+        if query.reader in self.under_way and not query.in_hand:
+            return  # it is about to read them
+        rows = sum(train.rows.count for train in waiting)
+        query.runs += len(query.replay)  # these are in the journal, and over
+        query.replay.clear()
+        buffer.advance(query.reader, waiting[-1].info.number)
+        cause = f"its sink is too slow: {rows:,} rows that waited for it were left out"
+        hint = "RESUME lets it go on with what comes then"
+        self.plant.set_state(query, QueryState.FAILED, told(SinkError(cause, hint=hint)))
 
     def _waited_for(self) -> list[LiveQuery]:
         waited_for = self.plant.buffers.waited_for()
@@ -111,14 +135,17 @@ class Deliveries:
             return
         self.under_way.update(load.query.reader for load in loads)
         work = [(load.query, load.trains) for load in loads]
+        name = loads[0].query.reader
         self.crew.submit(
-            loads[0].query.reader,
+            f"{SINK}{name}" if loads[0].query.sinks else name,
             lambda: deliver_together(work, self.journal, self.clock, self.taps),
             lambda future: self._delivered(loads, future),
         )
 
     def _delivered(self, loads: Sequence[_Load], future: Future[object]) -> None:
         self.under_way.difference_update(load.query.reader for load in loads)
+        for load in loads:
+            load.query.in_hand = False
         error = future.exception()
         if isinstance(error, Exception):
             failures: object = [error] * len(loads)
@@ -130,12 +157,23 @@ class Deliveries:
 
     def _settle(self, load: _Load, failure: Exception | None) -> None:
         query = load.query
+        if self.plant.queries.get(query.name.lower()) is not query:
+            return  # it was dropped or stopped meanwhile
         if failure is not None:
-            query.put_back(load.number, ranges_of({query.input: load.trains}))
+            if self._are_left_out(load):
+                query.runs = load.number
+            else:
+                query.put_back(load.number, ranges_of({query.input: load.trains}))
             self.plant.set_state(query, QueryState.FAILED, told(failure))
             return
         query.runs = load.number
         self._passed(query, load.trains)
+
+    def _are_left_out(self, load: _Load) -> bool:
+        """Say whether the trains of a delivery have gone while it was under way."""
+        buffer = self.plant.buffers.get(load.query.input)
+        place = buffer.readers().get(load.query.reader, 0) if buffer is not None else 0
+        return place >= load.trains[-1].info.number
 
     def _passed(self, query: LiveQuery, trains: list[Train]) -> None:
         if (buffer := self.plant.buffers.get(query.input)) is not None:

@@ -31,6 +31,8 @@ Tap = Callable[[Delivery], None]
 class LiveQuery:
     """One query's way out; `delivered` is the number of its last delivery.
 
+    `in_hand` says that a delivery that is under way needs its trains no more.
+
     `reader` is its name among its root's readers and in the journal, `input` the key of the
     buffer that it reads.
     """
@@ -50,6 +52,7 @@ class LiveQuery:
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
     opened: set[int] = field(default_factory=set)
+    in_hand: bool = False
     reader: str = field(init=False)
     input: str = field(init=False)
     _recorded: int | None = field(init=False, default=None)
@@ -70,6 +73,7 @@ class LiveQuery:
         It is done once the journal has noted it and `took` has been told.
         """
         rows = gather(trains, self.root.schema)
+        self.in_hand = True
         if not rows.num_rows:
             return None
         delivery = Delivery(self.name, self.delivered + 1, rows)

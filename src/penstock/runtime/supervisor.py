@@ -30,6 +30,7 @@ from penstock.runtime.plant import Plant
 from penstock.runtime.turns import Turns
 from penstock.schedule import Strategy
 
+SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
 POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
 
 
@@ -75,6 +76,7 @@ class Supervisor:
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
         self._resting = self._changing = 0
+        self._stopped_at = 0.0
         self._changed = False
         self._rest_lock = threading.RLock()
         self._stopping = self._stalled = False
@@ -93,6 +95,7 @@ class Supervisor:
 
     def stop(self) -> None:
         """Finish what runs, write a checkpoint, end."""
+        self._stopped_at = self._clock.now()
         self._stopping = True
         self._crew.wake()
         if self._thread.is_alive():
@@ -138,7 +141,7 @@ class Supervisor:
         """Deliver what waits and goes to no sink: a checkpoint would have to keep its rows."""
         while self._thread.is_alive():  # before the start, those who want to see it may be missing
             self._deliveries.start_light()
-            if self._crew.is_idle:
+            if self._crew.is_at_rest:
                 return
             self._crew.settle_all(POLL_SECONDS)
 
@@ -212,7 +215,7 @@ class Supervisor:
         due = self._stopping or now >= self._next_checkpoint
         if due or self.plant.must_cut or self.plant.retired() or self._has_new_tables():
             self._deliveries.start_light()
-            if self._crew.is_idle:
+            if self._crew.is_at_rest and not self._awaits_sinks(now):
                 self._retire()
                 self._swap_tables()
                 self.checkpoint()
@@ -229,6 +232,10 @@ class Supervisor:
             self._stalled = self._crew.is_idle
         self._crew.wait(POLL_SECONDS)
         return False
+
+    def _awaits_sinks(self, now: float) -> bool:
+        """Say whether sinks get a little more time before everything ends."""
+        return self._stopping and not self._crew.is_idle and now < self._stopped_at + SINK_SECONDS
 
     def _end_by_deadline(self, now: float) -> None:
         for query in self.plant.queries.values():

@@ -54,6 +54,19 @@ def test_one_is_busy_until_it_is_settled(crew: Crew) -> None:
     assert (found, crew.is_idle, crew.free_slots) == ([True], True, 2)
 
 
+def test_nobody_waits_for_a_sink(crew: Crew) -> None:
+    go, found = threading.Event(), []
+    crew.submit("sink:query:a", lambda: go.wait(LONG), note(found))
+    crew.submit("unit:a", lambda: 1, note(found))
+    crew.settle_all(LONG)
+    assert (found, crew.is_at_rest, crew.is_idle) == ([1], True, False)
+    go.set()
+    while not crew.is_idle:
+        crew.wait(LONG)
+        crew.settle()
+    assert found == [1, True]
+
+
 def test_only_units_take_slots(crew: Crew) -> None:
     go = threading.Event()
     for name in ("feed:a", "query:a", "unit:a", "unit:b"):

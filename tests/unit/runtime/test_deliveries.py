@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.buffers import Bounds
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import SinkError
@@ -145,6 +146,49 @@ def test_a_sink_that_goes_on_refusing_holds_its_query_alone_until_it_is_resumed(
     assert sink.written == [(1, [1]), (2, [2])]
 
 
+def test_what_waits_for_a_sink_is_bounded_and_its_query_says_what_it_missed(
+    tmp_path: Path,
+) -> None:
+    hall = Hall(tmp_path / "home", bounds=Bounds(queue_bytes=100))
+    query = hall.add("a", scan("s"))
+    hall.add("b", scan("s"))
+    sink = Stubborn(len(RETRY_SECONDS) + 1)
+    query.sinks = [sink]
+    for number in range(40):
+        hall.push("s", number)
+        hall.drain()
+    buffer = hall.plant.buffers.get(query.input)
+    assert buffer is not None
+    waiting = buffer.waiting(query.reader)
+    assert sum(train.info.size for train in waiting) <= 100
+    assert hall.states["a"] is QueryState.FAILED
+    assert "its sink is too slow" in query.cause
+    assert "rows that waited for it were left out" in query.cause
+    assert hall.delivered("b") == list(range(40))
+    hall.plant.resume(query)
+    hall.push("s", 40)
+    hall.drain()
+    kept = [number for _, numbers in sink.written for number in numbers]
+    assert kept == list(range(41))[-len(kept) :]
+    assert hall.states["a"] is QueryState.RUNNING
+
+
+def test_a_delivery_under_way_keeps_its_trains_until_it_has_them_in_hand(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", bounds=Bounds(queue_bytes=20))
+    query = hall.add("a", scan("s"))
+    hall.deliveries.under_way.add(query.reader)
+    for number in range(10):
+        hall.push("s", number)
+        hall.drain()
+    buffer = hall.plant.buffers.get(query.input)
+    assert buffer is not None
+    assert len(buffer.waiting(query.reader)) == 10
+    query.in_hand = True
+    hall.deliver()
+    assert buffer.waiting(query.reader) == []
+    assert hall.states["a"] is QueryState.FAILED
+
+
 def test_a_sink_is_opened_once_and_closed_when_its_query_ends(hall: Hall) -> None:
     query = hall.add("a", scan("s"))
     sink = Stubborn(0)
@@ -239,7 +283,7 @@ def test_queries_without_sinks_are_delivered_by_one_worker_and_others_by_their_o
     hall.take_in()
     hall.crew.submitted.clear()
     hall.deliver()
-    assert hall.crew.submitted == ["query:a", "query:d"]
+    assert hall.crew.submitted == ["query:a", "sink:query:d"]
     assert [logged(query) for query in light] == [[(1, [1, 2])]] * 3
     assert hall.delivered("d") == [1, 2]
     assert [hall.journal.last_delivery(f"query:{name}") for name in "abcd"] == [1, 1, 1, 1]
