@@ -21,6 +21,9 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.buffers import Bounds
 from penstock.engine.states import bundle, closing_small
+from penstock.plan.bundles import bundling, regrouping
+from penstock.plan.bundles.member import Member
+from penstock.plan.operators import Bundle, key
 from penstock.runtime.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import PATIENCE, bag, figures, finish, results, rows_of, stream_figures
@@ -166,6 +169,9 @@ def test_sharing_changes_no_answer(
 ) -> None:
     home = tmp_path_factory.mktemp("bundles")
     with ExitStack() as patches:
+        # Lots so small that who leaves lets others be laid together.
+        for module in (bundling, regrouping):
+            patches.enter_context(mock.patch.object(module, "A_LOT", 2))
         if not arrow:  # Spark does it all
             patches.enter_context(mock.patch.object(bundle, "swept", return_value=[]))
             patches.enter_context(mock.patch.object(closing_small, "FEW", -1))
@@ -202,6 +208,48 @@ def test_who_stops_a_bundle_is_held_and_the_others_go_on(
         for name, sql in asked.items():
             assert figures(ps, name)["state"] == "FINISHED"
             assert sum(bag(results(ps, name)).values()) > 0, sql
+
+
+def test_lots_that_were_left_are_laid_together_at_a_checkpoint(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    sql = "SELECT k, count(*) AS c FROM s [RANGE 20 SECONDS] WHERE n % {0} = 0 GROUP BY k"
+    settings = Settings(checkpoint_seconds=0.2)
+    with ExitStack() as patches:
+        for module in (bundling, regrouping):
+            patches.enter_context(mock.patch.object(module, "A_LOT", 2))
+        ps = patches.enter_context(
+            penstock.connect(tmp_path / "home", spark=spark, settings=settings)
+        )
+        creates = [f"CREATE QUERY q{n} AS {sql.format(n)}" for n in (1, 2, 3, 4)]
+        ps.script(";".join([STREAM, *creates]))
+        ps.push("s", some_rows(4, 0))
+        settled(ps, 40)
+        lots = {member.key: member.lot for member in members_in(ps)}
+        assert sorted(lots.values()) == [0, 0, 1, 1]
+        names = {key(ps.system.plant.queries[f"q{n}"].root): n for n in (1, 2, 3, 4)}
+        gone = [next(names[root] for root in lots if lots[root] == lot) for lot in (0, 1)]
+        for n in gone:
+            ps.sql(f"DROP QUERY q{n}")
+        until = time.monotonic() + PATIENCE
+        while len({member.lot for member in members_in(ps)}) > 1:
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        ps.push("s", some_rows(4, 1))
+        ps.end("s")
+        finish(ps)
+        rows = [*some_rows(4, 0), *some_rows(4, 1)]
+        for n in {1, 2, 3, 4} - set(gone):
+            counted = sum(row["c"] for row in rows_of(results(ps, f"q{n}")))
+            assert counted == sum(row["n"] % n == 0 for row in rows)
+
+
+def members_in(ps: Connection) -> list[Member]:
+    """Return the members of the one bundle."""
+    with ps.system.supervisor.resting():
+        found = [live.unit.bundle for live in ps.system.plant.units.values()]
+    (bundle_,) = [each for each in found if isinstance(each, Bundle)]
+    return list(bundle_.members)
 
 
 def test_a_slow_sink_slows_nobody_and_says_what_it_missed(

@@ -7,6 +7,7 @@ from pathlib import Path
 from penstock.engine.buffers import BufferPool
 from penstock.engine.rows import Rows
 from penstock.engine.states import State, Together, new_state, new_together
+from penstock.engine.states.bundle import BundleState
 from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -60,7 +61,7 @@ class Plant:
         """Return who runs alone, and who together."""
         units = {name for name, live in self.units.items() if live.unit.bundle is None}
         bundles = {
-            name: {member.key: lot_of(member) for member in live.unit.bundle.members}
+            name: _lots_of(live.unit) | _other_lots(live)
             for name, live in self.units.items()
             if live.unit.bundle is not None
         }
@@ -82,8 +83,9 @@ class Plant:
         self.must_cut = True
 
     def may_bundle(self) -> bool:
-        """Say whether a cut would let somebody join a bundle."""
-        return self.must_cut or bool(self._free() - self.apart)
+        """Say whether a cut would let somebody join a bundle, or another lot of it."""
+        regroup = any(_other_lots(live) for live in self.units.values())
+        return self.must_cut or regroup or bool(self._free() - self.apart)
 
     def _free(self) -> set[str]:
         """Return the roots that run alone and could join a bundle: both have come as far."""
@@ -182,7 +184,7 @@ class Plant:
         if not isinstance(state, Together):
             state = new_together(bundle)
         if before is not None:
-            if before.unit == unit and before.unit.roots == unit.roots:
+            if before.unit == unit and _lots_of(before.unit) == _lots_of(unit):
                 return before
             live.runs, live.rows_in, live.rows_out = before.runs, before.rows_in, before.rows_out
             stayed = {key(root) for root in before.unit.roots}  # who left comes back as new
@@ -404,6 +406,16 @@ def _on_its_axis(operator: Operator) -> Iterable[Operator]:
         yield each
         if not (isinstance(each, Ordered) and each.axis == "number"):
             yield from _on_its_axis(each)
+
+
+def _lots_of(unit: Unit) -> dict[str, int]:
+    """Return who is in a bundle, and in which lot of its section."""
+    return {m.key: lot_of(m) for m in unit.bundle.members} if unit.bundle is not None else {}
+
+
+def _other_lots(live: LiveUnit) -> dict[str, int]:
+    """Return who should be in another lot of a bundle, unless runs have to be done again first."""
+    return live.state.lots() if isinstance(live.state, BundleState) and not live.replay else {}
 
 
 def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:

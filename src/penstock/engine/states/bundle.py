@@ -15,6 +15,7 @@ from penstock.engine.states.tails import finished
 from penstock.engine.sweeping import SCHEMA, sweeping, tables_of
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
+from penstock.plan.bundles.regrouping import Lot, regrouped
 from penstock.plan.bundles.sweep import sweep_of, swept
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.operators import Bundle, FlowBundle
@@ -32,6 +33,9 @@ class BundleState:
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
         assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
+        for member in bundle.members:  # who goes to another lot takes along what is kept for it
+            if (was := self._section_of(member)) is not None and was != member.section:
+                self.joining[member.key] = self.take_out(member)
         self.bundle = bundle
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
@@ -48,7 +52,20 @@ class BundleState:
         assert isinstance(alone, PaneState)  # noqa: S101  (what an aggregate alone keeps)
         self.joining[member.key] = alone
 
-    def take_out(self, member: Asking) -> State | None:
+    def _section_of(self, member: Asking) -> Section | None:
+        return next((n for n, state in self.sections.items() if member.key in state.begins), None)
+
+    def lots(self) -> dict[str, int]:
+        """Return the lot of every member that should be in another one than it is."""
+        return regrouped(
+            [
+                Lot(section, tuple(state.begins), *state.measured)
+                for section, state in self.sections.items()
+                if section.claims
+            ]
+        )
+
+    def take_out(self, member: Asking) -> PaneState:
         """Return what a member would have kept alone."""
         state = next(s for s in self.sections.values() if member.key in s.begins)
         mine = next(each for each in state.members if each.key == member.key)

@@ -55,7 +55,8 @@ class SectionState:
     """`begins` bound the windows that each member answers for, by its root.
 
     `nexts` are the first windows of each kind that have not closed. `told` is how the parts tell
-    tuples apart, for the members `known` at the last run.
+    tuples apart, for the members `known` at the last run. `measured` are the tuples and partials
+    of a run, on the average of late.
     """
 
     members: tuple[Member, ...]
@@ -67,6 +68,7 @@ class SectionState:
     owned: dict[str, list[Part]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     gone: list[Part] = field(default_factory=list)
+    measured: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def new(cls, members: Sequence[Member]) -> Self:
@@ -139,6 +141,8 @@ class SectionState:
         before = self._all_parts()
         if new is not None:
             self.parts.append(new)
+            tuples, partials = self.measured
+            self.measured = ((tuples + run.count) / 2, (partials + new.rows.count) / 2)
         self.nexts = moved(self.nexts, self._mark(run.marks), spread_of(self._all_parts()))
         start = kept_from(self.nexts)
         if start is not None:

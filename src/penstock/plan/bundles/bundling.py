@@ -20,6 +20,7 @@ from penstock.plan.bundles.member import (
     flow_member_of,
     member_of,
 )
+from penstock.plan.bundles.regrouping import A_LOT
 from penstock.plan.bundles.tails import flow_tail_of
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Bundle, FlowBundle, Operator, key
@@ -27,7 +28,6 @@ from penstock.plan.operators.operator import REMEMBERED
 
 # So many filters are dearer one by one, each with a run of its own, than together.
 FLOWS = 4
-A_LOT = 48  # claims that tell tuples apart at once: more make nearly as many partials as tuples
 
 
 @dataclass(frozen=True, slots=True)

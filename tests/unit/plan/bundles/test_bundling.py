@@ -1,7 +1,8 @@
 """Who runs together with whom."""
 
-from penstock.plan.bundles.bundling import A_LOT, Standing, bundled
+from penstock.plan.bundles.bundling import Standing, bundled
 from penstock.plan.bundles.member import Member
+from penstock.plan.bundles.regrouping import A_LOT
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Bundle, FlowBundle, Operator, key
 from penstock.plan.units import cut_at_shared
