@@ -1,5 +1,6 @@
 """Queries that run as one bundle give what each gives alone, whoever joins or leaves when."""
 
+import math
 import random
 import threading
 import time
@@ -208,6 +209,42 @@ def test_who_stops_a_bundle_is_held_and_the_others_go_on(
         for name, sql in asked.items():
             assert figures(ps, name)["state"] == "FINISHED"
             assert sum(bag(results(ps, name)).values()) > 0, sql
+
+
+def test_what_arrow_would_not_say_as_spark_does_is_asked_of_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    shown = (
+        "k, max(x) AS h, min(x) AS l",
+        "t, sum(CAST(n AS DECIMAL(10, 2))) AS d, count(*) AS c",
+        "make_dt_interval(0, 0, n) AS i, sum(x) AS s",
+        "x, count(*) AS c, sum(CAST(n AS BIGINT) * 100000000000000000) AS b",
+    )
+    asked = [
+        f"SELECT {each} FROM s [RANGE 6 SECONDS] GROUP BY {each.split(' AS ')[0].split(', max')[0]}"
+        for each in (*shown[:1], *shown[2:3])
+    ]
+    asked += [
+        f"SELECT {shown[1]} FROM s [RANGE 6 SECONDS] WHERE n > 1 GROUP BY t",
+        f"SELECT {shown[3]} FROM s [RANGE 6 SECONDS] GROUP BY x",
+    ]
+    rows = [row | {"x": math.nan if row["n"] == 3 else row["x"]} for row in some_rows(5, 0)]
+    found = []
+    for share in (True, False):
+        settings = Settings(share=share)
+        home = tmp_path / str(share)
+        with penstock.connect(home, spark=spark, settings=settings) as ps:
+            creates = [f"CREATE QUERY q{n} AS {sql}" for n, sql in enumerate(asked)]
+            ps.script(";".join([STREAM, *creates]))
+            ps.push("s", rows)
+            ps.end("s")
+            finish(ps)
+            names = [f"q{n}" for n in range(len(asked))]
+            assert {figures(ps, name)["state"] for name in names} == {"FINISHED"}
+            found.append([sorted(map(str, rows_of(results(ps, name)))) for name in names])
+    together, alone = found
+    assert together == alone
+    assert "nan" in str(together)
 
 
 def test_lots_that_were_left_are_laid_together_at_a_checkpoint(

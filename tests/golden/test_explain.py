@@ -60,7 +60,7 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
             layout = layout_of(bundle.members)
             each_train = pass_sql(unit, layout, views)
             if swept([layout]):
-                sweep = sweep_of([layout]).sql(f"({unit.input_sql(0, views)})")
+                sweep = sweep_of([layout], bundle.input.schema).sql(f"({unit.input_sql(0, views)})")
                 each_train = f"{sweep}, once for it"
             for member in bundle.members:
                 assert f"the tail:    {tail_of(member).shape.sql('closed')}" in told
@@ -110,7 +110,9 @@ def test_what_is_not_long_is_shown_as_it_runs() -> None:
     (unit,) = units_of(graph)
     assert isinstance(unit.bundle, Bundle)
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-    sql = sweep_of([layout_of(unit.bundle.members)]).sql(f"({unit.input_sql(0, views)})")
+    sql = sweep_of([layout_of(unit.bundle.members)], unit.bundle.input.schema).sql(
+        f"({unit.input_sql(0, views)})"
+    )
     told = explain("q0", graph.queries["q0"], graph, (unit,))
     assert f"each train:  {sql}, once for it\n" in told
 

@@ -18,7 +18,7 @@ Grouped = tuple[str, str, str | None]
 
 def grouped(table: pa.Table, keys: Sequence[str], columns: Sequence[Grouped]) -> pa.Table | None:
     """Return the table's groups, or None where Arrow would not say what Spark does."""
-    if not all(_is_key(table.schema.field(key).type) for key in keys):
+    if not all(_is_ordered(table.schema.field(key).type) for key in keys):
         return None
     if not all(_is_exact(table, function, source) for _, function, source in columns):
         return None
@@ -30,14 +30,12 @@ def grouped(table: pa.Table, keys: Sequence[str], columns: Sequence[Grouped]) ->
     return found.rename_columns([*keys, *(name for name, _, _ in columns)])
 
 
-def _is_key(type_: pa.DataType) -> bool:
-    return not (pa.types.is_nested(type_) or pa.types.is_floating(type_))
-
-
 def _is_exact(table: pa.Table, function: str, source: str | None) -> bool:
-    if source is None or function == "count":
+    if source is None:
         return True
     values = table[source]
+    if function == "count":
+        return pa.types.is_floating(values.type) or _is_ordered(values.type)
     if function == "sum":
         return bool(pa.types.is_float64(values.type)) or _is_far_from_full(values)
     if pa.types.is_floating(values.type):
@@ -55,7 +53,7 @@ def _is_far_from_full(values: pa.ChunkedArray) -> bool:
 
 
 def _is_ordered(type_: pa.DataType) -> bool:
-    """Say whether the least and greatest of a type are the same to both."""
+    """Say whether values of a type are equal, and less and greater, to both alike."""
     kinds = (
         *(pa.types.is_integer, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_date),
         *(pa.types.is_timestamp, pa.types.is_string, pa.types.is_binary),

@@ -67,8 +67,11 @@ def _partials(table: pa.Table, share: Share) -> pa.Table | None:
         own = np.array(numbers, dtype=np.int32)[table[source].to_numpy() + 1]
         known &= own >= 0
         columns[name] = pa.chunked_array([own])
-    for claims in share["claims"]:
-        columns[claims["name"]] = pa.chunked_array([_claims(table, claims)])
+    held = [_claims(table, claims) for claims in share["claims"]]
+    for claims, found in zip(share["claims"], held, strict=True):
+        columns[claims["name"]] = pa.chunked_array([found])
+    if held:  # what nobody asks for need not be kept
+        known &= functools.reduce(np.bitwise_or, held) != 0
     at = table[share["at"]].to_numpy()
     columns[PANE] = pa.chunked_array([at - at % share["pane"]])
     keys = list(columns)

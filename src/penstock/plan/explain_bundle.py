@@ -60,7 +60,7 @@ def _pass_lines(
     if mine not in places:
         yield f"  each train:  {pass_sql(unit, layouts[mine], views)}"
         return
-    sweep = sweep_of([layouts[place] for place in places])
+    sweep = sweep_of([layouts[place] for place in places], unit.root.inputs[0].schema)
     sql = sweep.sql(f"({unit.input_sql(0, views)})")
     for place in places:
         sql = _few_claims(sql, layouts[place].told, layouts[place].told.within)

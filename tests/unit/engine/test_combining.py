@@ -70,7 +70,14 @@ def test_sums_that_could_pass_64_bits_are_sparks_to_refuse() -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [pa.array([1.0, -0.0]), pa.array([{"a": 1}, {"a": 2}]), pa.array([[1], [2]])]
+    "values",
+    [
+        pa.array([1.0, -0.0]),
+        pa.array([{"a": 1}, {"a": 2}]),
+        pa.array([[1], [2]]),
+        pa.nulls(2),
+        pa.array([1, 2], pa.duration("us")),
+    ],
 )
 def test_keys_that_compare_otherwise_are_sparks(values: pa.Array) -> None:
     assert grouped(pa.table({"k": values}), ["k"], [("n", "count", None)]) is None

@@ -15,12 +15,13 @@ from pyspark import cloudpickle
 
 from penstock.engine.states.section_rows import asked_for
 from penstock.engine.sweeping import SECTION, TABLE, sweeping, swept, tables_of
+from penstock.plan.aggregates import Aggregate
 from penstock.plan.bundles.buckets import NONE, Buckets
 from penstock.plan.bundles.layout import Layout, layout_of
 from penstock.plan.bundles.member import Member, member_of, sections_of
 from penstock.plan.bundles.sweep import Sweep, _all_buckets, sweep_of
 from penstock.plan.operators.window_aggregate import PANE
-from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SECOND, aggregate, kept
+from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SCHEMA, SECOND, aggregate, kept
 
 Row = tuple[int, str, float | None]
 ROWS = st.lists(
@@ -99,7 +100,7 @@ def test_every_member_finds_the_tuples_that_it_asks_for(rows: list[Row]) -> None
     asked = members([("`k`",), ()])
     sections = list(sections_of(list(asked.values())).values())
     layouts = [layout_of(each) for each in sections]
-    sweep = sweep_of(layouts)
+    sweep = sweep_of(layouts, SCHEMA)
     table = projected(sweep, layouts, rows)
     half = len(rows) // 2
     answers = [swept(table.slice(0, half), sweep.shares), swept(table.slice(half), sweep.shares)]
@@ -128,7 +129,7 @@ def _is_count(table: pa.Table, name: str) -> bool:
 
 def test_what_arrow_cannot_group_as_spark_does_is_left_to_spark() -> None:
     layout = layout_of([members([("`k`",)])["|0"]])
-    sweep = sweep_of([layout])
+    sweep = sweep_of([layout], SCHEMA)
     table = projected(sweep, [layout], [(1, "a", float("nan"))])
     answer = swept(table, sweep.shares)
     assert answer.column(TABLE).to_pylist() == [b""]
@@ -142,6 +143,15 @@ def test_no_tuples_are_no_partials() -> None:
     assert found.num_rows == 0
 
 
+def test_values_are_not_cast_where_arrow_sums_them_up_alike() -> None:
+    total = Aggregate("sum(`x`)", ("sum(`x`)",), ("CAST(sum({0}) AS double)",))
+    other = Aggregate("sum(`k`)", ("sum(`k`)",), ("CAST(sum({0}) AS double)",))
+    member = member_of(aggregate(aggregates=(total, other, MAX)))
+    assert member is not None
+    columns = [sql for _, sql in sweep_of([layout_of([member])], SCHEMA).columns]
+    assert sorted(columns) == ["CAST(`k` AS DOUBLE)", "`k`", "`x`", "unix_micros(`ts`)"]
+
+
 WITHOUT = """
 import pickle, sys
 sys.modules["penstock"] = None
@@ -152,7 +162,7 @@ sys.stdout.buffer.write(pickle.dumps(list(work(batches))))
 
 def test_workers_need_no_penstock() -> None:
     layout = layout_of([members([("`k`",)])["`x` > 2|0"]])
-    sweep = sweep_of([layout])
+    sweep = sweep_of([layout], SCHEMA)
     batches = projected(sweep, [layout], [(SECOND, "a", 3.0)]).to_batches()
     sent = cloudpickle.dumps((sweeping(sweep.shares), batches))
     command = [sys.executable, "-c", WITHOUT]

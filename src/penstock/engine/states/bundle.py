@@ -13,6 +13,7 @@ from penstock.engine.states.section import Made, SectionState
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.states.tails import finished
 from penstock.engine.sweeping import SCHEMA, sweeping, tables_of
+from penstock.errors import PenstockError
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
 from penstock.plan.bundles.regrouping import Lot, regrouped
@@ -23,12 +24,16 @@ from penstock.plan.operators import Bundle, FlowBundle
 
 @dataclass(slots=True)
 class BundleState:
-    """`joining` is what members kept alone that are about to come in."""
+    """`joining` is what members kept alone that are about to come in.
+
+    `sweeps` says that no sweep of these members has failed.
+    """
 
     bundle: Bundle
     tails: dict[str, Tail] = field(default_factory=dict)
     sections: dict[Section, SectionState] = field(default_factory=dict)
     joining: dict[str, PaneState] = field(default_factory=dict)
+    sweeps: bool = True
 
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
@@ -36,7 +41,7 @@ class BundleState:
         for member in bundle.members:  # who goes to another lot takes along what is kept for it
             if (was := self._section_of(member)) is not None and was != member.section:
                 self.joining[member.key] = self.take_out(member)
-        self.bundle = bundle
+        self.bundle, self.sweeps = bundle, True
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
@@ -89,14 +94,29 @@ class BundleState:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
         layouts = [state.layout for state in states]
-        places = swept(layouts) if run.count else []
-        made = _swept(run, [layouts[place] for place in places]) if places else []
-        partials = dict(zip(places, made, strict=True))
+        places = swept(layouts) if run.count and self.sweeps else []
+        made = self._swept(run, [layouts[place] for place in places]) if places else []
+        partials = dict(zip(places, made, strict=False))
         works = [
             functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
             for place, each in enumerate(states)
         ]
         return states, run.processor.side_by_side(works)
+
+    def _swept(self, run: Run, layouts: Sequence[Layout]) -> list[pa.Table | None]:
+        """Return the partials of each layout, None where Spark has to make them.
+
+        Where a sweep fails it makes none: sections' own passes then find out whether it is a
+        member's fault, or that of a type that does not go through workers.
+        """
+        sweep = sweep_of(layouts, self.bundle.input.schema)
+        sql = sweep.sql(f"({run.input_sql()})")
+        try:
+            answer = run.processor.mapped(run.leaves(), sql, (sweeping(sweep.shares), SCHEMA))
+        except PenstockError:
+            self.sweeps = False
+            return []
+        return tables_of(answer, len(layouts))
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""
@@ -136,11 +156,3 @@ class BundleState:
                 section = SectionState.back(members, Kept(facts, parts))
                 state.sections[members[0].section] = section
         return state
-
-
-def _swept(run: Run, layouts: Sequence[Layout]) -> list[pa.Table | None]:
-    """Return the partials of each layout, None where Spark has to make them."""
-    sweep = sweep_of(layouts)
-    sql = sweep.sql(f"({run.input_sql()})")
-    answer = run.processor.mapped(run.leaves(), sql, (sweeping(sweep.shares), SCHEMA))
-    return tables_of(answer, len(layouts))

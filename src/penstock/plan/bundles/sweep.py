@@ -6,18 +6,21 @@ ask about, tuples carry the number of its bucket among the cuts of everybody; ta
 looked up by that number tell each section's own buckets, and the claims that it lets hold.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.model.schema import quoted
+from penstock.model.schema import Schema, quoted
 from penstock.plan.bundles.buckets import Buckets, buckets_of
 from penstock.plan.bundles.layout import Layout
-from penstock.plan.bundles.spans import Span
+from penstock.plan.bundles.spans import WHOLE, Span
 from penstock.plan.bundles.told import Told, bucket, claim
 from penstock.plan.plain import plain_partials
 
 SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
+CAST = re.compile(r"CAST\(`(?P<column>[^`]+)` AS (?P<type>BIGINT|DOUBLE)\)")
+NEEDS_NO_CAST = {"BIGINT": WHOLE, "DOUBLE": ("double",)}
 Share = dict[str, Any]  # what a worker does for one section, in plain values
 
 
@@ -51,9 +54,9 @@ def _is_plain(layout: Layout) -> bool:
     return all(plain_partials(aggregate) is not None for _, aggregate in layout.aggregates)
 
 
-def sweep_of(layouts: Sequence[Layout]) -> Sweep:
-    """Return the sweep that makes these layouts' partials; all of them are sweepable."""
-    made = _Making(_all_buckets(layouts))
+def sweep_of(layouts: Sequence[Layout], schema: Schema) -> Sweep:
+    """Return the sweep that makes these layouts' partials of tuples; all of them are plain."""
+    made = _Making(_all_buckets(layouts), schema)
     shares = tuple(map(made.share, layouts))
     columns = tuple((name, sql) for sql, name in made.columns.items())
     return Sweep(columns, tuple(made.searches.values()), shares)
@@ -64,6 +67,7 @@ class _Making:
     """Names each expression once."""
 
     buckets: dict[str, Buckets]
+    schema: Schema
     columns: dict[str, str] = field(default_factory=dict)
     searches: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -79,7 +83,7 @@ class _Making:
             ],
             "claims": [self._claims(told, place) for place in told.claim_places],
             "aggregates": [
-                (f"{name}_{place}", each.function, each.value and self._column(each.value))
+                (f"{name}_{place}", each.function, each.value and self._value(each.value))
                 for name, aggregate in layout.aggregates
                 for place, each in enumerate(plain_partials(aggregate) or ())
             ],
@@ -110,6 +114,14 @@ class _Making:
         if column not in self.searches:
             self.searches[column] = (f"__p{len(self.searches)}", every.search_sql())
         return self._column(every.number_sql(self.searches[column][0]))
+
+    def _value(self, sql: str) -> str:
+        """Return the column with a value; Arrow sums up whole numbers as Spark casts them to."""
+        if (cast := CAST.fullmatch(sql)) is not None:
+            known = self.schema.find(cast["column"])
+            if known is not None and known.type.lower() in NEEDS_NO_CAST[cast["type"]]:
+                return self._column(quoted(cast["column"]))
+        return self._column(sql)
 
     def _column(self, sql: str) -> str:
         return self.columns.setdefault(sql, f"c{len(self.columns)}")
