@@ -45,15 +45,16 @@ class SmallCloser:
         nothing apart, a selection is a set of windows, by its place in `closings`.
         """
         windows = self._in_windows(table, closings)
-        if windows is None or selections is None:
-            return windows and windows.rename_columns(
-                [SELECTION if name == WINDOWS else name for name in windows.column_names]
-            )
+        if windows is None:
+            return None
+        if selections is None:
+            names = [SELECTION if name == WINDOWS else name for name in windows.column_names]
+            return windows.rename_columns(names)
         chosen = {name: np.asarray(values, dtype=np.int64) for name, values in selections.items()}
-        if nodes is not None:
-            by_node = self._by_node(windows, nodes)
-            return by_node and self._by_selection(by_node, chosen)
-        return self._by_claims(windows, chosen)
+        if nodes is None:
+            return self._by_claims(windows, chosen)
+        by_node = self._by_node(windows, nodes)
+        return None if by_node is None else self._by_selection(by_node, chosen)
 
     def _in_windows(self, table: pa.Table, closings: Sequence[Closing]) -> pa.Table | None:
         """Return the partials of each window, set by set: their rows are never all there."""

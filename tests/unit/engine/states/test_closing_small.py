@@ -81,6 +81,21 @@ def test_windows_hold_what_their_selection_asks_for(
     assert got == wanted
 
 
+def test_windows_without_any_tuple_are_no_rows() -> None:
+    for texts in ASKED:
+        layout = layout_of(members(*texts))
+        told, closer = layout.told, small_closer(layout)
+        assert closer is not None
+        table = partials_of(layout, [(100, "a", 0)])
+        asked = [(place, 0, member.asked) for place, member in enumerate(members(*texts))]
+        chosen = told.selection_rows(asked) if told else None
+        nodes = told.node_rows(chosen[NODE]) if chosen and NODE in chosen else None
+        found = closer.closed(table, CLOSINGS, chosen, nodes)
+        assert found is not None
+        assert found.num_rows == 0
+        assert SELECTION in found.column_names
+
+
 def test_more_than_a_few_are_left_to_spark() -> None:
     layout = layout_of(members(""))
     closer = small_closer(layout)
