@@ -18,8 +18,9 @@ from benchmarks.readings import SLACK_SECONDS
 from penstock.engine.buffers import Train
 from penstock.engine.sinks.sink import Delivery
 from penstock.plan.operators import Scan
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.readiness import Readiness
 
 PATIENCE_SECONDS = 600
 
@@ -82,13 +83,13 @@ def watching(total_rows: int) -> Iterator[Watch]:
 @contextmanager
 def one_file_a_run() -> Iterator[None]:
     """Let a unit that reads streams take one train of each, as its peer does."""
-    together = turns._together
+    together = Readiness._together
 
-    def one(live: LiveUnit, trains: list[Train]) -> list[Train]:
+    def one(ready: Readiness, live: LiveUnit, trains: list[Train]) -> list[Train]:
         reads = any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
-        return trains[:1] if reads else together(live, trains)
+        return trains[:1] if reads else together(ready, live, trains)
 
-    with mock.patch.object(turns, "_together", one):
+    with mock.patch.object(Readiness, "_together", one):
         yield
 
 
@@ -99,11 +100,11 @@ def run_script(
     *,
     total_rows: int,
     said: list[pa.Table] | None,
-    most_rows: int = turns.AGGREGATE_ROWS,
+    most_rows: int = readiness.AGGREGATE_ROWS,
 ) -> list[Mark]:
     """Run one query over so many rows, in runs of at most `most_rows`; say when runs ended."""
     with (
-        mock.patch.object(turns, "AGGREGATE_ROWS", most_rows),
+        mock.patch.object(readiness, "AGGREGATE_ROWS", most_rows),
         watching(total_rows) as watch,
         penstock.connect(home, spark=spark) as connection,
     ):

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import penstock
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from penstock.runtime.supervisor import Settings
 
 
@@ -18,7 +18,7 @@ def say(*words: object) -> None:
 
 def main(told: dict[str, object]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
-    turns.FLOW_ROWS = turns.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
+    readiness.FLOW_ROWS = readiness.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
     say("starting")
     with penstock.connect(told["home"], master=told["master"], settings=settings) as ps:

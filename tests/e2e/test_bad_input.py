@@ -19,7 +19,7 @@ from penstock.client import Connection
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows
 from penstock.errors import DiskFullError, PenstockError, RunError
-from penstock.runtime import live_query, turns
+from penstock.runtime import live_query, readiness
 from tests.e2e.support import (
     PATIENCE,
     figures,
@@ -423,7 +423,7 @@ def test_a_new_query_beside_a_held_one_runs_and_the_held_one_can_be_dropped(
 def test_a_run_that_failed_half_way_counts_nothing_twice(
     fails: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
     monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
     monkeypatch.setattr("penstock.engine.rows.SMALL_ROWS", 5)  # parts go to disk, and are combined
     owner = Rows if fails == "leave_memory" else Processor

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import bury, reaping
@@ -286,7 +286,7 @@ def test_a_join_that_dies_comes_back_to_the_same_rows(
         finish(ps)
     expected = written(tmp_path / "expected")
     assert all(expected.values())
-    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 50)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 50)
     often = Settings(checkpoint_seconds=0.1)
     died = 0
     with reaping(tmp_path, monkeypatch) as reaper:

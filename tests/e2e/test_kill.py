@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
@@ -80,8 +80,8 @@ def undisturbed(
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
     # Small runs, so that there are many of them to die in.
-    monkeypatch.setattr(turns, "FLOW_ROWS", 50)
-    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 50)
+    monkeypatch.setattr(readiness, "FLOW_ROWS", 50)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 50)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching
 

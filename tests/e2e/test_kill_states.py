@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import ANY, Reaper, live, reaping
@@ -43,8 +43,8 @@ QUERIES = {
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(turns, "FLOW_ROWS", 40)
-    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 40)
+    monkeypatch.setattr(readiness, "FLOW_ROWS", 40)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 40)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching
 

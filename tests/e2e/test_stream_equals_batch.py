@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.buffers import Bounds
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
@@ -245,8 +245,8 @@ MANY = (
 @pytest.fixture
 def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every train by itself, as if it had come when nothing else waited."""
-    monkeypatch.setattr(turns, "FLOW_ROWS", 1)
-    monkeypatch.setattr(turns, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
 
 
 @pytest.mark.usefixtures("_each_train_alone")

@@ -8,7 +8,7 @@ an operator's output goes when it is read, since a thousand queries have a thous
 
 import threading
 from collections import deque
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +65,7 @@ class BufferPool:
         self.lock = threading.RLock()
         self._buffers: dict[str, Buffer] = {}
         self._waited_for: dict[str, Buffer] = {}
+        self._stirred: set[str] = set()
         self._memory_bytes = 0
 
     def open(self, key: str, schema: Schema, *, keep: int = 0) -> "Buffer":
@@ -101,6 +102,16 @@ class BufferPool:
             self._waited_for[buffer.key] = buffer
         elif self._waited_for.get(buffer.key) is buffer:
             del self._waited_for[buffer.key]
+
+    def stir(self, readers: Iterable[str]) -> None:
+        """Note that what waits for these readers has changed."""
+        self._stirred.update(readers)
+
+    def stirred(self) -> set[str]:
+        """Return the readers for which what waits has changed since this was last asked."""
+        with self.lock:
+            found, self._stirred = self._stirred, set()
+        return found
 
     def waited_for(self) -> list["Buffer"]:
         """Return the buffers that some reader has trains to read of."""
@@ -142,6 +153,7 @@ class Buffer:
             self.note(train.info)
             number = train.info.number  # a reader may be ahead of trains that are read again
             self._behind = {reader: None for reader, at in self._read.items() if at < number}
+            self._pool.stir(self._behind)
             self._note_behind()
             self._purge()
 
@@ -242,6 +254,7 @@ class Buffer:
     def _place(self, reader: str) -> None:
         """Note whether trains wait for a reader, by where it is now."""
         last = self._trains[-1].info.number if self._trains else 0
+        self._pool.stir((reader,))
         if self._read[reader] < last:
             self._behind[reader] = None
         else:

@@ -6,6 +6,8 @@ from datetime import timedelta
 
 from penstock.errors import BadOptionError
 
+LOWEST, DEFAULT_PRIORITY, HIGHEST = 0, 5, 9  # MAV-30
+
 
 @dataclass(frozen=True, slots=True)
 class Goals:
@@ -14,6 +16,7 @@ class Goals:
     max_latency: timedelta | None = None
     max_error: float | None = None
     weight: float = 1.0
+    priority: int = DEFAULT_PRIORITY
 
     def __post_init__(self) -> None:
         """Refuse contracts that nothing can keep."""
@@ -23,6 +26,11 @@ class Goals:
             raise BadOptionError(f"max_error {self.max_error} must be from 0 to below 1")
         if not 0 < self.weight < math.inf:
             raise BadOptionError(f"weight {self.weight} must be above zero and finite")
+        if not LOWEST <= self.priority <= HIGHEST:
+            raise BadOptionError(
+                f"priority {self.priority} must be from {LOWEST} to {HIGHEST}",
+                hint=f"{HIGHEST} is the highest, {DEFAULT_PRIORITY} what a query has by itself",
+            )
 
 
 NO_GOALS = Goals()

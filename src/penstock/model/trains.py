@@ -1,5 +1,6 @@
 """Trains, the only unit of data that moves: their description; the engine holds the rows."""
 
+import math
 from dataclasses import dataclass
 
 # Event times are microseconds since 1970, as Spark and Arrow keep them.
@@ -14,7 +15,8 @@ class TrainInfo:
     `watermark` is the promise after this train: no later tuple has a time before it,
     except late ones. `arrived` is when the first tuple arrived (seconds since 1970). After an
     `idle` train nothing may come for long: others need not wait for it. After a train with a
-    `punctuation` no tuple comes for which that condition holds; such a train has no rows.
+    `punctuation` no tuple comes for which that condition holds; such a train has no rows. Results
+    of its tuples are worth nothing after its `deadline` (seconds since 1970).
     """
 
     number: int
@@ -26,6 +28,7 @@ class TrainInfo:
     watermark: int = BEGIN_OF_TIME
     idle: bool = False
     punctuation: str = ""
+    deadline: float = math.inf
 
     @property
     def is_end(self) -> bool:

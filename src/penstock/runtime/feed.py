@@ -20,6 +20,7 @@ from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
 from penstock.runtime.journal import Journal, RecordedTrain
 from penstock.runtime.meter import Meter
+from penstock.schedule.observation import deadline_of
 
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
 END_BOUNDARY: Boundary = {"end": True}
@@ -221,6 +222,7 @@ class Feed:
             self.watermark,
             self.idle,
             cut.boundary.get(PUNCTUATION, ""),
+            deadline_of(first, self.definition.valid_for),
         )
         return Train(info, rows)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.clock import Clock
 from penstock.engine.buffers import Buffer, Train
@@ -12,6 +12,7 @@ from penstock.runtime.crew import Crew
 from penstock.runtime.feed import Cut, Feed
 from penstock.runtime.journal import Journal
 from penstock.runtime.plant import Plant
+from penstock.runtime.statistics import Statistics
 
 AHEAD_TRAINS = 12  # that a source may be ahead of its slowest reader; a run takes what waits
 TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
@@ -27,6 +28,7 @@ class Intake:
     crew: Crew
     journal: Journal
     clock: Clock
+    statistics: Statistics = field(default_factory=Statistics)
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
@@ -68,7 +70,9 @@ class Intake:
         if (buffer := self.plant.buffers.get(feed.key)) is not None:
             buffer.append(train)
         feed.recovered()
-        feed.meter.passed(train.rows.count, self.clock.now())
+        now = self.clock.now()
+        feed.meter.passed(train.rows.count, now)
+        self.statistics.wrote(feed.key, train.rows.count, train.info.size, now)
 
 
 def _are_many(unread: Sequence[Train]) -> bool:

@@ -1,37 +1,50 @@
 """Turns: lets the strategy choose among the ready units, and runs them."""
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
-from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS, in_memory
+from penstock.engine.profile import Sample, profile, sample_of
+from penstock.engine.rows import in_memory
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import Bundle, FlowBundle, Operator, Scan, key
+from penstock.plan.operators import Bundle, Operator, Scan, key
 from penstock.runtime.crew import Crew
 from penstock.runtime.culprits import find_culprits
-from penstock.runtime.grouping import Group, coalesced, ranges_of, recorded
+from penstock.runtime.grouping import Group, ranges_of
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_unit import Ahead, LiveUnit, Output
 from penstock.runtime.plant import Plant
-from penstock.schedule import ReadyUnit, Strategy
+from penstock.runtime.readiness import Readiness, deadline_of_trains
+from penstock.runtime.statistics import Statistics
+from penstock.schedule import Strategy
+from penstock.schedule.apportion import Profile
 
-# Coalescing beyond a local relation would not keep the rows' order.
-FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
-AGGREGATE_ROWS = 500_000
 AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
 
 @dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run gave, and some of the tuples that it took where a profile is due."""
+
+    outputs: dict[str, Output]
+    sample: Sample | None
+
+
+@dataclass(slots=True)
 class Turns:
-    """A unit runs once at a time; its runs are recorded before they happen."""
+    """A unit runs once at a time; its runs are recorded before they happen.
+
+    The strategy may be another one from one call to the next.
+    """
 
     plant: Plant
     crew: Crew
@@ -39,22 +52,35 @@ class Turns:
     clock: Clock
     processor: Processor
     strategy: Strategy
+    statistics: Statistics = field(default_factory=Statistics)
+    deciding_seconds: float = 0.0
+    readiness: Readiness = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Be ready to look."""
+        self.readiness = Readiness(self.plant, self.crew)
 
     def start(self, now: float) -> None:
         """Fill the free slots with ready units."""
         if self.crew.free_slots < 1:
             return
-        ready = self._ready(now)
+        began = time.perf_counter()
+        ready = self.readiness.look(now)
         while ready and self.crew.free_slots > 0:
-            chosen = self.strategy.next([each for each, _, _ in ready.values()], now)
+            chosen = self.strategy.next([each.unit for each in ready.values()], now)
             if chosen is None or chosen not in ready:
+                self.deciding_seconds += time.perf_counter() - began
                 return
             _, live, group = ready.pop(chosen)
+            self.deciding_seconds += time.perf_counter() - began
             if isinstance(live.unit.bundle, Bundle) and _punctuates(group):
                 # What a member can let go of early it does alone.
                 self.plant.set_apart({member.key for member in live.unit.bundle.members})
+                self.plant.stirred.add(chosen)
                 return
             self._start_unit(live, group)
+            began = time.perf_counter()
+        self.deciding_seconds += time.perf_counter() - began
         self._look_ahead()
 
     def _look_ahead(self) -> None:
@@ -82,9 +108,9 @@ class Turns:
             last |= {name: number for name, (_, number) in ranges.items()}
         waiting = {
             name: [train for train in trains if train.info.number > last.get(name, 0)]
-            for name, trains in self._waiting(live).items()
+            for name, trains in self.readiness.waiting(live).items()
         }
-        return _next_group(live, waiting)
+        return self.readiness.next_group(live, waiting)
 
     def _start_ahead(self, live: LiveUnit, group: Group) -> None:
         rows = {name: [t.rows for t in group.get(name, ())] for name in live.unit.inputs}
@@ -92,9 +118,12 @@ class Turns:
         place = next(n for n in range(len(taken) + 1) if n not in taken)
         ahead = Ahead(ranges_of(group), place)
         live.ahead.append(ahead)
+        began = time.perf_counter()
 
         def took(future: Future[object]) -> None:
             ahead.done = True  # what failed is tried by the run itself, which then says why
+            self.plant.stirred.add(live.unit.key)
+            self.statistics.spent(live.unit.key, time.perf_counter() - began)
             if future.exception() is None and isinstance(table := future.result(), pa.Table):
                 ahead.partials = table
 
@@ -104,38 +133,6 @@ class Turns:
             took,
         )
 
-    def _ready(self, now: float) -> dict[str, tuple[ReadyUnit, LiveUnit, Group]]:
-        ready = {}
-        for live in self.plant.units.values():
-            if self.crew.is_busy(live.reader) or live.waits_for_ahead or live.cause:
-                continue
-            group = self._group(live)
-            trains = [train for each in (group or {}).values() for train in each]
-            if group is not None and (trains or live.must_end or live.replay or live.history):
-                rows = sum(train.rows.count for train in trains)
-                since = min((train.info.arrived for train in trains), default=now)
-                ready[live.unit.key] = (ReadyUnit(live.unit.key, rows, since), live, group)
-        return ready
-
-    def _group(self, live: LiveUnit) -> Group | None:
-        """Return the trains of the unit's next run, or None while a recorded run must wait."""
-        waiting = self._waiting(live)
-        if live.replay:
-            return recorded(waiting, live.replay[0].inputs)
-        if live.must_end:
-            return {}
-        if live.ahead and (group := recorded(waiting, live.ahead[0].ranges)) is not None:
-            return group
-        live.ahead.clear()
-        return _next_group(live, waiting)
-
-    def _waiting(self, live: LiveUnit) -> dict[str, list[Train]]:
-        return {
-            name: buffer.waiting(live.reader)
-            for name in live.unit.inputs
-            if (buffer := self.plant.buffers.get(name)) is not None
-        }
-
     def _start_unit(self, live: LiveUnit, group: Group) -> None:
         number = live.runs + 1
         live.running = ranges_of(group)
@@ -143,10 +140,30 @@ class Turns:
             live.replay.popleft()
         else:
             self.journal.record_run(live.reader, number, ranges_of(group))
-        self.crew.submit(
-            live.reader,
-            lambda: live.execute(self.processor, number, group),
-            lambda future: self._ran(live, number, group, future),
+        before = (live.rows_in, live.rows_out, live.busy_seconds)
+        size = self.statistics.sample_size(live.unit)
+
+        def work() -> Ran:
+            outputs = live.execute(self.processor, number, group)
+            rows = {name: [train.rows for train in trains] for name, trains in group.items()}
+            return Ran(outputs, sample_of(live.unit, rows, size) if size else None)
+
+        def settle(future: Future[object]) -> None:
+            self.plant.stirred.add(live.unit.key)
+            self._ran(live, number, group, future)
+            if future.exception() is None:
+                self._note(live, before)
+
+        self.crew.submit(live.reader, work, settle)
+
+    def _note(self, live: LiveUnit, before: tuple[int, int, float]) -> None:
+        rows_in, rows_out, seconds = before
+        self.statistics.ran(
+            live.unit.key,
+            live.rows_in - rows_in,
+            live.rows_out - rows_out,
+            live.busy_seconds - seconds,
+            self.clock.now(),
         )
 
     def _ran(self, live: LiveUnit, number: int, group: Group, future: Future[object]) -> None:
@@ -159,15 +176,44 @@ class Turns:
             live.cause = _with_trains(told(error), self._named(live, group))
             self.plant.fail_readers(live.unit, live.cause)
             return
-        outputs = future.result()
-        assert isinstance(outputs, dict)  # noqa: S101  (what `execute` returns)
+        ran = future.result()
+        assert isinstance(ran, Ran)  # noqa: S101  (what the work returns)
         live.runs = number
-        for root in live.unit.roots:
-            buffer = self.plant.buffers.open(key(root), root.schema)
-            buffer.append(self._train(root, buffer.written + 1, group, outputs[key(root)]))
+        written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
+        self.statistics.wrote(
+            live.unit.key,
+            sum(train.rows.count for train in written),
+            sum(train.info.size for train in written),
+            self.clock.now(),
+        )
         for name, trains in group.items():
             if trains and (source := self.plant.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
+        if ran.sample is not None and any(each.num_rows for each in ran.sample.values()):
+            self._profile(live, ran.sample)
+
+    def _append(self, root: Operator, group: Group, output: Output) -> Train:
+        buffer = self.plant.buffers.open(key(root), root.schema)
+        train = self._train(root, buffer.written + 1, group, output)
+        buffer.append(train)
+        return train
+
+    def _profile(self, live: LiveUnit, sample: Sample) -> None:
+        """See what each operator of a unit does with some of the tuples it took."""
+        began = time.perf_counter()
+
+        def took(future: Future[object]) -> None:
+            failed = future.exception() is not None  # the unit itself goes on without
+            found = None if failed else future.result()
+            seconds = time.perf_counter() - began
+            shown = found if isinstance(found, Profile) else None
+            self.statistics.took_profile(live.unit, shown, seconds)
+
+        self.crew.submit(
+            f"unit:profile:{live.unit.key}",
+            lambda: profile(self.processor, live.unit, sample),
+            took,
+        )
 
     def _find_culprits(self, live: LiveUnit, group: Group) -> None:
         """Let those that made a bundle fail run alone: the others go on without them."""
@@ -184,6 +230,7 @@ class Turns:
             culprits = future.result()
             assert isinstance(culprits, list)  # noqa: S101  (what `find_culprits` returns)
             self.plant.set_apart({member.key for member in culprits})
+            self.plant.stirred.add(live.unit.key)
 
         self.crew.submit(live.reader, lambda: find_culprits(members, fails), found)
 
@@ -206,17 +253,18 @@ class Turns:
         rows = in_memory(output.table)
         size, mark = rows.memory_bytes, output.watermark
         info = TrainInfo(
-            number, rows.count, size, arrived, first, last, mark, output.idle, output.punctuation
+            number,
+            rows.count,
+            size,
+            arrived,
+            first,
+            last,
+            mark,
+            output.idle,
+            output.punctuation,
+            deadline_of_trains([train for each in group.values() for train in each]),
         )
         return Train(info, rows)
-
-
-def _next_group(live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
-    """Return the trains of one run; one that punctuates is a run by itself."""
-    for name, trains in waiting.items():
-        if trains and trains[0].info.punctuation:
-            return {name: trains[:1]}
-    return {name: _together(live, trains) for name, trains in waiting.items() if trains}
 
 
 def _punctuates(group: Group) -> bool:
@@ -231,10 +279,3 @@ def _with_trains(cause: str, trains: str) -> str:
     """Return a cause that says which trains met it, before its hint."""
     first, *rest = cause.splitlines() or [""]
     return "\n".join([f"{first} ({trains})" if trains else first, *rest])
-
-
-def _together(live: LiveUnit, trains: list[Train]) -> list[Train]:
-    """Return how many of the trains one run takes."""
-    if live.unit.stateful is not None and not isinstance(live.unit.stateful, FlowBundle):
-        return coalesced(trains, AGGREGATE_ROWS)
-    return coalesced(trains, FLOW_ROWS, FLOW_BYTES)

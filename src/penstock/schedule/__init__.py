@@ -1,11 +1,9 @@
 """Strategies: how the graph is cut into units, and which ready unit runs next."""
 
-import inspect
-
-from penstock.errors import UnknownOptionError
 from penstock.schedule.adaptive import Adaptive
 from penstock.schedule.basic import Basic
 from penstock.schedule.chain import Chain
+from penstock.schedule.choice import Choice, Parameter, make
 from penstock.schedule.earliest_deadline import EarliestDeadline
 from penstock.schedule.fifo import Fifo
 from penstock.schedule.least_laxity import LeastLaxity
@@ -43,6 +41,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
 
 __all__ = [
     "STRATEGIES",
+    "Choice",
     "Discarding",
     "Interrupting",
     "Observation",
@@ -54,18 +53,6 @@ __all__ = [
 ]
 
 
-def make_strategy(name: str, **parameters: float | str) -> Strategy:
+def make_strategy(name: str, **parameters: Parameter) -> Strategy:
     """Return a new strategy of that name, with the parameters that it takes."""
-    if name not in STRATEGIES:
-        raise UnknownOptionError(
-            f"no strategy {name}", hint=f"there are: {', '.join(sorted(STRATEGIES))}"
-        )
-    kind = STRATEGIES[name]
-    taken = list(inspect.signature(kind).parameters)
-    for each in parameters:
-        if each not in taken:
-            raise UnknownOptionError(
-                f"strategy {name} takes no {each}",
-                hint=f"it takes: {', '.join(taken)}" if taken else "it takes no parameters",
-            )
-    return kind(**parameters)
+    return make(STRATEGIES, "strategy", Choice(name, tuple(parameters.items())))

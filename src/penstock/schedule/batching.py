@@ -122,6 +122,14 @@ class Everything:
         return len(waiting)
 
 
+BATCHINGS: dict[str, type[Batching]] = {
+    "everything": Everything,
+    "fixed_length": FixedLength,
+    "fixed_interval": FixedInterval,
+    "intelligent": Intelligent,
+}
+
+
 def _count_while(held: Iterable[bool]) -> int:
     count = 0
     for each in held:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from penstock.errors import BadOptionError
+from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST
 
 HALF_LIFE_SECONDS = 30.0  # a burst of some seconds shows; what was a few minutes ago does not
 ENOUGH = 3.0  # samples of weight one that are believed by half
-LOWEST, DEFAULT_PRIORITY, HIGHEST = 0, 5, 9  # MAV-30
 MICROSECONDS = 1_000_000
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Scan, key
+from penstock.plan.operators import Bundle, FlowBundle, Operator, Scan, key
 from penstock.plan.units import Unit
 
 MOST_PATHS = 10_000  # diamonds upon diamonds have more paths than anybody can rank
@@ -19,7 +19,10 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What each node reads, inputs first; which are streams, which are queries' roots."""
+    """What each node reads, inputs first; which are streams, which are queries' roots.
+
+    A bundle stands for the roots of its members.
+    """
 
     inputs: Mapping[str, Path]
     streams: frozenset[str]
@@ -49,13 +52,28 @@ class Part:
 
 def shape_of(graph: Graph) -> Shape:
     """Return the shape of a graph."""
-    nodes = graph.nodes()
-    inputs = {name: tuple(key(each) for each in node.inputs) for name, node in nodes.items()}
-    roots = {query: key(root) for query, root in graph.queries.items()}
+    inputs: dict[str, Path] = {}
+    streams: set[str] = set()
+    bundles = {
+        member.key: root
+        for root in graph.queries.values()
+        if isinstance(root, Bundle | FlowBundle)
+        for member in root.members
+    }
+
+    def visit(node: Operator) -> str:
+        node = bundles.get(key(node), node)
+        if (name := key(node)) not in inputs:
+            inputs[name] = tuple([visit(each) for each in graph.inputs_of(node)])
+            if isinstance(node, Scan):
+                streams.add(name)
+        return name
+
+    roots = {query: visit(root) for query, root in graph.queries.items()}
     found = (path for root in roots.values() for path in _paths(root, inputs))
     return Shape(
         inputs,
-        frozenset(name for name, node in nodes.items() if isinstance(node, Scan)),
+        frozenset(streams),
         roots,
         frozenset(below for each in inputs.values() for below in each),
         tuple(islice((path for path in found if path), MOST_PATHS)),
@@ -63,10 +81,22 @@ def shape_of(graph: Graph) -> Shape:
 
 
 def parts_of(units: Iterable[Unit]) -> tuple[Part, ...]:
-    """Return units by names, in their order."""
-    return tuple(
-        Part(unit.key, unit.inputs, tuple(key(each) for each in unit.members())) for unit in units
-    )
+    """Return units by names, those first whose output others read."""
+    parts = {unit.key: unit for unit in units}
+    writers = {key(root): unit.key for unit in parts.values() for root in unit.roots}
+    found: dict[str, Part] = {}
+
+    def visit(unit: Unit) -> None:
+        if unit.key not in found:
+            leaves = tuple(writers.get(name, name) for name in unit.inputs)
+            for name in leaves:
+                if name in parts:
+                    visit(parts[name])
+            found[unit.key] = Part(unit.key, leaves, tuple(key(m) for m in unit.members()))
+
+    for each in parts.values():
+        visit(each)
+    return tuple(found.values())
 
 
 def _paths(name: str, inputs: Mapping[str, Path]) -> Iterator[Path]:

@@ -6,7 +6,7 @@ priority p has p + 1 turns where one of priority 0 has one, spread evenly.
 
 from collections.abc import Sequence
 
-from penstock.schedule.observation import DEFAULT_PRIORITY
+from penstock.model.goals import DEFAULT_PRIORITY
 from penstock.schedule.ranked import Ranked
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from penstock.schedule.work import Work

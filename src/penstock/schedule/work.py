@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.model.goals import DEFAULT_PRIORITY
 from penstock.schedule.flow import LEAST_SECONDS, Flow
 from penstock.schedule.fragments import Forest, Job
-from penstock.schedule.observation import DEFAULT_PRIORITY, Observation
+from penstock.schedule.observation import Observation
 from penstock.schedule.shape import Part
 
 
@@ -128,9 +129,10 @@ def work_of(flow: Flow, parts: tuple[Part, ...], seen: Observation) -> Work:
 def _crossing(part: Part, leaf: str, flow: Flow, seen: Observation) -> Crossing:
     rows, seconds = {leaf: 1.0}, 0.0
     for name in part.members:
-        into = sum(rows.get(below, 0.0) for below in flow.shape.inputs[name])
-        seconds += into * flow.seconds[name]
-        rows[name] = into * flow.selectivity[name]
+        into = sum(rows.get(below, 0.0) for below in flow.shape.inputs.get(name, ()))
+        if into:  # what a unit computes only for itself is no node of the graph
+            seconds += into * flow.seconds[name]
+            rows[name] = into * flow.selectivity[name]
     measured = seen.unit(part.key)
     return Crossing(
         max(LEAST_SECONDS, measured.seconds.believed(seconds)),

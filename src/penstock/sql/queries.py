@@ -8,7 +8,7 @@ from sqlglot import Token, TokenType, exp
 
 from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.model.definitions import JoinMode, Option, QueryDefinition, StopAfter
-from penstock.model.goals import Goals
+from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
 from penstock.sql.dialect import Penstock
 from penstock.sql.intervals import positive_duration
@@ -16,7 +16,7 @@ from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
 
-OPTIONS = ("max_latency", "max_error", "weight", "join")
+OPTIONS = ("max_latency", "max_error", "weight", "priority", "join")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"))
@@ -63,7 +63,12 @@ def _goals(options: dict[str, Option]) -> Goals:
     if not (latency is None or isinstance(latency, timedelta)):
         raise BadOptionError("max_latency must be a length of time", hint="INTERVAL 2 SECONDS")
     error, weight = _number(options, "max_error"), _number(options, "weight")
-    return Goals(latency, error, 1.0 if weight is None else weight)
+    priority = options.get("priority", DEFAULT_PRIORITY)
+    if isinstance(priority, bool) or not isinstance(priority, int):
+        raise BadOptionError(
+            "priority must be a whole number", hint=f"from {LOWEST} to {HIGHEST}, the highest"
+        )
+    return Goals(latency, error, 1.0 if weight is None else weight, priority)
 
 
 def _join(value: Option) -> JoinMode:

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import turns
+from penstock.runtime import readiness
 from tests.e2e.reference.streams import Flow
 from tests.e2e.support import bag, figures, finish, plain, results
 
@@ -45,8 +45,8 @@ class Question:
 def each_train_alone(home: Path, spark: SparkSession) -> Iterator[Connection]:
     """Open a connection for many trials that runs every train by itself, waiting or not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns, "FLOW_ROWS", 1)
-        patch.setattr(turns, "AGGREGATE_ROWS", 1)
+        patch.setattr(readiness, "FLOW_ROWS", 1)
+        patch.setattr(readiness, "AGGREGATE_ROWS", 1)
         with penstock.connect(home, spark=spark) as connection:
             yield connection
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.plan.operators import Take, key
+from penstock.runtime import readiness as readiness_module
 from penstock.runtime import turns as turns_module
 from penstock.schedule import ReadyUnit
 from tests.unit.model.arrow_twin import arrow_without_spark
@@ -62,7 +63,7 @@ def test_small_trains_run_together(hall: Hall) -> None:
 def test_a_flow_takes_no_more_rows_than_keep_their_order(
     hall: Hall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns_module, "FLOW_ROWS", 4)
+    monkeypatch.setattr(readiness_module, "FLOW_ROWS", 4)
     hall.add("a", chain("s", "x"))
     push_all(hall, [2, 2, 1, 9, 1])
     hall.drain()
@@ -77,7 +78,7 @@ def test_after_a_death_recorded_runs_take_the_same_trains_again(
     sizes: list[int], steps: int, limit: int
 ) -> None:
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(turns_module, "FLOW_ROWS", limit)
+        patch.setattr(readiness_module, "FLOW_ROWS", limit)
         hall = Hall(Path(home) / "home")
         hall.add("a", chain("s", "xy"))
         push_all(hall, sizes)
@@ -87,7 +88,7 @@ def test_after_a_death_recorded_runs_take_the_same_trains_again(
             hall.turn()
         before = hall.processor.runs
         hall.die()
-        patch.setattr(turns_module, "FLOW_ROWS", 100)
+        patch.setattr(readiness_module, "FLOW_ROWS", 100)
         hall.drain()
         assert hall.processor.runs[: len(before)] == before
 

@@ -1,0 +1,126 @@
+"""Readiness: which units have something to do, and which trains their next run would take.
+
+Only units of which something has changed are asked: their buffers and the plant say which. With a
+thousand of them a look at all before every decision would cost as much as the work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from penstock.engine.buffers import Train
+from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS
+from penstock.plan.operators import FlowBundle
+from penstock.runtime.crew import Crew
+from penstock.runtime.grouping import Group, coalesced, recorded
+from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.plant import Plant
+from penstock.schedule import ReadyUnit
+from penstock.schedule.batching import Batching, Everything, Pace, Waiting
+
+# Coalescing beyond a local relation would not keep the rows' order.
+FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
+AGGREGATE_ROWS = 500_000
+SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
+READER = "unit:"
+EVERYTHING, NO_PACE = Everything(), Pace()
+
+
+class Ready(NamedTuple):
+    """A unit that can run, as strategies see it and as it is."""
+
+    unit: ReadyUnit
+    live: LiveUnit
+    group: Group
+
+
+@dataclass(slots=True)
+class Readiness:
+    """The units that can run now; `batching` and `pace` say how much of what waits one takes."""
+
+    plant: Plant
+    crew: Crew
+    batching: Batching = EVERYTHING
+    pace: Pace = NO_PACE
+    _ready: dict[str, Ready] = field(default_factory=dict)
+    _swept: float = 0.0
+
+    def look(self, now: float) -> dict[str, Ready]:
+        """Return who can run, by the unit's key; the caller takes out whom it starts."""
+        readers = self.plant.buffers.stirred()
+        changed = {name.removeprefix(READER) for name in readers if name.startswith(READER)}
+        changed |= self.plant.stirred
+        self.plant.stirred.clear()
+        if not self._ready and self.crew.is_idle and now - self._swept >= SWEEP_SECONDS:
+            self._swept = now
+            changed |= self.plant.units.keys()
+        for name in changed:
+            self._ask(name, now)
+        return self._ready
+
+    def _ask(self, name: str, now: float) -> None:
+        self._ready.pop(name, None)
+        live = self.plant.units.get(name)
+        if live is None or live.cause:
+            return
+        if self.crew.is_busy(live.reader) or live.waits_for_ahead:
+            return  # it is stirred when that ends
+        group = self.group(live)
+        if group is None:
+            return
+        trains = [train for each in group.values() for train in each]
+        if trains or live.must_end or live.replay or live.history:
+            self._ready[name] = Ready(_ready_unit(name, trains, now), live, group)
+
+    def group(self, live: LiveUnit) -> Group | None:
+        """Return the trains of the unit's next run, or None while a recorded run must wait."""
+        waiting = self.waiting(live)
+        if live.replay:
+            return recorded(waiting, live.replay[0].inputs)
+        if live.must_end:
+            return {}
+        if live.ahead and (group := recorded(waiting, live.ahead[0].ranges)) is not None:
+            return group
+        live.ahead.clear()
+        return self.next_group(live, waiting)
+
+    def waiting(self, live: LiveUnit) -> dict[str, list[Train]]:
+        """Return the trains that each input of a unit has for it."""
+        return {
+            name: buffer.waiting(live.reader)
+            for name in live.unit.inputs
+            if (buffer := self.plant.buffers.get(name)) is not None
+        }
+
+    def next_group(self, live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
+        """Return the trains of one run; one that punctuates is a run by itself."""
+        for name, trains in waiting.items():
+            if trains and trains[0].info.punctuation:
+                return {name: trains[:1]}
+        return {name: self._together(live, trains) for name, trains in waiting.items() if trains}
+
+    def _together(self, live: LiveUnit, trains: list[Train]) -> list[Train]:
+        """Return how many of the trains one run takes: by the rule, and no more than it can."""
+        if live.unit.stateful is not None and not isinstance(live.unit.stateful, FlowBundle):
+            found = coalesced(trains, AGGREGATE_ROWS)
+        else:
+            found = coalesced(trains, FLOW_ROWS, FLOW_BYTES)
+        if isinstance(self.batching, Everything):
+            return found
+        waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
+        return found[: max(1, self.batching.take(waiting, self.pace))]
+
+
+def _ready_unit(name: str, trains: list[Train], now: float) -> ReadyUnit:
+    return ReadyUnit(
+        name,
+        sum(train.rows.count for train in trains),
+        min((train.info.arrived for train in trains), default=now),
+        sum(train.info.size for train in trains),
+        deadline_of_trains(trains),
+    )
+
+
+def deadline_of_trains(trains: list[Train]) -> float:
+    """Return the earliest deadline of the trains' tuples."""
+    return min((train.info.deadline for train in trains if train.rows.count), default=float("inf"))
