@@ -9,7 +9,7 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.execute import Result
 from penstock.runtime.live_query import Tap
 from penstock.runtime.system import System
-from penstock.sql import Explain, ExplainAll, Statement
+from penstock.sql import Explain, ExplainAll, ExplainSchedule, Statement
 
 
 class Printer:
@@ -28,7 +28,7 @@ class Printer:
         text = one_line(statement.text)
         if result.table is not None:
             self._table(text, result.table)
-        elif isinstance(statement, Explain | ExplainAll):
+        elif isinstance(statement, Explain | ExplainAll | ExplainSchedule):
             self.screen.rows(self._form.text(text, result.message))
         elif result.message:
             self.screen.say(result.message)

@@ -36,8 +36,13 @@ from penstock.runtime.plant import Plant
 Manifest = Mapping[str, Any]
 
 
-def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
-    """Write the plant down, then remove the files that only older checkpoints needed."""
+def write_checkpoint(
+    plant: Plant, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
+) -> None:
+    """Write the plant down, then remove the files that only older checkpoints needed.
+
+    `decided` is what deciders keep, under names of their own.
+    """
     slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
     feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
     manifest = {
@@ -51,6 +56,7 @@ def write_checkpoint(plant: Plant, journal: Journal, directory: Path) -> None:
         "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
         "tables": plant.tables.kept() if plant.tables is not None else {},
         "apart": sorted(plant.apart),
+        **(decided or {}),
     }
     runs = {live.reader: live.runs for live in plant.units.values()}
     runs |= {query.reader: query.runs for query in plant.queries.values()}

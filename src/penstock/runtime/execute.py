@@ -18,6 +18,7 @@ from penstock.plan.punctuation import bind_punctuation
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.explained import drawn, explained
 from penstock.runtime.once import run_once
+from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
 from penstock.runtime.system import System
 from penstock.sql import (
@@ -28,16 +29,27 @@ from penstock.sql import (
     Drop,
     Explain,
     ExplainAll,
+    ExplainSchedule,
     Punctuate,
     ResumeQuery,
     SelectOnce,
+    SetDecider,
     Show,
     Statement,
     StopQuery,
     parse,
 )
 
-CHANGES = CreateStream | CreateTable | CreateQuery | Drop | StopQuery | ResumeQuery | Punctuate
+CHANGES = (
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | Drop
+    | StopQuery
+    | ResumeQuery
+    | Punctuate
+    | SetDecider
+)
 KINDS = {KnownStream: "STREAM", KnownTable: "TABLE", KnownQuery: "QUERY"}
 
 
@@ -104,6 +116,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _resume(system, name)
         case Punctuate():
             return _punctuate(system, statement)
+        case SetDecider():
+            return Result(set_decider(system, statement))
         case Show(what=what):
             return Result(table=show(system, what))
         case Describe(name=name):
@@ -112,6 +126,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(explained(system, statement))
         case ExplainAll(form=form):
             return Result(drawn(system, form))
+        case ExplainSchedule():
+            return Result(explained_schedule(system, statement))
         case SelectOnce(select=select):
             return Result(table=run_once(system, select))
         case _:

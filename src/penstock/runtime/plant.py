@@ -33,7 +33,8 @@ class Plant:
     """What runs. `note_state` tells the catalog of a query's new state.
 
     `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
-    they would stop the others; the graph `must_cut` anew when there are more of them. `gone` and
+    they would stop the others; the graph `must_cut` anew when there are more of them. `stirred` are
+    units that may have something to do, or no more, whatever their buffers say. `gone` and
     `gone_streams` are what the journal must forget with the next checkpoint.
     """
 
@@ -49,6 +50,7 @@ class Plant:
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
     tables: TableVersions | None = None
+    stirred: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
 
@@ -66,6 +68,26 @@ class Plant:
             if live.unit.bundle is not None
         }
         return Standing(units, bundles, frozenset(self.apart), self._free(), self._leaning())
+
+    def needed_cuts(self) -> set[str]:
+        """Return the units that cannot be made part of another, or of several, right now.
+
+        Somebody has trains of theirs to read, they are held, or they are a query's own answer.
+        """
+        roots = {query.input for query in self.queries.values()}
+        readers = {live.reader for live in self.units.values()}
+        return {
+            name
+            for name, live in self.units.items()
+            if live.unit.bundle is None
+            and (
+                name in roots
+                or live.cause
+                or live.replay
+                or live.history
+                or ((buffer := self.buffers.get(name)) and not readers.isdisjoint(buffer.behind()))
+            )
+        }
 
     def _leaning(self) -> set[str]:
         """Return the roots whose unit reads nodes that a bundle would compute for them."""
@@ -119,11 +141,13 @@ class Plant:
         for unit in together:
             self.units[unit.key] = self._live_bundle(unit, old)
         self.must_cut = False
+        self.stirred |= old.keys() | self.units.keys()
         self.apart &= {key(query.root) for query in self.queries.values()}
         self.writers = {key(root): live for live in self.units.values() for root in live.unit.roots}
         for name, live in self.units.items():
             if live is not old.get(name):
                 self._register(live, places)
+        _go_on_counting(self.units.values(), old)
         for query in self.queries.values():
             self.buffers.open(query.input, query.root.schema).register(query.reader)
         self.gone |= {live.reader for name, live in old.items() if name not in self.units}
@@ -304,6 +328,7 @@ class Plant:
         for node in walk(query.root):
             if live := self.writers.get(key(node)):
                 live.cause = ""
+                self.stirred.add(live.unit.key)
         self.apart.discard(query.input)
         self.set_state(query, QueryState.RUNNING, "")
 
@@ -318,6 +343,7 @@ class Plant:
             return False
         for live in takes:
             live.time_is_up = True
+            self.stirred.add(live.unit.key)
         return True
 
     def retired(self) -> list[LiveQuery]:
@@ -398,6 +424,27 @@ class Plant:
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
         return archives | active | {query.reader for query in running}
+
+
+def _go_on_counting(units: Iterable[LiveUnit], old: Mapping[str, LiveUnit]) -> None:
+    """Let units that were cut otherwise go on with the count of their streams' tuples.
+
+    One inside an old unit goes on with that one's, and so does one that swallows an old unit.
+    """
+    readers = [live for live in old.values() if _reads_streams(live)]
+    inside = {key(node): live.rows_in for live in readers for node in live.unit.members()}
+    now = list(units)
+    names = {live.unit.key for live in now}
+    gone = {live.unit.key: live.rows_in for live in readers if live.unit.key not in names}
+    for live in now:
+        if live is not old.get(live.unit.key) and _reads_streams(live):
+            swallowed = (gone.get(key(node), 0) for node in live.unit.members())
+            live.rows_in = max(live.rows_in, inside.get(live.unit.key, 0), *swallowed)
+
+
+def _reads_streams(live: LiveUnit) -> bool:
+    """Say whether a unit, and no bundle, reads what comes in."""
+    return live.unit.bundle is None and any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
 
 
 def _on_its_axis(operator: Operator) -> Iterable[Operator]:

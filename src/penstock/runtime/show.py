@@ -10,6 +10,8 @@ from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan, key, walk
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
+from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
 from penstock.runtime.system import System
 
@@ -75,6 +77,10 @@ def show(system: System, what: str) -> pa.Table:
         )
     if what == "SHARING":
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
+    if what == "OPERATORS":
+        return pa.Table.from_pylist(operator_rows(system), OPERATOR_COLUMNS)
+    if what == "STRATEGY":
+        return pa.Table.from_pylist(strategy_rows(system), STRATEGY_COLUMNS)
     return pa.Table.from_pylist(
         [_table_row(system, each) for each in system.directory.tables()], TABLE_COLUMNS
     )

@@ -10,7 +10,7 @@ and checkpoints happen at rest: no new work is started until what runs has ended
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from penstock.clock import Clock
@@ -18,9 +18,10 @@ from penstock.engine.processor import Processor
 from penstock.errors import PenstockError, RunError, told
 from penstock.plan.bundles.bundling import Standing, bundled
 from penstock.plan.graph import Graph
-from penstock.plan.units import Unit
+from penstock.plan.units import Unit, cut_at_shared
 from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
+from penstock.runtime.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.crew import Crew
 from penstock.runtime.deliveries import Deliveries
 from penstock.runtime.intake import Intake
@@ -28,9 +29,10 @@ from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import Tap
 from penstock.runtime.plant import Plant
 from penstock.runtime.turns import Turns
-from penstock.schedule import Strategy
+from penstock.schedule import Choice, RoundRobin
 
 SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
+RECUTS = 6  # checkpoints after a change at which a strategy cuts by figures that are better known
 POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
 
 
@@ -38,12 +40,15 @@ POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do n
 class Settings:
     """How the supervisor works; `slots` is how many units may run at once (default: Spark's).
 
-    Without `share`, queries that could run as one bundle run each by itself.
+    Without `share`, queries that could run as one bundle run each by itself. `strategy` and
+    `batching` decide until something else is SET.
     """
 
     checkpoint_seconds: float = 10.0
     slots: int | None = None
     share: bool = True
+    strategy: Choice = ROUND_ROBIN
+    batching: Choice = EVERYTHING
 
 
 DEFAULTS = Settings()
@@ -55,7 +60,6 @@ class Means:
 
     processor: Processor
     journal: Journal
-    strategy: Strategy
     clock: Clock
     state_directory: Path
     settings: Settings = DEFAULTS
@@ -66,13 +70,15 @@ class Supervisor:
 
     def __init__(self, plant: Plant, means: Means) -> None:
         """Be ready; `start` begins."""
-        self.plant, self.strategy = plant, means.strategy
+        self.plant = plant
         self.fatal: PenstockError | None = None
         self._means, self._clock = means, means.clock
-        self._crew = Crew(means.settings.slots or means.processor.slots)
+        self._crew = Crew(self.slots)
         journal, clock = means.journal, means.clock
-        self._intake = Intake(plant, self._crew, journal, clock)
-        self._turns = Turns(plant, self._crew, journal, clock, means.processor, means.strategy)
+        self._turns = Turns(plant, self._crew, journal, clock, means.processor, RoundRobin())
+        self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
+        self.statistics = self._turns.statistics
+        self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
         self._resting = self._changing = 0
@@ -80,8 +86,14 @@ class Supervisor:
         self._changed = False
         self._rest_lock = threading.RLock()
         self._stopping = self._stalled = False
+        self._recuts, self._held = RECUTS, False
         self._next_checkpoint = 0.0
         self._thread = threading.Thread(target=self._loop, name="penstock", daemon=True)
+
+    @property
+    def slots(self) -> int:
+        """Return how many units may run at once."""
+        return self._means.settings.slots or self._means.processor.slots
 
     @property
     def taps(self) -> list[Tap]:
@@ -158,15 +170,50 @@ class Supervisor:
         return True
 
     def reconnect(self, standing: Standing | None = None) -> None:
-        """Cut the graph anew after a change; only at rest. What stands keeps its units."""
+        """Cut the graph anew after a change; only at rest. What stands keeps its units.
+
+        With what stood at a checkpoint it is cut just as then: recorded runs are done again.
+        """
         self._changed = False
-        standing = standing or self.plant.standing()
-        self.plant.connect(self.units_of(self.plant.graph, standing))
+        self.statistics.remember(self.plant, self._clock.now())
+        if standing is not None:
+            graph = self._shared(self.plant.graph, standing)
+            units = cut_at_shared(graph, standing.units)
+            self.control.strategy.take_over(graph, units)
+            self.plant.connect(units)
+        else:
+            self.plant.connect(self.units_of(self.plant.graph, self.plant.standing()))
+            self._recuts = RECUTS
+        self.statistics.forget_all_but(self.plant)
+
+    def recut(self) -> None:
+        """Cut as the strategy would if nothing stood; only at rest.
+
+        Where trains wait between two operators they stay apart until these are read.
+        """
+        self.statistics.remember(self.plant, self._clock.now())
+        standing, needed = self.plant.standing(), self.plant.needed_cuts()
+        self.plant.connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
+        self.statistics.forget_all_but(self.plant)
+        self._held = bool(needed - {query.input for query in self.plant.queries.values()})
+        self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
+
+    def use_strategy(self, choice: Choice) -> None:
+        """Let another strategy decide from now on, over units as it cuts them; only at rest."""
+        self.control.use_strategy(choice)
+        self._recuts = RECUTS
+        self.recut()
 
     def units_of(self, graph: Graph, standing: Standing) -> tuple[Unit, ...]:
         """Return the units of a graph, given what stands."""
-        shared = bundled(graph, standing) if self._means.settings.share else graph
-        return self.strategy.cut(shared, standing.units)
+        return self.control.strategy.cut(self._shared(graph, standing), standing.units)
+
+    def shared_graph(self) -> Graph:
+        """Return the graph as it runs, bundles for their members; only at rest."""
+        return self._shared(self.plant.graph, self.plant.standing())
+
+    def _shared(self, graph: Graph, standing: Standing) -> Graph:
+        return bundled(graph, standing) if self._means.settings.share else graph
 
     def changed(self) -> None:
         """Cut the graph anew after a change: now, or at the end of `changing`; only at rest."""
@@ -188,7 +235,8 @@ class Supervisor:
 
     def checkpoint(self) -> None:
         """Write down everything; only at rest."""
-        write_checkpoint(self.plant, self._means.journal, self._means.state_directory)
+        decided = {"control": self.control.kept(), "statistics": self.statistics.kept()}
+        write_checkpoint(self.plant, self._means.journal, self._means.state_directory, decided)
         self._next_checkpoint = self._clock.now() + self._means.settings.checkpoint_seconds
 
     def _loop(self) -> None:
@@ -223,6 +271,7 @@ class Supervisor:
                     return True
         else:
             self._end_by_deadline(now)
+            self.control.look(now)
             self._deliveries.start()
             self._turns.start(now)
             self._archiving.start(now)
@@ -250,6 +299,12 @@ class Supervisor:
             self.plant.retire(query)
         if ended or (self._means.settings.share and self.plant.may_bundle()):
             self.reconnect()
+        elif self._may_recut() and not self.plant.is_replaying():
+            self.recut()
+
+    def _may_recut(self) -> bool:
+        """Say whether another cut may be better: figures are better known, or trains are read."""
+        return self._recuts > 0 and (self._held or self.control.strategy.needs_figures)
 
     def _has_new_tables(self) -> bool:
         """Say whether tables may be swapped: recorded runs are done again over the old ones."""

@@ -56,7 +56,6 @@ from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
-from penstock.schedule import make_strategy
 from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
 
 NOTHING_YET: dict[str, Any] = {
@@ -97,7 +96,6 @@ class System:
         means = Means(
             self.processor,
             self.journal,
-            make_strategy("round_robin"),
             self.clock,
             self.home.state,
             settings,
@@ -301,6 +299,8 @@ class System:
                 newcomers += self._bring_back_one(entry, manifest)
             except PenstockError as error:
                 self.catalog.set_state(entry.name, QueryState.FAILED, str(error))
+        self.supervisor.statistics.bring_back(manifest.get("statistics", {}))
+        self.supervisor.control.bring_back(manifest.get("control", {}))
         standing = standing_in(manifest)
         self.plant.apart = set(standing.apart)
         self.supervisor.reconnect(standing)

@@ -7,6 +7,7 @@ from penstock.sql.create import KINDS, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.punctuate import read_punctuate
 from penstock.sql.refusals import near_miss, place_at
+from penstock.sql.scheduling import read_explain_schedule, read_set
 from penstock.sql.settle import select_of
 from penstock.sql.statements import (
     CreateQuery,
@@ -14,6 +15,7 @@ from penstock.sql.statements import (
     Drop,
     Explain,
     ExplainAll,
+    ExplainSchedule,
     Form,
     Kinds,
     ResumeQuery,
@@ -24,7 +26,14 @@ from penstock.sql.statements import (
 )
 
 Parser = Penstock.Parser
-SHOWN: tuple[Kinds, ...] = ("STREAMS", "TABLES", "QUERIES", "SHARING")
+SHOWN: tuple[Kinds, ...] = (
+    "STREAMS",
+    "TABLES",
+    "QUERIES",
+    "SHARING",
+    "OPERATORS",
+    "STRATEGY",
+)
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 
 
@@ -85,9 +94,11 @@ def _describe(reader: Parser) -> Describe:
     return Describe(text, place, reader.name("the name of a stream, table or query"))
 
 
-def _explain(reader: Parser) -> Explain | ExplainAll:
+def _explain(reader: Parser) -> Explain | ExplainAll | ExplainSchedule:
     text, place = _source(reader)
     reader.expect("EXPLAIN")
+    if reader.accept("SCHEDULE"):
+        return read_explain_schedule(reader, text, place)
     if reader.accept("ALL"):
         return ExplainAll(text, place, _form(reader))
     if any(reader.sees(word) for word in SELECTS):
@@ -117,6 +128,7 @@ RULES: dict[str, Callable[[Parser], Statement]] = {
     "STOP": _stop,
     "RESUME": _resume,
     "PUNCTUATE": read_punctuate,
+    "SET": read_set,
     "SHOW": _show,
     "DESCRIBE": _describe,
     "EXPLAIN": _explain,

@@ -6,10 +6,16 @@ from typing import Literal
 from sqlglot import exp
 
 from penstock.errors import Place
-from penstock.model.definitions import QueryDefinition, StreamDefinition, TableDefinition
+from penstock.model.definitions import (
+    Option,
+    QueryDefinition,
+    StreamDefinition,
+    TableDefinition,
+)
 
 Kind = Literal["STREAM", "TABLE", "QUERY"]
-Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING"]
+Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING", "OPERATORS", "STRATEGY"]
+Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]
 
 
@@ -82,7 +88,7 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, SHOW TABLES, SHOW QUERIES or SHOW SHARING."""
+    """SHOW STREAMS, TABLES, QUERIES, SHARING, OPERATORS or STRATEGY."""
 
     what: Kinds
 
@@ -113,3 +119,20 @@ class ExplainAll(Statement):
     """EXPLAIN ALL: the whole shared graph, drawn."""
 
     form: Form = "TEXT"
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainSchedule(Statement):
+    """EXPLAIN SCHEDULE: who runs next and why, or all that a simulation needs, also into a file."""
+
+    form: Literal["TEXT", "JSON"] = "TEXT"
+    into: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetDecider(Statement):
+    """SET STRATEGY or SET BATCHING."""
+
+    what: Decider
+    name: str
+    options: tuple[tuple[str, Option], ...] = ()

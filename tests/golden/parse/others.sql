@@ -9,3 +9,8 @@ EXPLAIN CREATE QUERY q AS SELECT a FROM s STOP AFTER 3 TUPLES;
 PUNCTUATE traffic WHERE car_id = 'x';
 punctuate `left turns` where ts < TIMESTAMP '2026-01-01' AND (lane IN (1, 2) OR exists(tags, t -> t = 'x'));
 EXPLAIN ALL; explain all as json; EXPLAIN ALL AS DOT; EXPLAIN ALL AS TEXT; EXPLAIN `all`;
+SHOW OPERATORS; show strategy;
+SET STRATEGY PCS; set strategy simplified_segment with (gamma => 0.6);
+SET STRATEGY optprofit WITH (handling => profit_dominant, u => 0.7);
+SET BATCHING intelligent WITH (alpha => 0.9, beta => 4);
+EXPLAIN SCHEDULE; EXPLAIN SCHEDULE AS JSON INTO 'measured.json'; EXPLAIN `schedule`;

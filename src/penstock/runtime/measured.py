@@ -1,0 +1,112 @@
+"""Measured: the graph and what it was seen to cost, as JSON data that a simulation starts from."""
+
+from typing import Any
+
+from penstock.plan.operators import key
+from penstock.runtime.plant import Plant
+from penstock.runtime.system import System
+from penstock.schedule import Observation
+from penstock.schedule.observation import Figures
+from penstock.schedule.record import Record
+from penstock.schedule.shape import shape_of
+
+FORMAT = 1
+
+
+def measured(system: System) -> dict[str, Any]:
+    """Return everything; only at rest."""
+    supervisor, plant, now = system.supervisor, system.plant, system.clock.now()
+    shape = shape_of(supervisor.shared_graph())
+    seen = supervisor.statistics.observation(plant, now)
+    records = [supervisor.statistics.record(name, now) for name in plant.units]
+    texts = {key(m): m.text() for live in plant.units.values() for m in live.unit.members()}
+    fallback = _of_units(plant, seen)
+    net = {
+        key(m): _net_share(supervisor.statistics.record(name, now))
+        for name, live in plant.units.items()
+        for m in live.unit.members()
+    }
+    nodes = [
+        {
+            "node": name,
+            "text": texts.get(name, ""),
+            "inputs": list(below),
+            **_figures(fallback.get(name) or seen.operator(name), net.get(name, 1.0)),
+        }
+        for name, below in shape.inputs.items()
+        if name not in shape.streams
+    ]
+    return {
+        "format": FORMAT,
+        "slots": supervisor.slots,
+        "strategy": supervisor.control.chosen.text(),
+        "run_seconds": _run_seconds(records),
+        "streams": [_stream(plant, name, seen) for name in shape.inputs if name in shape.streams],
+        "nodes": nodes,
+        "queries": [
+            {
+                "query": name,
+                "root": root,
+                "weight": seen.query(name).weight,
+                "priority": seen.query(name).priority,
+            }
+            for name, root in shape.roots.items()
+        ],
+    }
+
+
+def _of_units(plant: Plant, seen: Observation) -> dict[str, Figures]:
+    """Return figures for the operators of units that no profile has told apart.
+
+    The first has all of the unit's cost, the last its selectivity: over the unit it is the same.
+    """
+    found: dict[str, Figures] = {}
+    for name, live in plant.units.items():
+        members = [key(each) for each in live.unit.members()]
+        unit = seen.unit(name)
+        if all(seen.operator(each).seconds.weight for each in members):
+            continue
+        for each in members:
+            last = each == members[-1]
+            found[each] = Figures(
+                unit.seconds if each == members[0] else Figures.declared(0.0).seconds,
+                unit.selectivity if last else Figures.declared(0.0).selectivity,
+                tuple_bytes=unit.tuple_bytes if last else seen.operator(each).tuple_bytes,
+            )
+    return found
+
+
+def _run_seconds(records: list[Record]) -> float:
+    """Return what a run costs whatever it takes, over all units by their runs."""
+    runs = sum(each.runs for each in records)
+    return sum(each.run_seconds * each.runs for each in records) / runs if runs else 0.0
+
+
+def _net_share(record: Record) -> float:
+    """Return the share of a unit's time that its tuples cost, and not its runs."""
+    return 1.0 - record.run_seconds * record.runs / record.seconds if record.seconds > 0 else 1.0
+
+
+def _figures(figures: Figures, net: float) -> dict[str, float | None]:
+    """Return figures that are known; JSON has no word for the others but null."""
+    seconds, selectivity, size = figures.seconds, figures.selectivity, figures.tuple_bytes
+    return {
+        "seconds": seconds.value * net if seconds.weight > 0 else None,
+        "selectivity": selectivity.value if selectivity.weight > 0 else None,
+        "tuple_bytes": size.value if size.weight > 0 else None,
+    }
+
+
+def _stream(plant: Plant, name: str, seen: Observation) -> dict[str, Any]:
+    feed = plant.feeds.get(name)
+    figures = seen.operator(name)
+    valid_for = feed.definition.valid_for if feed is not None else None
+    rows = feed.rows / feed.number if feed is not None and feed.number else 1.0
+    return {
+        "node": name,
+        "stream": feed.definition.name if feed is not None else name,
+        "rate": figures.rate.or_else(0.0),
+        "train_rows": max(1.0, rows),
+        "tuple_bytes": figures.tuple_bytes.or_else(100.0),
+        "valid_for_seconds": None if valid_for is None else valid_for.total_seconds(),
+    }

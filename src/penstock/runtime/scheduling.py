@@ -1,0 +1,179 @@
+"""SET STRATEGY, SET BATCHING, SHOW STRATEGY and EXPLAIN SCHEDULE."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from copy import deepcopy
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import BadOptionError
+from penstock.model.definitions import Expression, Option
+from penstock.plan.abridged import few
+from penstock.plan.explain_bundle import queries_in
+from penstock.plan.units import Unit
+from penstock.runtime.measured import measured
+from penstock.runtime.readiness import Ready
+from penstock.runtime.system import System
+from penstock.schedule import Choice, Observation
+from penstock.schedule.choice import Parameter
+from penstock.schedule.observation import Average
+from penstock.schedule.reasons import priority_of, reason
+from penstock.sql import ExplainSchedule, SetDecider
+
+STRATEGY_COLUMNS = pa.schema(
+    [
+        ("strategy", pa.string()),
+        ("batching", pa.string()),
+        ("slots", pa.int64()),
+        ("units", pa.int64()),
+        ("ready", pa.int64()),
+        ("deciding_s", pa.float64()),
+        ("busy_s", pa.float64()),
+        ("profiling_s", pa.float64()),
+        ("defects", pa.int64()),
+        ("last_defect", pa.string()),
+    ]
+)
+HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")
+WORD = re.compile(r"`?(\w+)`?")
+
+
+def set_decider(system: System, statement: SetDecider) -> str:
+    """Let another strategy or batching rule decide; only at rest."""
+    choice = Choice(statement.name, tuple((n, _parameter(n, v)) for n, v in statement.options))
+    try:
+        if statement.what == "STRATEGY":
+            system.supervisor.use_strategy(choice)
+        else:
+            system.supervisor.control.use_batching(choice)
+    except BadOptionError as error:
+        error.place = error.place or statement.place
+        raise
+    return f"{statement.what.lower()} {choice.text()} decides"
+
+
+def strategy_rows(system: System) -> list[dict[str, Any]]:
+    """Return the one row of SHOW STRATEGY."""
+    with system.supervisor.resting():
+        control, turns = system.supervisor.control, system.supervisor.control.turns
+        return [
+            {
+                "strategy": control.chosen.text(),
+                "batching": control.batching.text(),
+                "slots": system.supervisor.slots,
+                "units": len(system.plant.units),
+                "ready": len(turns.readiness.look(system.clock.now())),
+                "deciding_s": round(turns.deciding_seconds, 3),
+                "busy_s": round(turns.statistics.busy_seconds, 3),
+                "profiling_s": round(turns.statistics.profiled_seconds, 3),
+                "defects": control.told,
+                "last_defect": control.defects[-1] if control.defects else "",
+            }
+        ]
+
+
+def explained_schedule(system: System, statement: ExplainSchedule) -> str:
+    """Return who runs next and why, or what a simulation needs; also written where it is asked."""
+    with system.supervisor.resting():
+        is_json = statement.form == "JSON"
+        text = json.dumps(measured(system), indent=1) if is_json else _text(system)
+    if not statement.into:
+        return text
+    try:
+        Path(statement.into).write_text(f"{text}\n", encoding="utf-8")
+    except OSError as error:
+        raise BadOptionError(
+            f"{statement.into} cannot be written: {error.strerror}", place=statement.place
+        ) from None
+    return f"{statement.into} written"
+
+
+def _text(system: System) -> str:
+    control, now = system.supervisor.control, system.clock.now()
+    ready = control.turns.readiness.look(now)
+    seen = control.turns.statistics.observation(system.plant, now)
+    control.strategy.observe(seen)
+    # A copy is asked: a question must not be a turn.
+    chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
+    rows = [
+        _row(system, live.unit, ready.get(name), seen, chosen, now)
+        for name, live in system.plant.units.items()
+    ]
+    rows.sort(key=lambda row: (not row[-1], row[0]))
+    lines = [
+        f"strategy {control.chosen.text()}, batching {control.batching.text()}",
+        f"{system.supervisor.slots} slots, {len(rows)} units, {len(ready)} ready",
+        "",
+        *_table([HEAD, *rows]),
+        "",
+    ]
+    if chosen is None or chosen not in ready:
+        return "\n".join([*lines, "next: none is ready"])
+    why = reason(control.strategy.strategy, ready[chosen].unit, now)
+    return "\n".join([*lines, f"next: {chosen[:6]}, because {why}"])
+
+
+def _row(
+    system: System,
+    unit: Unit,
+    ready: Ready | None,
+    seen: Observation,
+    chosen: str | None,
+    now: float,
+) -> tuple[str, ...]:
+    figures = seen.unit(unit.key)
+    priority = priority_of(system.supervisor.control.strategy.strategy, unit.key)
+    due = ready.unit.deadline - now if ready is not None else math.inf
+    state = "next" if unit.key == chosen else "ready" if ready is not None else ""
+    return (
+        unit.key[:6],
+        few(sorted(_queries(system, unit))),
+        "" if priority is None else f"{priority:.4g}",
+        _figure(figures.seconds, 1e6),
+        _figure(figures.selectivity, 1.0),
+        _figure(figures.rate, 1.0),
+        f"{figures.queued_rows:,}",
+        "" if math.isinf(due) else f"{due:.1f}",
+        state,
+    )
+
+
+def _queries(system: System, unit: Unit) -> list[str]:
+    if unit.bundle is not None:
+        return list(queries_in(unit, system.plant.graph))
+    return system.plant.graph.queries_of().get(unit.key, [])
+
+
+def _figure(average: Average, unit: float) -> str:
+    value = average.or_else(math.nan)
+    return "?" if math.isnan(value) else f"{value * unit:.4g}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _parameter(name: str, value: Option) -> Parameter:
+    """Return an option's value as strategies take it: a number, seconds, or a word."""
+    match value:
+        case bool():
+            raise BadOptionError(f"{name} must be a number or a word")
+        case int() | float():
+            return float(value)
+        case timedelta():
+            return value.total_seconds()
+        case str():
+            return value.lower()
+        case Expression(sql=text):
+            if (word := WORD.fullmatch(text)) is None:
+                raise BadOptionError(f"{name} must be a number or a word")
+            return word[1].lower()
