@@ -19,7 +19,7 @@ from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.schedule.apportion import Border, Profile
 
-TIMES = 3  # the first is slower: Spark compiles what it has not seen; others run beside
+TIMES = 2  # the first is slower: Spark compiles what it has not seen
 UNHASHED = ("map<", "variant")  # types of which Spark makes no hash, but text
 
 Sample = Mapping[str, pa.Table]  # some tuples of a unit's leaves, by their keys

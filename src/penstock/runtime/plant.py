@@ -1,6 +1,6 @@
 """The plant: feeds, buffers, units and queries as they stand, and how a change re-connects them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,22 +72,33 @@ class Plant:
     def needed_cuts(self) -> set[str]:
         """Return the units that cannot be made part of another, or of several, right now.
 
-        Somebody has trains of theirs to read, they are held, or they are a query's own answer.
+        Somebody has trains of theirs to read, they are held, they are a query's own answer, or
+        they have come farther in a stream, or less far, than what they would be one with.
         """
         roots = {query.input for query in self.queries.values()}
         readers = {live.reader for live in self.units.values()}
-        return {
+        needed = {
             name
             for name, live in self.units.items()
-            if live.unit.bundle is None
-            and (
-                name in roots
-                or live.cause
-                or live.replay
-                or live.history
-                or ((buffer := self.buffers.get(name)) and not readers.isdisjoint(buffer.behind()))
-            )
+            if (name in roots or live.cause or live.replay or live.history or live.unit.bundle)
+            or ((buffer := self.buffers.get(name)) and not readers.isdisjoint(buffer.behind()))
         }
+        for live in self.units.values():
+            needed |= self._at_odds(live, needed)
+        return {name for name in needed if self.units[name].unit.bundle is None}
+
+    def _at_odds(self, live: LiveUnit, needed: Container[str]) -> set[str]:
+        """Return the units below one that stand elsewhere in what several of them read."""
+        parts = [live]
+        for part in parts:
+            below = (self.units.get(name) for name in part.unit.inputs if name not in needed)
+            parts += [each for each in below if each is not None and each not in parts]
+        places: dict[str, set[int | None]] = {}
+        for part in parts:
+            for name in part.unit.inputs:
+                places.setdefault(name, set()).add(self._place(part, name))
+        odd = {name for name, found in places.items() if len(found) > 1}
+        return {part.unit.key for part in parts[1:] if not odd.isdisjoint(part.unit.inputs)}
 
     def _leaning(self) -> set[str]:
         """Return the roots whose unit reads nodes that a bundle would compute for them."""

@@ -21,7 +21,7 @@ from penstock.schedule.record import Passed, Record, kept_records
 from penstock.schedule.widths import width_of
 
 # What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
-FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 1.0
+FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 3.0
 PROFILED_AFTER = 2  # runs: the first is slower than any other
 SAMPLE_SECONDS, MOST_SAMPLE, LEAST_SAMPLE = 0.1, 5_000, 64
 WIDTH_WEIGHT = 3.0  # a size told by columns is believed by half

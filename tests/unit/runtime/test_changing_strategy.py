@@ -1,22 +1,31 @@
 """Changing the strategy while trains wait: nothing is lost, doubled or reordered."""
 
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.plan.operators import key
-from penstock.schedule import STRATEGIES, make_strategy
+from penstock.engine.rows import Rows, empty_table
+from penstock.plan.graph import Graph
+from penstock.plan.operators import Operator, Union, key
+from penstock.plan.units import Unit
+from penstock.schedule import STRATEGIES, Observation, ReadyUnit, Strategy, make_strategy
 from tests.unit.model.arrow_twin import arrow_without_spark
-from tests.unit.model.hall import Hall, chain
+from tests.unit.model.hall import SCHEMA, Hall, TwinProcessor, chain
 
 QUERIES = ("x", "xyz", "xyw", "vu")
+BOTH = Union((chain("s", "pq"), chain("s", "rst")), SCHEMA)  # meets the same trains on two ways
 ACTIONS = st.one_of(
     st.sampled_from(["take in", "turn", "deliver", "die", "checkpoint"]),
+    st.integers(0, 7).map(lambda place: f"turn of {place}"),
     st.integers(1, 4),
+    st.sampled_from(["set basic", "set round_robin"]),
     st.sampled_from([f"set {name}" for name in STRATEGIES]),
 )
 
@@ -25,6 +34,48 @@ ACTIONS = st.one_of(
 def no_spark() -> Iterator[None]:
     with arrow_without_spark():
         yield
+
+
+@dataclass
+class Once:
+    """Lets one of those that are ready run, and then nobody."""
+
+    strategy: Strategy
+    place: int
+    chosen: bool = False
+
+    def observe(self, seen: Observation) -> None:
+        """Nothing is observed meanwhile."""
+
+    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
+        return self.strategy.cut(graph, standing)
+
+    def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
+        if self.chosen:
+            return None
+        self.chosen = True
+        return sorted(unit.key for unit in ready)[self.place % len(ready)]
+
+
+@dataclass
+class TreeProcessor(TwinProcessor):
+    """Hands rows on through every operator: what reads the same twice gives it twice."""
+
+    def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
+        def rows(node: Operator) -> list[pa.Table]:
+            if key(node) in inputs:
+                return [each.to_table(SCHEMA) for each in inputs[key(node)]]
+            return [table for below in node.inputs for table in rows(below)]
+
+        return pa.concat_tables([empty_table(SCHEMA), *rows(unit.root)])
+
+
+class TreeHall(Hall):
+    """A hall whose units compute what their operators say."""
+
+    def _open(self) -> None:
+        super()._open()
+        self.turns.processor = TreeProcessor(self.home / "spill")  # type: ignore[assignment]
 
 
 def change(hall: Hall, name: str) -> None:
@@ -53,6 +104,11 @@ def act(hall: Hall, action: str | int, pushed: list[int]) -> None:
             hall.die()
         case "checkpoint":
             hall.checkpoint()
+        case _ if action.startswith("turn of "):
+            every = hall.turns.strategy
+            hall.turns.strategy = Once(every, int(action.removeprefix("turn of ")))
+            hall.turn()
+            hall.turns.strategy = every
         case _:
             change(hall, action.removeprefix("set "))
 
@@ -63,9 +119,10 @@ def test_whatever_strategies_follow_each_other_every_query_gets_every_row_once_i
     actions: list[str | int],
 ) -> None:
     with tempfile.TemporaryDirectory() as home:
-        hall = Hall(Path(home) / "home")
+        hall = TreeHall(Path(home) / "home")
         for labels in QUERIES:
             hall.add(labels, chain("s", labels))
+        hall.add("both", BOTH)
         pushed: list[int] = []
         for action in actions:
             act(hall, action, pushed)
@@ -73,6 +130,7 @@ def test_whatever_strategies_follow_each_other_every_query_gets_every_row_once_i
         assert {labels: hall.delivered(labels) for labels in QUERIES} == dict.fromkeys(
             QUERIES, pushed
         )
+        assert Counter(hall.delivered("both")) == dict.fromkeys(pushed, 2)
 
 
 def test_a_finer_cut_and_back_leave_the_units_as_they_were(tmp_path: Path) -> None:
@@ -110,3 +168,21 @@ def test_a_streams_tuples_are_counted_on_however_it_is_cut(tmp_path: Path) -> No
     for name in ("basic", "round_robin", "basic"):
         change(hall, name)
         assert hall.plant.rows_in(query) == 2
+
+
+def test_units_that_have_come_less_far_stay_apart(tmp_path: Path) -> None:
+    hall = TreeHall(tmp_path / "home")
+    hall.add("both", BOTH)
+    change(hall, "basic")
+    hall.push("s", 1)
+    hall.take_in()
+    for unit in (chain("s", "p"), chain("s", "pq"), BOTH):  # the other way waits
+        ready = sorted(hall.turns.readiness.look(hall.clock.now()))
+        act(hall, f"turn of {ready.index(key(unit))}", [])
+    for _ in range(2):
+        change(hall, "round_robin")
+        hall.drain()
+    assert set(hall.plant.units) == {key(BOTH)}
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.delivered("both") == [1, 1, 2, 2]
