@@ -26,7 +26,8 @@ CREATE STREAM s (ts TIMESTAMP, k STRING, n BIGINT) TIMESTAMP BY ts
 """
 QUERIES = {
     "plain": "SELECT k, n FROM s WHERE n % 3 = 0",
-    "deep": "SELECT u, m FROM (SELECT upper(k) AS u, n * 2 AS m FROM s WHERE n % 2 = 0) AS d WHERE m > 9",
+    "deep": "SELECT u, m FROM (SELECT upper(k) AS u, n * 2 AS m FROM s WHERE n % 2 = 0) AS d "
+    "WHERE m > 9",
     "windows": "SELECT k, count(*) AS c, max(n) AS top, window_start FROM s [RANGE 10 SECONDS] "
     "WHERE n % 5 <> 1 GROUP BY k HAVING c > 1",
     "best": "SELECT k, sum(n) AS total, window_end FROM s [RANGE 20 SECONDS SLIDE 10 SECONDS] "

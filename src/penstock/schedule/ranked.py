@@ -10,6 +10,8 @@ from penstock.schedule.shape import Part, Shape, parts_of, shape_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from penstock.schedule.work import Work, work_of
 
+UNRANKED = (0.0, 0)  # a unit of no priority, as far from the results as can be
+
 
 class Ranked:
     """Runs the ready unit of the highest priority; among equals the one nearest to the results.
@@ -24,6 +26,7 @@ class Ranked:
         self._parts: tuple[Part, ...] = ()
         self.priority: dict[str, float] = {}
         self._depth: dict[str, int] = {}
+        self._place: dict[str, tuple[float, int]] = {}
 
     def ends(self, flow: Flow) -> set[str]:
         """Return the nodes where units end; shared ones and the like end by themselves."""
@@ -53,7 +56,12 @@ class Ranked:
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the ready unit of the highest priority; equals in the order of their waiting."""
-        return min(ready, key=self._place).key if ready else None
+        if not ready:
+            return None
+        places = [self._place.get(unit.key, UNRANKED) for unit in ready]
+        first = min(places)
+        best = [unit for unit, place in zip(ready, places, strict=True) if place == first]
+        return min(best, key=lambda unit: (unit.waiting_since, unit.key)).key
 
     def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the best ready unit where its priority is above that of the one at work."""
@@ -65,11 +73,12 @@ class Ranked:
     def _of(self, name: str) -> float:
         return self.priority.get(name, 0.0)
 
-    def _place(self, unit: ReadyUnit) -> tuple[float, int, float, str]:
-        depth = self._depth.get(unit.key, 0)
-        return -self._of(unit.key), -depth, unit.waiting_since, unit.key
-
     def _rank(self) -> None:
         work = work_of(flow_of(self._shape, self._seen), self._parts, self._seen)
         self._depth = work.depths()
         self.priority = self.priorities(work)
+        self._place = {part.key: self._placed(part.key) for part in self._parts}
+
+    def _placed(self, name: str) -> tuple[float, int]:
+        """Return a unit's place among all, computed once for many decisions."""
+        return -self._of(name), -self._depth.get(name, 0)
