@@ -2,25 +2,22 @@
 
 import json
 import math
-import re
 from collections.abc import Sequence
 from copy import deepcopy
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from penstock.errors import BadOptionError
-from penstock.model.definitions import Expression, Option
 from penstock.plan.abridged import few
 from penstock.plan.explain_bundle import queries_in
 from penstock.plan.units import Unit
 from penstock.runtime.measured import measured
 from penstock.runtime.readiness import Ready
 from penstock.runtime.system import System
-from penstock.schedule import Choice, Observation
-from penstock.schedule.choice import Parameter
+from penstock.schedule import Observation
+from penstock.schedule.choice import choice_of
 from penstock.schedule.observation import Average
 from penstock.schedule.reasons import priority_of, reason
 from penstock.sql import ExplainSchedule, SetDecider
@@ -40,12 +37,11 @@ STRATEGY_COLUMNS = pa.schema(
     ]
 )
 HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")
-WORD = re.compile(r"`?(\w+)`?")
 
 
 def set_decider(system: System, statement: SetDecider) -> str:
     """Let another strategy or batching rule decide; only at rest."""
-    choice = Choice(statement.name, tuple((n, _parameter(n, v)) for n, v in statement.options))
+    choice = choice_of(statement.name, statement.options)
     try:
         if statement.what == "STRATEGY":
             system.supervisor.use_strategy(choice)
@@ -160,20 +156,3 @@ def _table(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
-
-
-def _parameter(name: str, value: Option) -> Parameter:
-    """Return an option's value as strategies take it: a number, seconds, or a word."""
-    match value:
-        case bool():
-            raise BadOptionError(f"{name} must be a number or a word")
-        case int() | float():
-            return float(value)
-        case timedelta():
-            return value.total_seconds()
-        case str():
-            return value.lower()
-        case Expression(sql=text):
-            if (word := WORD.fullmatch(text)) is None:
-                raise BadOptionError(f"{name} must be a number or a word")
-            return word[1].lower()

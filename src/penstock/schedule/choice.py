@@ -1,12 +1,16 @@
 """Choices: a strategy or batching rule by its name and parameters, and how it is made of them."""
 
 import inspect
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, TypeVar
 
 from penstock.errors import BadOptionError, UnknownOptionError
+from penstock.model.definitions import Expression, Option
 
+WORD = re.compile(r"`?(\w+)`?")
 T = TypeVar("T")
 Parameter = float | str
 
@@ -22,6 +26,11 @@ class Choice:
         """Return it as SET takes it."""
         given = ", ".join(f"{name} => {_literal(value)}" for name, value in self.parameters)
         return f"{self.name} WITH ({given})" if given else self.name
+
+
+def choice_of(name: str, options: Iterable[tuple[str, Option]]) -> Choice:
+    """Return what SET names, with options as strategies take them."""
+    return Choice(name, tuple((each, _parameter(each, value)) for each, value in options))
 
 
 def make(kinds: Mapping[str, type[T]], what: str, choice: Choice) -> T:
@@ -55,3 +64,20 @@ def make(kinds: Mapping[str, type[T]], what: str, choice: Choice) -> T:
 
 def _literal(value: Parameter) -> str:
     return f"'{value}'" if isinstance(value, str) else f"{value:g}"
+
+
+def _parameter(name: str, value: Option) -> Parameter:
+    """Return an option's value as a number, seconds, or a word."""
+    match value:
+        case bool():
+            raise BadOptionError(f"{name} must be a number or a word")
+        case int() | float():
+            return float(value)
+        case timedelta():
+            return value.total_seconds()
+        case str():
+            return value.lower()
+        case Expression(sql=text):
+            if (word := WORD.fullmatch(text)) is None:
+                raise BadOptionError(f"{name} must be a number or a word")
+            return word[1].lower()

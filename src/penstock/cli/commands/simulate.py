@@ -1,4 +1,4 @@
-"""`penstock simulate NAME`: an experiment on a virtual clock, without Spark."""
+"""`penstock simulate NAME`, or `--from FILE`: on a virtual clock, without Spark."""
 
 import argparse
 from pathlib import Path
@@ -6,24 +6,48 @@ from pathlib import Path
 from penstock.cli.commands.command import Command
 from penstock.cli.screen import Screen
 from penstock.errors import BadOptionError
-from penstock.sim.experiments import EXPERIMENTS, Effort, experiment
+from penstock.schedule import Choice
+from penstock.schedule.choice import choice_of
+from penstock.sim.experiments import EXPERIMENTS, Effort, Report, experiment
+from penstock.sim.measured import read_measured
+from penstock.sim.what_if import Question, what_if
+from penstock.sql import SetDecider, parse
 
-ABOUT = (
-    "Repeat a scheduling experiment on a virtual clock, and say which claims of its document hold."
-)
+ABOUT = """Repeat a scheduling experiment on a virtual clock, and say which claims of its document
+hold; or say what a system that was measured would do with another strategy, other rates or more
+slots: EXPLAIN SCHEDULE AS JSON INTO 'file' writes what it was measured to do."""
 LIST = "list"
+USUAL = ("round_robin", "pcs", "segment", "chain", "basic", "optprofit")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments; an experiment has no home."""
     parser.set_defaults(home=None)
-    parser.add_argument("name", metavar="NAME", help=f"an experiment; {LIST} tells which there are")
+    parser.add_argument(
+        "name", metavar="NAME", nargs="?", help=f"an experiment; {LIST} tells which there are"
+    )
+    parser.add_argument("--from", dest="source", metavar="FILE", help="a system that was measured")
+    parser.add_argument(
+        "--strategy",
+        action="append",
+        metavar="NAME",
+        help="with --from, as in SET STRATEGY; may be given more than once (default: several)",
+    )
+    parser.add_argument(
+        "--rate-factor", type=above_zero, default=1.0, metavar="X", help="with --from (default: 1)"
+    )
+    parser.add_argument(
+        "--slots", type=whole, metavar="N", help="with --from (default: as it was measured)"
+    )
+    parser.add_argument(
+        "--seconds", type=above_zero, default=60.0, metavar="X", help="with --from (default: 60)"
+    )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of what is drawn (default: %(default)s)"
     )
     parser.add_argument(
         "--trials",
-        type=trials,
+        type=whole,
         default=Effort().trials,
         metavar="N",
         help="workloads that each figure is the mean of (default: %(default)s)",
@@ -38,17 +62,41 @@ def run(args: argparse.Namespace) -> int:
         lines = [f"{name:16} {each.about}" for name, each in EXPERIMENTS.items()]
         screen.rows("".join(f"{line}\n" for line in lines).encode())
         return 0
-    chosen = experiment(args.name)
+    if (args.name is None) == (args.source is None):
+        raise BadOptionError(
+            "an experiment or --from FILE is needed, and not both",
+            hint=f"penstock simulate {LIST} tells which experiments there are",
+        )
+    name = args.name or Path(args.source).stem
+    if args.name is not None:
+        experiment(args.name)
     out = None if args.out is None else directory(Path(args.out))
-    screen.live(f"simulating {args.name} …")
-    report = chosen.run(args.seed, Effort(trials=args.trials))
+    screen.live(f"simulating {name} …")
+    report = _report(args)
     screen.clear()
     text = report.text()
     screen.rows(text.encode())
     if out is not None:
-        (out / f"{args.name}.txt").write_text(text, encoding="utf-8")
-        (out / f"{args.name}.csv").write_text(report.csv(), encoding="utf-8")
+        (out / f"{name}.txt").write_text(text, encoding="utf-8")
+        (out / f"{name}.csv").write_text(report.csv(), encoding="utf-8")
     return 0
+
+
+def _report(args: argparse.Namespace) -> Report:
+    if args.name is not None:
+        return experiment(args.name).run(args.seed, Effort(trials=args.trials))
+    strategies = [choice(each) for each in args.strategy or USUAL]
+    asked = Question(strategies, args.rate_factor, args.slots, args.seconds, args.seed)
+    return what_if(read_measured(Path(args.source)), asked)
+
+
+def choice(text: str) -> Choice:
+    """Return a strategy as SET STRATEGY takes it."""
+    match parse(f"SET STRATEGY {text}"):
+        case [SetDecider(name=name, options=options)]:
+            return choice_of(name, options)
+        case _:
+            raise BadOptionError(f"{text} is no strategy")
 
 
 def directory(path: Path) -> Path:
@@ -60,11 +108,22 @@ def directory(path: Path) -> Path:
     return path
 
 
-def trials(text: str) -> int:
-    """Return a number of workloads, at least one."""
+def whole(text: str) -> int:
+    """Return a whole number, at least one."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no number above zero")
     return int(text)
+
+
+def above_zero(text: str) -> float:
+    """Return a finite number above zero."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number above zero")
+    return number
 
 
 COMMAND = Command(ABOUT, add_arguments, run)

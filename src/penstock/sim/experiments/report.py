@@ -36,7 +36,8 @@ class Report:
 
     def text(self) -> str:
         """Return all of it for a terminal."""
-        return f"{self.title}\n{self.setting}\n\n{self._table()}\n{self.verdict()}\n"
+        verdict = f"\n{self.verdict()}\n" if self.claims else ""
+        return f"{self.title}\n{self.setting}\n\n{self._table()}{verdict}"
 
     def csv(self) -> str:
         """Return the table with all its digits."""
