@@ -1,0 +1,80 @@
+"""`python -m benchmarks.scheduling`: every strategy under the same load past capacity."""
+
+import argparse
+import json
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import penstock
+from benchmarks.scheduling.load import queries, register_functions, streams_sql
+from benchmarks.scheduling.phases import Found, run_phase
+from penstock.runtime.supervisor import Settings
+
+STRATEGIES = (
+    "round_robin",
+    "pcs",
+    "segment",
+    "simplified_segment",
+    "chain",
+    "basic",
+    "optprofit WITH (handling => profit_dominant)",
+)
+SLOTS = 2
+
+
+def main() -> None:
+    """Run, print and write."""
+    args = _arguments()
+    chosen = queries(args.queries, args.seed)
+    found: list[Found] = []
+    settings = Settings(slots=SLOTS, share=False)  # bundles would leave little to schedule
+    with (
+        tempfile.TemporaryDirectory() as home,
+        penstock.connect(home, master=f"local[{SLOTS}]", settings=settings) as connection,
+    ):
+        register_functions(connection)
+        connection.script(streams_sql() + ";".join(query.sql() for query in chosen))
+        warm = run_phase(connection, chosen, "round_robin", args.rate // 4, args.warm)
+        print(f"warm after {warm.seconds:.0f} s, busy {warm.busy_seconds:.0f} s", flush=True)
+        for _ in range(args.rounds):
+            for strategy in args.strategy or STRATEGIES:
+                found.append(run_phase(connection, chosen, strategy, args.rate, args.seconds))
+                print(_line(found[-1]), flush=True)
+        if args.measured:
+            connection.sql(f"EXPLAIN SCHEDULE AS JSON INTO '{args.measured}'")
+        (row,) = connection.sql("SHOW STRATEGY").table.to_pylist()
+        print(row)
+    if args.json:
+        told = {"at": time.strftime("%Y-%m-%d"), "arguments": vars(args)}
+        data = told | {"phases": [asdict(each) for each in found]}
+        Path(args.json).write_text(json.dumps(data, indent=1, default=str) + "\n")
+
+
+def _line(found: Found) -> str:
+    return (
+        f"{found.strategy:46} utility {found.utility:.3f}  latency {found.mean_latency:6.2f} s "
+        f"(p95 {found.p95_latency:6.2f})  queued {found.mean_bytes / 1e3:7.0f} kB mean "
+        f"{found.peak_bytes / 1e3:7.0f} peak  done in {found.seconds:5.1f} s, "
+        f"busy {found.busy_seconds:5.1f}, deciding {found.deciding_seconds:.3f}, "
+        f"{found.units} units"
+    )
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scheduling", description=__doc__)
+    parser.add_argument("--queries", type=int, default=24)
+    parser.add_argument("--rate", type=int, default=200, help="tuples a second of each stream")
+    parser.add_argument("--seconds", type=float, default=25.0, help="of each strategy's load")
+    parser.add_argument("--warm", type=float, default=20.0, help="seconds at a quarter of the rate")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--strategy", action="append", help="as in SET STRATEGY; several may be")
+    parser.add_argument("--json", help="write all figures there")
+    parser.add_argument("--measured", help="write what `penstock simulate --from` takes there")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
