@@ -36,6 +36,7 @@ def main() -> None:
     ):
         register_functions(connection)
         connection.script(streams_sql() + ";".join(query.sql() for query in chosen))
+        connection.sql(f"SET BATCHING {args.batching}")
         warm = run_phase(connection, chosen, "round_robin", args.rate // 4, args.warm)
         print(f"warm after {warm.seconds:.0f} s, busy {warm.busy_seconds:.0f} s", flush=True)
         for _ in range(args.rounds):
@@ -71,6 +72,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--strategy", action="append", help="as in SET STRATEGY; several may be")
+    parser.add_argument("--batching", default="intelligent", help="as in SET BATCHING")
     parser.add_argument("--json", help="write all figures there")
     parser.add_argument("--measured", help="write what `penstock simulate --from` takes there")
     return parser.parse_args()

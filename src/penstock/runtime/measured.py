@@ -8,6 +8,7 @@ from penstock.runtime.system import System
 from penstock.schedule import Observation
 from penstock.schedule.observation import Figures
 from penstock.schedule.record import Record
+from penstock.schedule.run_cost import LEAST_NET
 from penstock.schedule.shape import shape_of
 
 FORMAT = 1
@@ -18,11 +19,11 @@ def measured(system: System) -> dict[str, Any]:
     supervisor, plant, now = system.supervisor, system.plant, system.clock.now()
     shape = shape_of(supervisor.shared_graph())
     seen = supervisor.statistics.observation(plant, now)
-    records = [supervisor.statistics.record(name, now) for name in plant.units]
+    run_seconds = supervisor.statistics.run_seconds(now)
     texts = {key(m): m.text() for live in plant.units.values() for m in live.unit.members()}
     fallback = _of_units(plant, seen)
     net = {
-        key(m): _net_share(supervisor.statistics.record(name, now))
+        key(m): _net_share(supervisor.statistics.record(name, now), run_seconds)
         for name, live in plant.units.items()
         for m in live.unit.members()
     }
@@ -40,7 +41,7 @@ def measured(system: System) -> dict[str, Any]:
         "format": FORMAT,
         "slots": supervisor.slots,
         "strategy": supervisor.control.chosen.text(),
-        "run_seconds": _run_seconds(records),
+        "run_seconds": run_seconds,
         "streams": [_stream(plant, name, seen) for name in shape.inputs if name in shape.streams],
         "nodes": nodes,
         "queries": [
@@ -76,15 +77,11 @@ def _of_units(plant: Plant, seen: Observation) -> dict[str, Figures]:
     return found
 
 
-def _run_seconds(records: list[Record]) -> float:
-    """Return what a run costs whatever it takes, over all units by their runs."""
-    runs = sum(each.runs for each in records)
-    return sum(each.run_seconds * each.runs for each in records) / runs if runs else 0.0
-
-
-def _net_share(record: Record) -> float:
+def _net_share(record: Record, run_seconds: float) -> float:
     """Return the share of a unit's time that its tuples cost, and not its runs."""
-    return 1.0 - record.run_seconds * record.runs / record.seconds if record.seconds > 0 else 1.0
+    if record.seconds <= 0:
+        return 1.0
+    return max(LEAST_NET, 1.0 - run_seconds * record.runs / record.seconds)
 
 
 def _figures(figures: Figures, net: float) -> dict[str, float | None]:

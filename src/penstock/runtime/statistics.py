@@ -99,6 +99,16 @@ class Statistics:
         """Return a unit's record as it weighs now."""
         return self.records.get(unit, Record()).decayed(now)
 
+    def run_seconds(self, now: float) -> float:
+        """Return what a run costs whatever it takes, over all units by their runs.
+
+        One unit's runs are often too much alike to tell; what Spark does for each is the same.
+        """
+        records = (each.decayed(now) for each in self.records.values())
+        telling = [each for each in records if each.run_seconds > 0]
+        runs = sum(each.runs for each in telling)
+        return sum(each.run_seconds * each.runs for each in telling) / runs if runs else 0.0
+
     def rate(self, unit: Unit, now: float) -> Average:
         """Return the tuples a second that come in, over all of a unit's leaves."""
         rates = [self.passed.get(name, Passed()).rate(now) for name in unit.inputs]
@@ -123,7 +133,7 @@ class Statistics:
                 rate=passed.rate(now),
                 tuple_bytes=size if size.weight else _told(width_of(feed.scan.schema)),
             )
-        return Observation(operators, units, self._queries(plant))
+        return Observation(operators, units, self._queries(plant), self.run_seconds(now))
 
     def observation_of(self, live: LiveUnit, queue: Queue, now: float) -> Observation:
         """Return what deciders see of one unit."""
@@ -133,12 +143,15 @@ class Statistics:
         )
 
     def pace(self, plant: Plant, now: float) -> Pace:
-        """Return what the intelligent batching rule measures by."""
+        """Return what the intelligent batching rule measures by.
+
+        What is late already has no laxity: the thesis drops it, and here it runs last.
+        """
         waiting = [
             train.info.deadline
             for buffer in plant.buffers.waited_for()
             for train in buffer.unread()
-            if train.info.deadline < math.inf
+            if now < train.info.deadline < math.inf
         ]
         gaps = [
             passed.rows / passed.trains / rate
@@ -194,6 +207,7 @@ class Statistics:
             queue.rows,
             queue.size,
             queue.age,
+            run_rows=record.rows_in / record.runs if record.runs > 0 else 0.0,
         )
 
     def _operator_figures(self, unit: Unit, figures: Figures, now: float) -> dict[str, Figures]:

@@ -12,6 +12,7 @@ from penstock.schedule.observation import Average, is_figure
 from penstock.schedule.record import Record
 from penstock.schedule.shape import Path
 
+LEAST_SECONDS = 1e-9  # of a tuple: no clock tells less
 LEAST_SHARE = 0.01  # of the profile's time: differences of short times are noise, and never zero
 
 
@@ -86,9 +87,13 @@ def apportioned(profile: Profile, record: Record) -> dict[str, Share]:
     if rest:
         _give_rest(rest, rows_in, seconds, cost)
     total = sum(seconds.values())
-    scale = cost / total if total > 0 else 0.0
+    evenly = cost / len(profile.inputs)  # where the sample was too small to tell them apart
     return {
-        name: Share(rows_in[name], many.get(name, out), seconds[name] * scale)
+        name: Share(
+            rows_in[name],
+            many.get(name, out),
+            seconds[name] / total * cost if total > LEAST_SECONDS else evenly,
+        )
         for name in profile.inputs
     }
 

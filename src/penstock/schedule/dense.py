@@ -104,7 +104,7 @@ class Dense(Ranked):
         return running.ready.deadline - now - left
 
     def _order(self, unit: ReadyUnit, now: float) -> tuple[bool, float, float, int, float]:
-        density, depth = self._of(unit.key), -self._depth.get(unit.key, 0)
+        density, depth = self._gain(unit), -self._depth.get(unit.key, 0)
         if self.handling == "none":
             return False, -density, unit.deadline, depth, unit.waiting_since
         laxity = self._laxity(unit, now)

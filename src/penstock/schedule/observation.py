@@ -65,7 +65,8 @@ class Figures:
     """What is known of one operator or unit.
 
     `seconds` are the cost of one tuple of its input, `selectivity` the tuples that come out for it,
-    `rate` its input a second, and `tuple_bytes` the memory of one tuple that comes out.
+    `rate` its input a second, and `tuple_bytes` the memory of one tuple that comes out. A
+    unit's runs had `run_rows` tuples on average, 0 where `seconds` are of tuples alone.
     """
 
     seconds: Average = UNMEASURED
@@ -75,6 +76,7 @@ class Figures:
     queued_rows: int = 0
     queued_bytes: int = 0
     oldest_age: float = 0.0  # seconds that the oldest tuple of the queue has waited
+    run_rows: float = 0.0
 
     @classmethod
     def declared(
@@ -113,11 +115,15 @@ NO_FIGURES, PLAIN_QUERY = Figures(), QueryFigures()
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Everything at one moment: by the keys of nodes and units, and the names of queries."""
+    """Everything at one moment: by the keys of nodes and units, and the names of queries.
+
+    `run_seconds` are what a run costs whatever it takes.
+    """
 
     operators: Mapping[str, Figures] = field(default_factory=dict)
     units: Mapping[str, Figures] = field(default_factory=dict)
     queries: Mapping[str, QueryFigures] = field(default_factory=dict)
+    run_seconds: float = 0.0
 
     def operator(self, key: str) -> Figures:
         """Return an operator's figures, those of one that was never measured where it is new."""

@@ -6,11 +6,10 @@ from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.schedule.flow import Flow, flow_of, may_end
 from penstock.schedule.observation import NOTHING_SEEN, Observation
+from penstock.schedule.run_cost import RunCost, run_cost_of
 from penstock.schedule.shape import Part, Shape, parts_of, shape_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from penstock.schedule.work import Work, work_of
-
-UNRANKED = (0.0, 0)  # a unit of no priority, as far from the results as can be
 
 
 class Ranked:
@@ -26,7 +25,8 @@ class Ranked:
         self._parts: tuple[Part, ...] = ()
         self.priority: dict[str, float] = {}
         self._depth: dict[str, int] = {}
-        self._place: dict[str, tuple[float, int]] = {}
+        self._place: dict[str, tuple[ReadyUnit, tuple[float, int]]] = {}
+        self._costs: dict[str, RunCost] = {}
 
     def ends(self, flow: Flow) -> set[str]:
         """Return the nodes where units end; shared ones and the like end by themselves."""
@@ -58,7 +58,7 @@ class Ranked:
         """Return the ready unit of the highest priority; equals in the order of their waiting."""
         if not ready:
             return None
-        places = [self._place.get(unit.key, UNRANKED) for unit in ready]
+        places = [self._place_of(unit) for unit in ready]
         first = min(places)
         best = [unit for unit, place in zip(ready, places, strict=True) if place == first]
         return min(best, key=lambda unit: (unit.waiting_since, unit.key)).key
@@ -73,12 +73,28 @@ class Ranked:
     def _of(self, name: str) -> float:
         return self.priority.get(name, 0.0)
 
+    def _gain(self, unit: ReadyUnit) -> float:
+        """Return what a second of the run is worth that a unit would start now."""
+        gain = self._of(unit.key)
+        cost = self._costs.get(unit.key)
+        return gain * cost.pays(unit.waiting_rows) if cost is not None and gain > 0 else gain
+
+    def _place_of(self, unit: ReadyUnit) -> tuple[float, int]:
+        """Return a ready unit's place among all; it stays while the unit's input and figures do."""
+        known = self._place.get(unit.key)
+        if known is not None and known[0] is unit:
+            return known[1]
+        place = (-self._gain(unit), -self._depth.get(unit.key, 0))
+        self._place[unit.key] = (unit, place)
+        return place
+
     def _rank(self) -> None:
         work = work_of(flow_of(self._shape, self._seen), self._parts, self._seen)
         self._depth = work.depths()
         self.priority = self.priorities(work)
-        self._place = {part.key: self._placed(part.key) for part in self._parts}
-
-    def _placed(self, name: str) -> tuple[float, int]:
-        """Return a unit's place among all, computed once for many decisions."""
-        return -self._of(name), -self._depth.get(name, 0)
+        self._place = {}
+        self._costs = {
+            name: cost
+            for name, mean in work.seconds().items()
+            if (cost := run_cost_of(self._seen.run_seconds, mean, self._seen.unit(name).run_rows))
+        }

@@ -79,7 +79,12 @@ def _measured(data: Mapping[str, Any]) -> Measured:
     streams = {key(built[each["node"]]): each for each in data["streams"]}
     return Measured(
         Graph({each["query"]: built[each["root"]] for each in data["queries"]}),
-        Observation(figures, {}, {each["query"]: _goals(each) for each in data["queries"]}),
+        Observation(
+            figures,
+            {},
+            {each["query"]: _goals(each) for each in data["queries"]},
+            _number(data["run_seconds"]),
+        ),
         {name: _number(each["rate"]) for name, each in streams.items()},
         {name: max(1.0, _number(each["train_rows"])) for name, each in streams.items()},
         {

@@ -9,6 +9,7 @@ from penstock.errors import BadOptionError
 from penstock.schedule import Choice
 from penstock.schedule.choice import choice_of
 from penstock.sim.experiments import EXPERIMENTS, Effort, Report, experiment
+from penstock.sim.experiments.drawing import draw
 from penstock.sim.measured import read_measured
 from penstock.sim.what_if import Question, what_if
 from penstock.sql import SetDecider, parse
@@ -52,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="workloads that each figure is the mean of (default: %(default)s)",
     )
-    parser.add_argument("--out", metavar="DIR", help="also write NAME.txt and NAME.csv there")
+    parser.add_argument(
+        "--out", metavar="DIR", help="also write NAME.txt, NAME.csv and NAME.png there"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +82,16 @@ def run(args: argparse.Namespace) -> int:
     if out is not None:
         (out / f"{name}.txt").write_text(text, encoding="utf-8")
         (out / f"{name}.csv").write_text(report.csv(), encoding="utf-8")
+        _picture(report, out / f"{name}.png", screen)
     return 0
+
+
+def _picture(report: Report, path: Path, screen: Screen) -> None:
+    """Draw the table; without matplotlib the rest is worth having all the same."""
+    try:
+        draw(report, path)
+    except BadOptionError as error:
+        screen.say(f"no picture: {error.message} ({error.hint})")
 
 
 def _report(args: argparse.Namespace) -> Report:

@@ -1,0 +1,104 @@
+"""Drawing: a report's table as a picture, where matplotlib is installed.
+
+The form follows from the table: what is counted over numbers is lines, what is counted by name is
+bars, and a second column of names makes a panel for each value of the first.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from penstock.errors import BadOptionError
+from penstock.sim.experiments.report import Cell, Report
+
+# They differ for the colour-blind, too; more strategies than that are told apart by markers.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
+MARKERS = "osD^vPX"
+HINT = "pip install matplotlib"
+
+Rows = Sequence[Sequence[Cell]]
+
+
+def draw(report: Report, path: Path) -> None:
+    """Write the picture; raise where there is no matplotlib to draw it."""
+    try:
+        from matplotlib import pyplot as plt  # type: ignore[import-not-found]  # noqa: PLC0415
+    except ImportError:
+        raise BadOptionError("pictures need matplotlib", hint=HINT) from None
+    plt.switch_backend("Agg")
+    first, second = report.rows[0][:2]
+    if isinstance(second, str):
+        figure = _panels(plt, report)
+    elif isinstance(first, str) and report.columns[0] == "strategy":
+        figure = _metrics(plt, report)
+    else:
+        figure = _lines(plt, report)
+    figure.suptitle(report.title, fontsize=11)
+    figure.text(0.5, 0.01, report.setting, ha="center", fontsize=8, color="#555555")
+    figure.tight_layout(rect=(0, 0.04, 1, 0.97))
+    figure.savefig(path, dpi=120)
+    plt.close(figure)
+
+
+def _lines(plt: Any, report: Report) -> Any:
+    figure, axes = plt.subplots(figsize=(7.2, 4.4))
+    points = [row[0] for row in report.rows]
+    named = isinstance(points[0], str)
+    places = list(range(len(points))) if named else points
+    for place, name in enumerate(report.columns[1:]):
+        axes.plot(
+            places,
+            [row[place + 1] for row in report.rows],
+            color=COLOURS[place % len(COLOURS)],
+            marker=MARKERS[place % len(MARKERS)],
+            label=name,
+        )
+    if named:
+        axes.set_xticks(places, points)
+    axes.set_xlabel(report.columns[0])
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def _metrics(plt: Any, report: Report) -> Any:
+    """Draw a panel for each figure, a bar for each strategy."""
+    metrics = report.columns[1:]
+    figure, panels = plt.subplots(
+        1, len(metrics), figsize=(1 + 2.4 * len(metrics), 3.8), squeeze=False
+    )
+    names = [str(row[0]) for row in report.rows]
+    for place, (metric, axes) in enumerate(zip(metrics, panels[0], strict=True)):
+        values = [row[place + 1] for row in report.rows]
+        colours = [COLOURS[n % len(COLOURS)] for n in range(len(values))]
+        axes.barh(names[::-1], values[::-1], color=colours[::-1])
+        axes.set_title(metric, fontsize=9)
+        axes.tick_params(labelsize=7)
+        axes.ticklabel_format(axis="x", scilimits=(-2, 4))
+        if place:
+            axes.set_yticklabels([])
+        axes.grid(axis="x", alpha=0.3)
+    return figure
+
+
+def _panels(plt: Any, report: Report) -> Any:
+    """Draw a panel for each value of the first column, bars by the names of the second."""
+    values = list(dict.fromkeys(row[0] for row in report.rows))
+    series = report.columns[2:]
+    figure, panels = plt.subplots(
+        1, len(values), figsize=(1.5 + 4 * len(values), 4.6), squeeze=False, sharey=True
+    )
+    width = 0.8 / len(series)
+    for value, axes in zip(values, panels[0], strict=True):
+        rows = [row for row in report.rows if row[0] == value]
+        for place, name in enumerate(series):
+            at = [n + (place - (len(series) - 1) / 2) * width for n in range(len(rows))]
+            colour = COLOURS[place % len(COLOURS)]
+            axes.bar(at, [row[place + 2] for row in rows], width, color=colour, label=name)
+        names = [str(row[1]) for row in rows]
+        axes.set_xticks(range(len(rows)), names, rotation=25, ha="right", fontsize=7)
+        axes.set_title(f"{report.columns[0]} {value}", fontsize=9)
+        axes.grid(axis="y", alpha=0.3)
+    panels[0][0].legend(fontsize=8)
+    return figure
