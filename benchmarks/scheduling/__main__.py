@@ -56,7 +56,8 @@ def main() -> None:
 def _line(found: Found) -> str:
     return (
         f"{found.strategy:46} utility {found.utility:.3f}  latency {found.mean_latency:6.2f} s "
-        f"(p95 {found.p95_latency:6.2f})  queued {found.mean_bytes / 1e3:7.0f} kB mean "
+        f"(rows {found.row_latency:.2f}, p95 {found.p95_latency:6.2f})  "
+        f"queued {found.mean_bytes / 1e3:7.0f} kB mean "
         f"{found.peak_bytes / 1e3:7.0f} peak  done in {found.seconds:5.1f} s, "
         f"busy {found.busy_seconds:5.1f}, deciding {found.deciding_seconds:.3f}, "
         f"{found.units} units"

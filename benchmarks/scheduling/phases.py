@@ -19,11 +19,16 @@ PATIENCE_SECONDS = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a phase came to; `seconds` are those until all was done."""
+    """What a phase came to; `seconds` are those until all was done.
+
+    Every tuple of a stream counts once for each query over it, as in the documents, so that the
+    mean latency is that of the queries' means; `row_latency` is that of the rows that came out.
+    """
 
     strategy: str
     utility: float
     mean_latency: float
+    row_latency: float
     p95_latency: float
     mean_bytes: float
     peak_bytes: int
@@ -31,6 +36,7 @@ class Found:
     busy_seconds: float
     deciding_seconds: float
     on_time: dict[str, float]
+    latency: dict[str, float]
     units: int
 
 
@@ -123,14 +129,17 @@ def _found(
     on_time = {n: float((each <= watch.validity[n]).mean()) for n, each in late.items()}
     weights = {query.name: query.weight for query in queries}
     everything = np.concatenate(list(late.values()))
+    means = {name: float(each.mean()) for name, each in late.items()}
     return Found(
         strategy,
         sum(weights[n] * share for n, share in on_time.items()) / sum(weights.values()),
+        fmean(means.values()),
         float(everything.mean()),
         float(np.quantile(everything, 0.95)),
         fmean(watch.sizes),
         max(watch.sizes),
         *spent,
         on_time,
+        means,
         units,
     )
