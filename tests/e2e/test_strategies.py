@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -269,3 +270,22 @@ def test_batching_by_length_takes_that_many_tuples_a_run(ps: Connection) -> None
     (live,) = ps.system.plant.units.values() or [None]
     assert [row["n"] for row in results(ps, "plain").to_pylist()] == list(range(0, 30, 3))
     assert live is None or live.runs >= 3
+
+
+def test_the_statements_of_the_reference_that_set_and_show_run(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    text = (Path(__file__).parents[2] / "docs/reference/sql.md").read_text()
+    part = text[text.index("## SET STRATEGY") : text.index("## SELECT")]
+    blocks = re.findall(r"```sql\n(.*?)```", part, re.DOTALL)
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(
+            "CREATE STREAM traffic (ts TIMESTAMP, car_id STRING, type STRING, mph INT) "
+            "TIMESTAMP BY ts FROM push();"
+            "CREATE QUERY fast_cars AS SELECT car_id FROM traffic WHERE mph > 60"
+        )
+        given = [each for block in blocks for each in ps.script(block)]
+        assert len(given) >= 15
+        assert all(each.message or each.table is not None for each in given)
+        (row,) = rows_of(ps.sql("SHOW STRATEGY").table)
+        assert (row["strategy"], row["batching"]) == ("round_robin", "everything")

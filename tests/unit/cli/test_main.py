@@ -94,7 +94,6 @@ def test_ctrl_c_while_a_command_is_loaded_shows_no_trace(
 @pytest.mark.parametrize(
     "words",
     [
-        ["simulate"],
         ["simulate", "load", "--trials", "0"],
         ["run"],
         ["run", "x.sql", "--for", "soon"],

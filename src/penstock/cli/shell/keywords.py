@@ -1,14 +1,15 @@
 """The words that the shell completes: the language's own, and Spark's most used."""
 
 KEYWORDS = (
-    *("ADAPTIVE", "AFTER", "ALL", "AND", "ARCHIVE", "AS", "BEGIN", "BETWEEN", "BY", "CASE", "CAST"),
-    *("CREATE", "CROSS", "DAYS", "DESCRIBE", "DISTINCT", "DOT", "DROP", "ELSE", "END", "EVERY"),
-    *("EXISTS", "EXPLAIN", "FOR", "FROM", "GROUP", "HAVING", "HOP", "HOURS", "IDLE", "IF", "IN"),
-    *("INNER", "INTERVAL", "INTO", "IS", "JOIN", "JSON", "LANDMARK", "LEFT", "LIKE", "LIMIT"),
-    *("MINUTES", "NOT", "NULL", "ON", "OR", "ORDER", "PARTITION", "PUNCTUATE", "QUERIES"),
-    *("QUERY", "RANGE", "REPLACE", "RESUME", "ROWS", "SECONDS", "SELECT", "SESSION", "SHARING"),
-    *("SHOW", "SLACK", "SLIDE", "STOP", "STREAM", "STREAMS", "TABLE", "TABLES", "THEN"),
-    *("TIMESTAMP", "TUPLES", "UNION", "UNTIL", "USING", "VALID", "WHEN", "WHERE", "WITH"),
+    *("ADAPTIVE", "AFTER", "ALL", "AND", "ARCHIVE", "AS", "BATCHING", "BEGIN", "BETWEEN", "BY"),
+    *("CASE", "CAST", "CREATE", "CROSS", "DAYS", "DESCRIBE", "DISTINCT", "DOT", "DROP", "ELSE"),
+    *("END", "EVERY", "EXISTS", "EXPLAIN", "FOR", "FROM", "GROUP", "HAVING", "HOP", "HOURS"),
+    *("IDLE", "IF", "IN", "INNER", "INTERVAL", "INTO", "IS", "JOIN", "JSON", "LANDMARK", "LEFT"),
+    *("LIKE", "LIMIT", "MINUTES", "NOT", "NULL", "ON", "OPERATORS", "OR", "ORDER", "PARTITION"),
+    *("PUNCTUATE", "QUERIES", "QUERY", "RANGE", "REPLACE", "RESUME", "ROWS", "SCHEDULE", "SECONDS"),
+    *("SELECT", "SESSION", "SET", "SHARING", "SHOW", "SLACK", "SLIDE", "STOP", "STRATEGY"),
+    *("STREAM", "STREAMS", "TABLE", "TABLES", "THEN", "TIMESTAMP", "TUPLES", "UNION", "UNTIL"),
+    *("USING", "VALID", "WHEN", "WHERE", "WITH"),
 )
 CONNECTORS = ("console", "files", "generator", "push", "replay", "spark")
 FUNCTIONS = ("avg", "coalesce", "count", "max", "min", "round", "stddev", "sum")
