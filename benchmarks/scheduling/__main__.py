@@ -4,13 +4,18 @@ import argparse
 import json
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import penstock
 from benchmarks.scheduling.load import queries, register_functions, streams_sql
 from benchmarks.scheduling.phases import Found, run_phase
+from benchmarks.scheduling.told import told
+from penstock.errors import BadOptionError
 from penstock.runtime.supervisor import Settings
+from penstock.sim.experiments.drawing import draw
+from penstock.sim.experiments.report import Report
 
 STRATEGIES = (
     "round_robin",
@@ -47,10 +52,30 @@ def main() -> None:
             connection.sql(f"EXPLAIN SCHEDULE AS JSON INTO '{args.measured}'")
         (row,) = connection.sql("SHOW STRATEGY").table.to_pylist()
         print(row)
-    if args.json:
-        told = {"at": time.strftime("%Y-%m-%d"), "arguments": vars(args)}
-        data = told | {"phases": [asdict(each) for each in found]}
-        Path(args.json).write_text(json.dumps(data, indent=1, default=str) + "\n")
+    report = told(found, _setting(args))
+    print(report.text())
+    if args.out:
+        _write(report, found, Path(args.out))
+
+
+def _setting(args: argparse.Namespace) -> str:
+    return (
+        f"{args.queries} queries over 3 streams of {args.rate} tuples a second for "
+        f"{args.seconds:g} s, {SLOTS} slots, batching {args.batching}, without bundles"
+    )
+
+
+def _write(report: Report, found: Sequence[Found], out: Path) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "spark.txt").write_text(report.text())
+    (out / "spark.csv").write_text(report.csv())
+    phases = [asdict(each) for each in found]
+    told_json = {"at": time.strftime("%Y-%m-%d"), "setting": report.setting, "phases": phases}
+    (out / "spark.json").write_text(json.dumps(told_json, indent=1) + "\n")
+    try:
+        draw(report, out / "spark.png")
+    except BadOptionError as error:
+        print(f"no picture: {error.message}")
 
 
 def _line(found: Found) -> str:
@@ -74,7 +99,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--strategy", action="append", help="as in SET STRATEGY; several may be")
     parser.add_argument("--batching", default="intelligent", help="as in SET BATCHING")
-    parser.add_argument("--json", help="write all figures there")
+    parser.add_argument("--out", help="write a table, all figures and a picture there")
     parser.add_argument("--measured", help="write what `penstock simulate --from` takes there")
     return parser.parse_args()
 

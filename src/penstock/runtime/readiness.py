@@ -4,6 +4,7 @@ Only units of which something has changed are asked: their buffers and the plant
 thousand of them a look at all before every decision would cost as much as the work.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -70,7 +71,8 @@ class Readiness:
             return
         trains = [train for each in group.values() for train in each]
         if trains or live.must_end or live.replay or live.history:
-            self._ready[name] = Ready(_ready_unit(name, trains, now), live, group)
+            due = _due([train for each in self.waiting(live).values() for train in each], now)
+            self._ready[name] = Ready(_ready_unit(name, trains, due, now), live, group)
 
     def group(self, live: LiveUnit) -> Group | None:
         """Return the trains of the unit's next run, or None while a recorded run must wait."""
@@ -111,16 +113,26 @@ class Readiness:
         return found[: max(1, self.batching.take(waiting, self.pace))]
 
 
-def _ready_unit(name: str, trains: list[Train], now: float) -> ReadyUnit:
+def _ready_unit(name: str, trains: list[Train], deadline: float, now: float) -> ReadyUnit:
     return ReadyUnit(
         name,
         sum(train.rows.count for train in trains),
         min((train.info.arrived for train in trains), default=now),
         sum(train.info.size for train in trains),
-        deadline_of_trains(trains),
+        deadline,
     )
+
+
+def _due(waiting: list[Train], now: float) -> float:
+    """Return the earliest deadline of what waits that can be kept, or the earliest where none can.
+
+    Order is kept and nothing is dropped: what is late already must run before what is not, and
+    would, if it counted, keep all that follows it from ever being in time.
+    """
+    deadlines = [train.info.deadline for train in waiting if train.rows.count]
+    return min((each for each in deadlines if each > now), default=min(deadlines, default=math.inf))
 
 
 def deadline_of_trains(trains: list[Train]) -> float:
     """Return the earliest deadline of the trains' tuples."""
-    return min((train.info.deadline for train in trains if train.rows.count), default=float("inf"))
+    return min((train.info.deadline for train in trains if train.rows.count), default=math.inf)

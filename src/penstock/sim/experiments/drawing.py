@@ -15,6 +15,7 @@ from penstock.sim.experiments.report import Cell, Report
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
 MARKERS = "osD^vPX"
 HINT = "pip install matplotlib"
+ANOTHER_SCALE = 10.0  # times as large: bars would not be seen beside each other
 
 Rows = Sequence[Sequence[Cell]]
 
@@ -83,22 +84,47 @@ def _metrics(plt: Any, report: Report) -> Any:
 
 
 def _panels(plt: Any, report: Report) -> Any:
-    """Draw a panel for each value of the first column, bars by the names of the second."""
+    """Draw a panel for each value of the first column, bars by the names of the second.
+
+    Figures of another scale stand in a row of their own.
+    """
     values = list(dict.fromkeys(row[0] for row in report.rows))
-    series = report.columns[2:]
+    scales = _scales(report)
     figure, panels = plt.subplots(
-        1, len(values), figsize=(1.5 + 4 * len(values), 4.6), squeeze=False, sharey=True
+        len(scales),
+        len(values),
+        figsize=(1.5 + 3.6 * len(values), 1.4 + 2.6 * len(scales)),
+        squeeze=False,
+        sharex="col",
+        sharey="row",
     )
-    width = 0.8 / len(series)
-    for value, axes in zip(values, panels[0], strict=True):
-        rows = [row for row in report.rows if row[0] == value]
-        for place, name in enumerate(series):
-            at = [n + (place - (len(series) - 1) / 2) * width for n in range(len(rows))]
-            colour = COLOURS[place % len(COLOURS)]
-            axes.bar(at, [row[place + 2] for row in rows], width, color=colour, label=name)
-        names = [str(row[1]) for row in rows]
-        axes.set_xticks(range(len(rows)), names, rotation=25, ha="right", fontsize=7)
-        axes.set_title(f"{report.columns[0]} {value}", fontsize=9)
-        axes.grid(axis="y", alpha=0.3)
-    panels[0][0].legend(fontsize=8)
+    for line, places in zip(panels, scales, strict=True):
+        for value, axes in zip(values, line, strict=True):
+            rows = [row for row in report.rows if row[0] == value]
+            _bars(axes, report, rows, places)
+            axes.set_title(f"{report.columns[0]} {value}", fontsize=9)
+        line[0].legend(fontsize=8)
     return figure
+
+
+def _bars(axes: Any, report: Report, rows: Rows, places: Sequence[int]) -> None:
+    width = 0.8 / len(places)
+    for number, place in enumerate(places):
+        at = [n + (number - (len(places) - 1) / 2) * width for n in range(len(rows))]
+        colour = COLOURS[(place - 2) % len(COLOURS)]
+        axes.bar(at, [row[place] for row in rows], width, color=colour, label=report.columns[place])
+    axes.set_xticks(range(len(rows)), [str(row[1]) for row in rows])
+    axes.tick_params(axis="x", labelsize=7, rotation=25)
+    axes.grid(axis="y", alpha=0.3)
+
+
+def _scales(report: Report) -> list[list[int]]:
+    """Return the columns of figures, those of one scale together."""
+    found: list[tuple[float, list[int]]] = []
+    for place in range(2, len(report.columns)):
+        most = max(float(row[place]) for row in report.rows)
+        if found and most < ANOTHER_SCALE * found[-1][0] and found[-1][0] < ANOTHER_SCALE * most:
+            found[-1][1].append(place)
+        else:
+            found.append((most, [place]))
+    return [places for _, places in found]
