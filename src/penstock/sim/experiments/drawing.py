@@ -42,7 +42,7 @@ def draw(report: Report, path: Path) -> None:
 
 
 def _lines(plt: Any, report: Report) -> Any:
-    figure, axes = plt.subplots(figsize=(7.2, 4.4))
+    figure, axes = plt.subplots(figsize=(8.4, 4.4))
     points = [row[0] for row in report.rows]
     named = isinstance(points[0], str)
     places = list(range(len(points))) if named else points
@@ -59,7 +59,7 @@ def _lines(plt: Any, report: Report) -> Any:
     axes.set_xlabel(report.columns[0])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure
 
 
