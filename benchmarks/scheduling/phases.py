@@ -83,7 +83,7 @@ def run_phase(
     sampler.start()
     began = time.monotonic()
     _push(connection, rate, seconds)
-    _drain(connection)
+    drain(connection)
     taken = time.monotonic() - began
     watch.stop()
     sampler.join()
@@ -102,7 +102,7 @@ def _push(connection: Connection, rate: int, seconds: float) -> None:
             connection.push(name, train(rows, number * rows))
 
 
-def _drain(connection: Connection) -> None:
+def drain(connection: Connection) -> None:
     """Wait until nothing waits and nobody is at work."""
     supervisor, plant = connection.system.supervisor, connection.system.plant
     until, quiet = time.monotonic() + PATIENCE_SECONDS, 0

@@ -100,14 +100,17 @@ class Statistics:
         return self.records.get(unit, Record()).decayed(now)
 
     def run_seconds(self, now: float) -> float:
-        """Return what a run costs whatever it takes, over all units by their runs.
+        """Return what a run costs whatever it takes, the same for all: it is what Spark does.
 
-        One unit's runs are often too much alike to tell; what Spark does for each is the same.
+        One unit's runs are often too much alike to tell it apart. It is at most what the runs of
+        the cheapest unit take, and less where lines through the runs of some units say so.
         """
-        records = (each.decayed(now) for each in self.records.values())
+        records = [each.decayed(now) for each in self.records.values() if each.ever > 1]
+        cheapest = min((each.seconds / each.runs for each in records if each.runs > 0), default=0.0)
         telling = [each for each in records if each.run_seconds > 0]
         runs = sum(each.runs for each in telling)
-        return sum(each.run_seconds * each.runs for each in telling) / runs if runs else 0.0
+        told = sum(each.run_seconds * each.runs for each in telling) / runs if runs else math.inf
+        return min(cheapest, told)
 
     def rate(self, unit: Unit, now: float) -> Average:
         """Return the tuples a second that come in, over all of a unit's leaves."""
