@@ -103,7 +103,7 @@ def _panels(plt: Any, report: Report) -> Any:
             rows = [row for row in report.rows if row[0] == value]
             _bars(axes, report, rows, places)
             axes.set_title(f"{report.columns[0]} {value}", fontsize=9)
-        line[0].legend(fontsize=8)
+        line[-1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure
 
 
@@ -113,8 +113,8 @@ def _bars(axes: Any, report: Report, rows: Rows, places: Sequence[int]) -> None:
         at = [n + (number - (len(places) - 1) / 2) * width for n in range(len(rows))]
         colour = COLOURS[(place - 2) % len(COLOURS)]
         axes.bar(at, [row[place] for row in rows], width, color=colour, label=report.columns[place])
-    axes.set_xticks(range(len(rows)), [str(row[1]) for row in rows])
-    axes.tick_params(axis="x", labelsize=7, rotation=25)
+    names = [str(row[1]) for row in rows]
+    axes.set_xticks(range(len(rows)), names, rotation=25, ha="right", fontsize=7)
     axes.grid(axis="y", alpha=0.3)
 
 
