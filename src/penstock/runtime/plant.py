@@ -1,6 +1,6 @@
 """The plant: feeds, buffers, units and queries as they stand, and how a change re-connects them."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from penstock.plan.lateness import judges
 from penstock.plan.operators import Bundle, FlowBundle, Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
+from penstock.runtime.counting import go_on_counting
 from penstock.runtime.feed import Feed
 from penstock.runtime.history import complete_from, history_of, lost_before
 from penstock.runtime.live_query import LiveQuery
@@ -69,37 +70,6 @@ class Plant:
         }
         return Standing(units, bundles, frozenset(self.apart), self._free(), self._leaning())
 
-    def needed_cuts(self) -> set[str]:
-        """Return the units that cannot be made part of another, or of several, right now.
-
-        Somebody has trains of theirs to read, they are held, they are a query's own answer, or
-        they have come farther in a stream, or less far, than what they would be one with.
-        """
-        roots = {query.input for query in self.queries.values()}
-        readers = {live.reader for live in self.units.values()}
-        needed = {
-            name
-            for name, live in self.units.items()
-            if (name in roots or live.cause or live.replay or live.history or live.unit.bundle)
-            or ((buffer := self.buffers.get(name)) and not readers.isdisjoint(buffer.behind()))
-        }
-        for live in self.units.values():
-            needed |= self._at_odds(live, needed)
-        return {name for name in needed if self.units[name].unit.bundle is None}
-
-    def _at_odds(self, live: LiveUnit, needed: Container[str]) -> set[str]:
-        """Return the units below one that stand elsewhere in what several of them read."""
-        parts = [live]
-        for part in parts:
-            below = (self.units.get(name) for name in part.unit.inputs if name not in needed)
-            parts += [each for each in below if each is not None and each not in parts]
-        places: dict[str, set[int | None]] = {}
-        for part in parts:
-            for name in part.unit.inputs:
-                places.setdefault(name, set()).add(self._place(part, name))
-        odd = {name for name, found in places.items() if len(found) > 1}
-        return {part.unit.key for part in parts[1:] if not odd.isdisjoint(part.unit.inputs)}
-
     def _leaning(self) -> set[str]:
         """Return the roots whose unit reads nodes that a bundle would compute for them."""
         return {
@@ -128,11 +98,12 @@ class Plant:
             bundle = bundle if bundle is not None and _may_join(live, bundle) else None
             other = self.units.get(key(bundle)) if bundle is not None else None
             if other is not None and live.marks == other.marks:
-                same = all(self._place(live, n) == self._place(other, n) for n in live.unit.inputs)
+                same = all(self.place(live, n) == self.place(other, n) for n in live.unit.inputs)
                 found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
         return found
 
-    def _place(self, live: LiveUnit, name: str) -> int | None:
+    def place(self, live: LiveUnit, name: str) -> int | None:
+        """Return the last train of a buffer that a unit has read, None where it is not a reader."""
         buffer = self.buffers.get(name)
         return None if buffer is None else buffer.readers().get(live.reader)
 
@@ -158,7 +129,7 @@ class Plant:
         for name, live in self.units.items():
             if live is not old.get(name):
                 self._register(live, places)
-        _go_on_counting(self.units.values(), old)
+        go_on_counting(self.units.values(), old)
         for query in self.queries.values():
             self.buffers.open(query.input, query.root.schema).register(query.reader)
         self.gone |= {live.reader for name, live in old.items() if name not in self.units}
@@ -435,27 +406,6 @@ class Plant:
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
         return archives | active | {query.reader for query in running}
-
-
-def _go_on_counting(units: Iterable[LiveUnit], old: Mapping[str, LiveUnit]) -> None:
-    """Let units that were cut otherwise go on with the count of their streams' tuples.
-
-    One inside an old unit goes on with that one's, and so does one that swallows an old unit.
-    """
-    readers = [live for live in old.values() if _reads_streams(live)]
-    inside = {key(node): live.rows_in for live in readers for node in live.unit.members()}
-    now = list(units)
-    names = {live.unit.key for live in now}
-    gone = {live.unit.key: live.rows_in for live in readers if live.unit.key not in names}
-    for live in now:
-        if live is not old.get(live.unit.key) and _reads_streams(live):
-            swallowed = (gone.get(key(node), 0) for node in live.unit.members())
-            live.rows_in = max(live.rows_in, inside.get(live.unit.key, 0), *swallowed)
-
-
-def _reads_streams(live: LiveUnit) -> bool:
-    """Say whether a unit, and no bundle, reads what comes in."""
-    return live.unit.bundle is None and any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
 
 
 def _on_its_axis(operator: Operator) -> Iterable[Operator]:

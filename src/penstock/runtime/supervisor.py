@@ -23,6 +23,7 @@ from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
 from penstock.runtime.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.crew import Crew
+from penstock.runtime.cuts import needed_cuts
 from penstock.runtime.deliveries import Deliveries
 from penstock.runtime.intake import Intake
 from penstock.runtime.journal import Journal
@@ -192,7 +193,7 @@ class Supervisor:
         Where trains wait between two operators they stay apart until these are read.
         """
         self.statistics.remember(self.plant, self._clock.now())
-        standing, needed = self.plant.standing(), self.plant.needed_cuts()
+        standing, needed = self.plant.standing(), needed_cuts(self.plant)
         self.plant.connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
         self.statistics.forget_all_but(self.plant)
         self._held = bool(needed - {query.input for query in self.plant.queries.values()})
