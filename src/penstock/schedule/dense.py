@@ -17,6 +17,7 @@ from penstock.schedule.work import Work
 # Who interrupts for a deadline has to earn more than it costs where deadlines rule already, and may
 # earn less where they are heard too little (TIME-30, best values of E4.1).
 LAST_DITCH = {"none": math.inf, "deadline_dominant": 1.3, "profit_dominant": 0.65}
+TRIES = 4  # past capacity the first that are worth most are in time, as a rule
 MOMENT = 1e-6  # laxities closer to zero are zero: seconds since 1970 have no finer fractions
 
 
@@ -56,7 +57,22 @@ class Dense(Ranked):
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the first by the handling's order; what cannot be in time comes after the rest."""
+        if self.handling == "profit_dominant":
+            ready = self._worth_most(ready, now) or ready
         return min(ready, key=lambda unit: self._order(unit, now)).key if ready else None
+
+    def _worth_most(self, ready: Sequence[ReadyUnit], now: float) -> list[ReadyUnit]:
+        """Return the units of the highest gain that can be in time, if a few tries find any.
+
+        Gains stay while units wait, so that laxities of a thousand need not be asked for each time.
+        """
+        places = [self._place_of(unit)[0] for unit in ready]
+        for gain in sorted(set(places))[:TRIES]:
+            pairs = zip(ready, places, strict=True)
+            best = [unit for unit, place in pairs if place == gain]
+            if found := [unit for unit in best if self._laxity(unit, now) >= -MOMENT]:
+                return found
+        return []
 
     def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return who should run instead: LastDitch's unit, else the first where it goes before."""
