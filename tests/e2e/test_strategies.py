@@ -212,7 +212,7 @@ def test_operators_show_what_they_cost_and_what_they_keep(
     assert tenth["how"] == "apportioned"  # its unit also has a projection
     assert quarter["selectivity"] == pytest.approx(0.25)
     assert quarter["rows_out"] == pytest.approx(slow["rows_in"])
-    assert 400 <= slow["cost_us"] <= 2_000
+    assert slow["cost_us"] >= 400  # and its part of what every run costs, which a busy machine sets
     assert slow["cost_us"] > 3 * cheap["cost_us"]
     assert slow["cost_us"] > 3 * quarter["cost_us"]
     assert all(row["runs"] > 0 and row["in_per_s"] > 0 for row in table)
