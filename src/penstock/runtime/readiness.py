@@ -52,7 +52,7 @@ class Readiness:
         changed = {name.removeprefix(READER) for name in readers if name.startswith(READER)}
         changed |= self.plant.stirred
         self.plant.stirred.clear()
-        if not self._ready and self.crew.is_idle and now - self._swept >= SWEEP_SECONDS:
+        if not self._ready and self.crew.is_at_rest and now - self._swept >= SWEEP_SECONDS:
             self._swept = now
             changed |= self.plant.units.keys()
         for name in changed:

@@ -279,7 +279,7 @@ class Supervisor:
             self._intake.start(now)
             if self.plant.tables is not None:
                 self.plant.tables.look(self._crew, now)
-            self._stalled = self._crew.is_idle
+            self._stalled = self._crew.is_at_rest
         self._crew.wait(POLL_SECONDS)
         return False
 

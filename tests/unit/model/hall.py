@@ -62,7 +62,7 @@ class SyncCrew:
         return 2
 
     @property
-    def is_idle(self) -> bool:
+    def is_at_rest(self) -> bool:
         return True
 
     def is_busy(self, name: str) -> bool:
