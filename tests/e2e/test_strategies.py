@@ -210,9 +210,9 @@ def test_operators_show_what_they_cost_and_what_they_keep(
     cheap = next(row for text, row in by_text.items() if "+ 1" in text)
     tenth = next(row for text, row in by_text.items() if "% 10" in text)
     quarter = next(row for text, row in by_text.items() if "% 4" in text)
-    assert tenth["selectivity"] == pytest.approx(0.1)
+    assert tenth["selectivity"] == pytest.approx(0.1, rel=0.1)  # of a sample of 64 or more
     assert tenth["how"] == "apportioned"  # its unit also has a projection
-    assert quarter["selectivity"] == pytest.approx(0.25)
+    assert quarter["selectivity"] == pytest.approx(0.25, rel=0.1)
     assert quarter["rows_out"] == pytest.approx(slow["rows_in"])
     assert slow["cost_us"] >= 400  # and its part of what every run costs, which a busy machine sets
     assert slow["cost_us"] > 3 * cheap["cost_us"]
