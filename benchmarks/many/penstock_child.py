@@ -26,6 +26,7 @@ PROBE_QUERIES = """
 CREATE QUERY probe_filter AS SELECT ts, mph FROM traffic WHERE mph >= 0;
 CREATE QUERY probe_windows AS SELECT window_end, count(*) AS cars FROM traffic [RANGE 1 SECOND];
 """
+LOOK_SECONDS = 1.0  # to look at a thousand queries is work; when rows came is noted elsewhere
 PROBE_TIMES = {"filter": "ts", "windows": "window_end"}
 
 
@@ -166,7 +167,7 @@ def _await_all_read(connection: Connection, rows: int, until: float) -> None:
         assert queries is not None
         if pc.sum(streams["rows"]).as_py() >= rows and not pc.sum(queries["queued_rows"]).as_py():
             return
-        time.sleep(0.05)
+        time.sleep(LOOK_SECONDS)
     raise TimeoutError("Penstock was not through in time")
 
 

@@ -44,6 +44,7 @@ MICRO = 1e6
 def operator_rows(system: System) -> list[dict[str, Any]]:
     """Return a row for every operator of every unit, inputs first; queues stand at its first."""
     with system.supervisor.resting():
+        system.supervisor.statistics.asked = system.clock.now()
         return [row for live in system.plant.units.values() for row in _rows(system, live)]
 
 

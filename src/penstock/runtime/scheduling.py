@@ -76,6 +76,7 @@ def strategy_rows(system: System) -> list[dict[str, Any]]:
 def explained_schedule(system: System, statement: ExplainSchedule) -> str:
     """Return who runs next and why, or what a simulation needs; also written where it is asked."""
     with system.supervisor.resting():
+        system.supervisor.statistics.asked = system.clock.now()
         is_json = statement.form == "JSON"
         text = json.dumps(measured(system), indent=1) if is_json else _text(system)
     if not statement.into:

@@ -23,6 +23,7 @@ from penstock.schedule.widths import width_of
 # What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
 FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 3.0
 PROFILED_AFTER = 2  # runs: the first is slower than any other
+ASKED_SECONDS = 60.0  # for which somebody who has asked for figures wants newer ones
 SAMPLE_SECONDS, MOST_SAMPLE, LEAST_SAMPLE = 0.1, 5_000, 64
 WIDTH_WEIGHT = 3.0  # a size told by columns is believed by half
 
@@ -43,7 +44,8 @@ NO_QUEUE = Queue(0, 0, 0.0)
 class Statistics:
     """By unit what it did, by buffer what was written, by unit what a profile of it showed.
 
-    `known` is what operators showed in units that were cut otherwise.
+    `known` is what operators showed in units that were cut otherwise, `asked` when somebody last
+    wanted to see what operators cost.
     """
 
     records: dict[str, Record] = field(default_factory=dict)
@@ -52,6 +54,7 @@ class Statistics:
     known: dict[str, Figures] = field(default_factory=dict)
     busy_seconds: float = 0.0
     profiled_seconds: float = 0.0
+    asked: float = -math.inf
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
@@ -69,8 +72,13 @@ class Statistics:
         if rows:
             self.passed[buffer] = self.passed.get(buffer, Passed()).add(rows, size, now)
 
-    def sample_size(self, unit: Unit) -> int:
-        """Return how many tuples a profile of a unit should see now, 0 where none is due."""
+    def sample_size(self, unit: Unit, now: float, *, needed: bool) -> int:
+        """Return how many tuples a profile of a unit should see now, 0 where none is due.
+
+        Where no strategy needs them, only for a while after somebody has asked.
+        """
+        if not needed and now - self.asked > ASKED_SECONDS:
+            return 0
         record = self.records.get(unit.key, Record())
         share = AGAIN_SHARE if unit.key in self.profiles else FIRST_SHARE
         if self.profiled_seconds >= FREE_SECONDS + share * self.busy_seconds:

@@ -27,6 +27,7 @@ from penstock.runtime.readiness import Readiness, deadline_of_trains
 from penstock.runtime.statistics import Statistics
 from penstock.schedule import Strategy
 from penstock.schedule.apportion import Profile
+from penstock.schedule.guarded import Guarded
 
 AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
@@ -141,7 +142,8 @@ class Turns:
         else:
             self.journal.record_run(live.reader, number, ranges_of(group))
         before = (live.rows_in, live.rows_out, live.busy_seconds)
-        size = self.statistics.sample_size(live.unit)
+        needed = isinstance(self.strategy, Guarded) and self.strategy.needs_figures
+        size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
 
         def work() -> Ran:
             outputs = live.execute(self.processor, number, group)
