@@ -28,7 +28,7 @@ check: $(INSTALLED) ## lint, types and the arrows between rooms
 	$(BIN)/lint-imports --no-logo
 
 test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov for coverage)
-	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-fast: setup ## unit and golden tests only
 	$(WITH_JAVA) $(BIN)/pytest $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
