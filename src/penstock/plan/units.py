@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from dataclasses import dataclass
 
 from penstock.model.trains import END_OF_TIME, shifted
+from penstock.plan.bundles.member import lot_of
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Bundle,
@@ -51,6 +52,11 @@ class Unit:
         if (bundle := self.bundle) is not None:
             return tuple(member.root for member in bundle.members)
         return (self.root,)
+
+    @property
+    def lots(self) -> dict[str, int]:
+        """Return who is in a bundle, by its root, and in which lot of its section."""
+        return {m.key: lot_of(m) for m in self.bundle.members} if self.bundle is not None else {}
 
     @property
     def owners(self) -> set[str]:

@@ -25,7 +25,6 @@ from penstock.engine.rows import (
 from penstock.engine.states import Kept, KeptPart, State, Together, restored
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import Standing
-from penstock.plan.bundles.member import lot_of
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
@@ -180,7 +179,6 @@ def _buffer(buffer: Buffer, directory: Path, source: Mapping[str, Any] | None) -
 
 
 def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
-    bundle = live.unit.bundle
     return {
         "runs": live.runs,
         "taken": live.taken,
@@ -193,7 +191,7 @@ def _unit(live: LiveUnit, directory: Path) -> dict[str, Any]:
         "rows_out": live.rows_out,
         "late_rows": live.late_rows,
         "rows_before": live.rows_before,
-        "members": {m.key: lot_of(m) for m in bundle.members} if bundle is not None else {},
+        "members": live.unit.lots,
         "history": {
             leaf: [{"file": _save(rows, directory), "rows": rows.count} for rows in parts]
             for leaf, parts in live.history.items()

@@ -11,6 +11,7 @@ from penstock.plan.operators import key
 from penstock.plan.units import Unit
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.standing import standing_of
 from penstock.runtime.system import System
 from penstock.runtime.trial import held_rows, try_member
 from penstock.sql import CreateQuery, Explain, Form, SelectOnce
@@ -59,7 +60,7 @@ def _units(system: System, graph: Graph, *, running: bool) -> Sequence[Unit]:
     """Return the units that run, or that would with one query more."""
     if running:
         return [live.unit for live in system.plant.units.values()]
-    return system.supervisor.units_of(graph, system.plant.standing())
+    return system.supervisor.units_of(graph, standing_of(system.plant))
 
 
 def _measured(system: System, known: KnownQuery, units: Sequence[Unit]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """SHOW OPERATORS: what is known of every operator that runs, and how it is known."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -45,15 +45,17 @@ def operator_rows(system: System) -> list[dict[str, Any]]:
     """Return a row for every operator of every unit, inputs first; queues stand at its first."""
     with system.supervisor.resting():
         system.supervisor.statistics.asked = system.clock.now()
-        return [row for live in system.plant.units.values() for row in _rows(system, live)]
+        users = system.plant.graph.queries_of()
+        return [row for live in system.plant.units.values() for row in _rows(system, live, users)]
 
 
-def _rows(system: System, live: LiveUnit) -> Iterator[dict[str, Any]]:
+def _rows(
+    system: System, live: LiveUnit, users: Mapping[str, list[str]]
+) -> Iterator[dict[str, Any]]:
     now, unit, statistics = system.clock.now(), live.unit, system.supervisor.statistics
     record = statistics.record(unit.key, now)
     seen = statistics.observation_of(live, queue_of(system.plant, live, now), now)
     members, profile = unit.members(), statistics.profiles.get(unit.key)
-    users = system.plant.graph.queries_of()
     shares = statistics.shares(unit, now)
     for place, member in enumerate(members):
         name = key(member)

@@ -7,15 +7,12 @@ from pathlib import Path
 from penstock.engine.buffers import BufferPool
 from penstock.engine.rows import Rows
 from penstock.engine.states import State, Together, new_state, new_together
-from penstock.engine.states.bundle import BundleState
-from penstock.engine.states.panes import PaneState
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.bundles.bundling import Standing, bundle_of
-from penstock.plan.bundles.member import Asking, Member, inner_of, lot_of
+from penstock.plan.bundles.member import Asking, Member
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
-from penstock.plan.operators import Bundle, FlowBundle, Operator, Ordered, Scan, Take, key, walk
+from penstock.plan.operators import Bundle, Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.counting import go_on_counting
@@ -60,47 +57,10 @@ class Plant:
         """Return the shared graph of the queries that are here."""
         return Graph({name: query.root for name, query in list(self.queries.items())})
 
-    def standing(self) -> Standing:
-        """Return who runs alone, and who together."""
-        units = {name for name, live in self.units.items() if live.unit.bundle is None}
-        bundles = {
-            name: _lots_of(live.unit) | _other_lots(live)
-            for name, live in self.units.items()
-            if live.unit.bundle is not None
-        }
-        return Standing(units, bundles, frozenset(self.apart), self._free(), self._leaning())
-
-    def _leaning(self) -> set[str]:
-        """Return the roots whose unit reads nodes that a bundle would compute for them."""
-        return {
-            name
-            for name, live in self.units.items()
-            if live.unit.bundle is None
-            and (bundle := bundle_of(live.unit.root)) is not None
-            and not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
-        }
-
     def set_apart(self, roots: set[str]) -> None:
         """Let these run alone from the next cut on."""
         self.apart |= roots
         self.must_cut = True
-
-    def may_bundle(self) -> bool:
-        """Say whether a cut would let somebody join a bundle, or another lot of it."""
-        regroup = any(_other_lots(live) for live in self.units.values())
-        return self.must_cut or regroup or bool(self._free() - self.apart)
-
-    def _free(self) -> set[str]:
-        """Return the roots that run alone and could join a bundle: both have come as far."""
-        found: set[str] = set()
-        for live in self.units.values():
-            bundle = bundle_of(live.unit.root)
-            bundle = bundle if bundle is not None and _may_join(live, bundle) else None
-            other = self.units.get(key(bundle)) if bundle is not None else None
-            if other is not None and live.marks == other.marks:
-                same = all(self.place(live, n) == self.place(other, n) for n in live.unit.inputs)
-                found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
-        return found
 
     def place(self, live: LiveUnit, name: str) -> int | None:
         """Return the last train of a buffer that a unit has read, None where it is not a reader."""
@@ -190,7 +150,7 @@ class Plant:
         if not isinstance(state, Together):
             state = new_together(bundle)
         if before is not None:
-            if before.unit == unit and _lots_of(before.unit) == _lots_of(unit):
+            if before.unit == unit and before.unit.lots == unit.lots:
                 return before
             live.runs, live.rows_in, live.rows_out = before.runs, before.rows_in, before.rows_out
             stayed = {key(root) for root in before.unit.roots}  # who left comes back as new
@@ -414,26 +374,6 @@ def _on_its_axis(operator: Operator) -> Iterable[Operator]:
         yield each
         if not (isinstance(each, Ordered) and each.axis == "number"):
             yield from _on_its_axis(each)
-
-
-def _lots_of(unit: Unit) -> dict[str, int]:
-    """Return who is in a bundle, and in which lot of its section."""
-    return {m.key: lot_of(m) for m in unit.bundle.members} if unit.bundle is not None else {}
-
-
-def _other_lots(live: LiveUnit) -> dict[str, int]:
-    """Return who should be in another lot of a bundle, unless runs have to be done again first."""
-    return live.state.lots() if isinstance(live.state, BundleState) and not live.replay else {}
-
-
-def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:
-    """Say whether what a unit keeps can be taken over by a bundle."""
-    state = live.state
-    if live.cause or live.history:
-        return False
-    if isinstance(bundle, FlowBundle):
-        return state is None
-    return isinstance(state, PaneState) and not state.ended
 
 
 def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, str], Place]:

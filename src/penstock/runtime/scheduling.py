@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Sequence
 from copy import deepcopy
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from penstock.plan.units import Unit
 from penstock.runtime.measured import measured
 from penstock.runtime.readiness import Ready
 from penstock.runtime.system import System
-from penstock.schedule import Observation
+from penstock.schedule import Observation, Strategy
 from penstock.schedule.choice import choice_of
 from penstock.schedule.observation import Average
 from penstock.schedule.reasons import priority_of, reason
@@ -97,8 +98,10 @@ def _text(system: System) -> str:
     control.strategy.observe(seen)
     # A copy is asked: a question must not be a turn.
     chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
+    look = _Look(control.strategy.strategy, seen, chosen, now)
+    queries = _queries(system)
     rows = [
-        _row(system, live.unit, ready.get(name), seen, chosen, now)
+        look.row(live.unit, queries[name], ready.get(name))
         for name, live in system.plant.units.items()
     ]
     rows.sort(key=lambda row: (not row[-1], row[0]))
@@ -115,35 +118,40 @@ def _text(system: System) -> str:
     return "\n".join([*lines, f"next: {chosen[:6]}, because {why}"])
 
 
-def _row(
-    system: System,
-    unit: Unit,
-    ready: Ready | None,
-    seen: Observation,
-    chosen: str | None,
-    now: float,
-) -> tuple[str, ...]:
-    figures = seen.unit(unit.key)
-    priority = priority_of(system.supervisor.control.strategy.strategy, unit.key)
-    due = ready.unit.deadline - now if ready is not None else math.inf
-    state = "next" if unit.key == chosen else "ready" if ready is not None else ""
-    return (
-        unit.key[:6],
-        few(sorted(_queries(system, unit))),
-        "" if priority is None else f"{priority:.4g}",
-        _figure(figures.seconds, 1e6),
-        _figure(figures.selectivity, 1.0),
-        _figure(figures.rate, 1.0),
-        f"{figures.queued_rows:,}",
-        "" if math.isinf(due) else f"{due:.1f}",
-        state,
-    )
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a strategy sees at a moment, and whom it would choose."""
+
+    strategy: Strategy
+    seen: Observation
+    chosen: str | None
+    now: float
+
+    def row(self, unit: Unit, queries: Sequence[str], ready: Ready | None) -> tuple[str, ...]:
+        figures, priority = self.seen.unit(unit.key), priority_of(self.strategy, unit.key)
+        due = ready.unit.deadline - self.now if ready is not None else math.inf
+        state = "next" if unit.key == self.chosen else "ready" if ready is not None else ""
+        return (
+            unit.key[:6],
+            few(sorted(queries)),
+            "" if priority is None else f"{priority:.4g}",
+            _figure(figures.seconds, 1e6),
+            _figure(figures.selectivity, 1.0),
+            _figure(figures.rate, 1.0),
+            f"{figures.queued_rows:,}",
+            "" if math.isinf(due) else f"{due:.1f}",
+            state,
+        )
 
 
-def _queries(system: System, unit: Unit) -> list[str]:
-    if unit.bundle is not None:
-        return list(queries_in(unit, system.plant.graph))
-    return system.plant.graph.queries_of().get(unit.key, [])
+def _queries(system: System) -> dict[str, list[str]]:
+    """Return the queries that each unit works for."""
+    graph = system.plant.graph
+    users = graph.queries_of()
+    return {
+        name: users.get(name, []) if live.unit.bundle is None else queries_in(live.unit, graph)
+        for name, live in system.plant.units.items()
+    }
 
 
 def _figure(average: Average, unit: float) -> str:

@@ -29,6 +29,7 @@ from penstock.runtime.intake import Intake
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import Tap
 from penstock.runtime.plant import Plant
+from penstock.runtime.standing import may_bundle, standing_of
 from penstock.runtime.turns import Turns
 from penstock.schedule import Choice, RoundRobin
 
@@ -183,7 +184,7 @@ class Supervisor:
             self.control.strategy.take_over(graph, units)
             self.plant.connect(units)
         else:
-            self.plant.connect(self.units_of(self.plant.graph, self.plant.standing()))
+            self.plant.connect(self.units_of(self.plant.graph, standing_of(self.plant)))
             self._recuts = RECUTS
         self.statistics.forget_all_but(self.plant)
 
@@ -193,7 +194,7 @@ class Supervisor:
         Where trains wait between two operators they stay apart until these are read.
         """
         self.statistics.remember(self.plant, self._clock.now())
-        standing, needed = self.plant.standing(), needed_cuts(self.plant)
+        standing, needed = standing_of(self.plant), needed_cuts(self.plant)
         self.plant.connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
         self.statistics.forget_all_but(self.plant)
         self._held = bool(needed - {query.input for query in self.plant.queries.values()})
@@ -211,7 +212,7 @@ class Supervisor:
 
     def shared_graph(self) -> Graph:
         """Return the graph as it runs, bundles for their members; only at rest."""
-        return self._shared(self.plant.graph, self.plant.standing())
+        return self._shared(self.plant.graph, standing_of(self.plant))
 
     def _shared(self, graph: Graph, standing: Standing) -> Graph:
         return bundled(graph, standing) if self._means.settings.share else graph
@@ -298,7 +299,7 @@ class Supervisor:
         ended = self.plant.retired()
         for query in ended:
             self.plant.retire(query)
-        if ended or (self._means.settings.share and self.plant.may_bundle()):
+        if ended or (self._means.settings.share and may_bundle(self.plant)):
             self.reconnect()
         elif self._may_recut() and not self.plant.is_replaying():
             self.recut()

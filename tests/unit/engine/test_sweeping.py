@@ -19,7 +19,7 @@ from penstock.plan.aggregates import Aggregate
 from penstock.plan.bundles.buckets import NONE, Buckets
 from penstock.plan.bundles.layout import Layout, layout_of
 from penstock.plan.bundles.member import Member, member_of, sections_of
-from penstock.plan.bundles.sweep import Sweep, _all_buckets, sweep_of
+from penstock.plan.bundles.sweep import Sweep, all_buckets, sweep_of
 from penstock.plan.operators.window_aggregate import PANE
 from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SCHEMA, SECOND, aggregate, kept
 
@@ -87,7 +87,7 @@ def projected(sweep: Sweep, layouts: Sequence[Layout], rows: Sequence[Row]) -> p
 
 
 def _searched(sweep: Sweep, layouts: Sequence[Layout]) -> list[Buckets]:
-    by_sql = {every.search_sql(): every for every in _all_buckets(layouts).values()}
+    by_sql = {every.search_sql(): every for every in all_buckets(layouts).values()}
     return [by_sql[sql] for _, sql in sweep.searches]
 
 

@@ -39,6 +39,7 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
 from penstock.runtime.results import ResultLog
 from penstock.runtime.shelf import ResultShelf
+from penstock.runtime.standing import standing_of
 from penstock.runtime.turns import Turns
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
@@ -252,6 +253,16 @@ class Hall:
     def put_away(self) -> None:
         self.archiving.start(self.clock.now())
 
+    def do(self, action: str) -> None:
+        """Do one of the things that happen by themselves."""
+        {
+            "take in": self.take_in,
+            "turn": self.turn,
+            "deliver": self.deliver,
+            "die": self.die,
+            "checkpoint": self.checkpoint,
+        }[action]()
+
     def step(self) -> bool:
         """Start all that can be started; say whether anything could."""
         before = len(self.crew.submitted)
@@ -279,7 +290,7 @@ class Hall:
 
     def reconnect(self, standing: Sequence[str] = ()) -> None:
         plant = self.plant
-        plant.connect(cut_at_shared(plant.graph, {*plant.standing().units, *standing}))
+        plant.connect(cut_at_shared(plant.graph, {*standing_of(plant).units, *standing}))
 
     def die(self) -> None:
         """Lose everything that was only in memory, and start again."""

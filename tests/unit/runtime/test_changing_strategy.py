@@ -95,23 +95,15 @@ def act(hall: Hall, action: str | int, pushed: list[int]) -> None:
             rows = list(range(len(pushed), len(pushed) + action))
             hall.push("s", *rows)
             pushed += rows
-        case "take in":
-            hall.take_in()
-        case "turn":
-            hall.turn()
-        case "deliver":
-            hall.deliver()
-        case "die":
-            hall.die()
-        case "checkpoint":
-            hall.checkpoint()
         case _ if action.startswith("turn of "):
             every = hall.turns.strategy
             hall.turns.strategy = Once(every, int(action.removeprefix("turn of ")))
             hall.turn()
             hall.turns.strategy = every
-        case _:
+        case _ if action.startswith("set "):
             change(hall, action.removeprefix("set "))
+        case _:
+            hall.do(action)
 
 
 @given(st.lists(ACTIONS, max_size=25))

@@ -46,18 +46,12 @@ def test_nobody_is_missed_and_nobody_is_ready_in_vain(actions: list[str]) -> Non
                 case "end" if not ended:
                     hall.end("s")
                     ended = True
-                case "take in":
-                    hall.take_in()
-                case "turn":
-                    hall.turn()
-                case "deliver":
-                    hall.deliver()
-                case "die":
-                    hall.die()
                 case "add":
                     hall.add(f"q{number}", chain("s", f"x{'abcdefgh'[number % 8]}"))
                 case "drop" if len(hall.plant.queries) > 1:
                     hall.drop(next(iter(hall.plant.queries)))
+                case "take in" | "turn" | "deliver" | "die":
+                    hall.do(action)
             seen = hall.turns.readiness.look(hall.clock.now())
             assert {name: each.unit for name, each in seen.items()} == all_asked(hall)
 

@@ -17,7 +17,7 @@ from penstock.errors import PenstockError
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
 from penstock.plan.bundles.regrouping import Lot, regrouped
-from penstock.plan.bundles.sweep import sweep_of, swept
+from penstock.plan.bundles.sweep import Sweep, sweep_of, swept
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.operators import Bundle, FlowBundle
 
@@ -26,14 +26,14 @@ from penstock.plan.operators import Bundle, FlowBundle
 class BundleState:
     """`joining` is what members kept alone that are about to come in.
 
-    `sweeps` says that no sweep of these members has failed.
+    `sweep` is made once for the members that are here, with the places of sections it serves.
     """
 
     bundle: Bundle
     tails: dict[str, Tail] = field(default_factory=dict)
     sections: dict[Section, SectionState] = field(default_factory=dict)
     joining: dict[str, PaneState] = field(default_factory=dict)
-    sweeps: bool = True
+    sweep: tuple[list[int], Sweep] | None = None
 
     def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
@@ -41,7 +41,7 @@ class BundleState:
         for member in bundle.members:  # who goes to another lot takes along what is kept for it
             if (was := self._section_of(member)) is not None and was != member.section:
                 self.joining[member.key] = self.take_out(member)
-        self.bundle, self.sweeps = bundle, True
+        self.bundle, self.sweep = bundle, None
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
@@ -93,30 +93,33 @@ class BundleState:
     def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
-        layouts = [state.layout for state in states]
-        places = swept(layouts) if run.count and self.sweeps else []
-        made = self._swept(run, [layouts[place] for place in places]) if places else []
-        partials = dict(zip(places, made, strict=False))
+        partials = self._swept(run, [state.layout for state in states]) if run.count else {}
         works = [
             functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
             for place, each in enumerate(states)
         ]
         return states, run.processor.side_by_side(works)
 
-    def _swept(self, run: Run, layouts: Sequence[Layout]) -> list[pa.Table | None]:
-        """Return the partials of each layout, None where Spark has to make them.
+    def _swept(self, run: Run, layouts: Sequence[Layout]) -> dict[int, pa.Table | None]:
+        """Return the partials that a sweep makes, by the layout's place; None leaves it to Spark.
 
-        Where a sweep fails it makes none: sections' own passes then find out whether it is a
-        member's fault, or that of a type that does not go through workers.
+        Where a sweep fails there is none until members come or go: sections' own passes find out
+        whether it is a member's fault, or that of a type that does not go through workers.
         """
-        sweep = sweep_of(layouts, self.bundle.input.schema)
+        if self.sweep is None:
+            places = swept(layouts)
+            chosen = [layouts[place] for place in places]
+            self.sweep = places, sweep_of(chosen, self.bundle.input.schema)
+        places, sweep = self.sweep
+        if not places:
+            return {}
         sql = sweep.sql(f"({run.input_sql()})")
         try:
             answer = run.processor.mapped(run.leaves(), sql, (sweeping(sweep.shares), SCHEMA))
         except PenstockError:
-            self.sweeps = False
-            return []
-        return tables_of(answer, len(layouts))
+            self.sweep = [], sweep
+            return {}
+        return dict(zip(places, tables_of(answer, len(places)), strict=True))
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""

@@ -56,7 +56,7 @@ def _is_plain(layout: Layout) -> bool:
 
 def sweep_of(layouts: Sequence[Layout], schema: Schema) -> Sweep:
     """Return the sweep that makes these layouts' partials of tuples; all of them are plain."""
-    made = _Making(_all_buckets(layouts), schema)
+    made = _Making(all_buckets(layouts), schema)
     shares = tuple(map(made.share, layouts))
     columns = tuple((name, sql) for sql, name in made.columns.items())
     return Sweep(columns, tuple(made.searches.values()), shares)
@@ -127,7 +127,7 @@ class _Making:
         return self.columns.setdefault(sql, f"c{len(self.columns)}")
 
 
-def _all_buckets(layouts: Iterable[Layout]) -> dict[str, Buckets]:
+def all_buckets(layouts: Iterable[Layout]) -> dict[str, Buckets]:
     """Return, of each column asked about, the buckets that the cuts of all sections leave."""
     found: dict[str, tuple[str, set[Span]]] = {}
     for layout in layouts:
