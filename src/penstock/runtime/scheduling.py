@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import BadOptionError
+from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.plan.abridged import few
 from penstock.plan.explain_bundle import queries_in
 from penstock.plan.units import Unit
@@ -42,13 +42,13 @@ HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued
 
 def set_decider(system: System, statement: SetDecider) -> str:
     """Let another strategy or batching rule decide; only at rest."""
-    choice = choice_of(statement.name, statement.options)
     try:
+        choice = choice_of(statement.name, statement.options)
         if statement.what == "STRATEGY":
             system.supervisor.use_strategy(choice)
         else:
             system.supervisor.control.use_batching(choice)
-    except BadOptionError as error:
+    except (BadOptionError, UnknownOptionError) as error:
         error.place = error.place or statement.place
         raise
     return f"{statement.what.lower()} {choice.text()} decides"
