@@ -129,8 +129,9 @@ class Unit:
     def watermark(self, leaves: Mapping[str, int], idle: Container[str] = ()) -> int:
         """Return the watermark of the root of a unit without state.
 
-        Leaves that are `idle` have no say while another is not. The watermark may then be behind
-        an earlier one: whoever has promised that keeps to it.
+        Leaves that are `idle` have no say while another is not, and time stands at the furthest of
+        them while all are. The watermark may then be behind an earlier one: whoever has promised
+        that keeps to it.
         """
         return _mark(self.root, leaves, idle)[0]
 
@@ -140,8 +141,8 @@ class Unit:
         An input that is idle goes along with those that are not.
         """
         below = [_mark(each, leaves, idle) for each in self._stateful().inputs]
-        least, all_idle = _least(below)
-        return tuple(max(mark, least) if rests and not all_idle else mark for mark, rests in below)
+        together, _ = _together(below)
+        return tuple(max(mark, together) if rests else mark for mark, rests in below)
 
     def is_idle(self, leaves: Mapping[str, int], idle: Collection[str]) -> bool:
         """Say whether every leaf that has not ended is idle."""
@@ -256,18 +257,18 @@ def _mark(operator: Operator, leaves: Mapping[str, int], idle: Container[str]) -
             (shifted(mark, _offset_at(each, place)), rests)
             for (mark, rests), each in zip(below, operator.inputs, strict=True)
         ]
-    return _least(below)
+    return _together(below)
 
 
-def _least(marks: Sequence[Mark]) -> Mark:
-    """Return the least watermark of those that are not idle, or of all where nothing else goes on.
+def _together(marks: Sequence[Mark]) -> Mark:
+    """Return the least watermark of those that are not idle; where all are, the furthest.
 
-    What has ended goes on no more: an idle input beside it may still wake up.
+    So it makes no difference in which order they fell idle. What has ended goes on no more: an
+    idle input beside it may still wake up.
     """
     least = min((mark for mark, rests in marks if not rests), default=END_OF_TIME)
-    if least == END_OF_TIME and any(rests for _, rests in marks):
-        return min(mark for mark, _ in marks), True
-    return least, False
+    resting = [mark for mark, rests in marks if rests]
+    return (max(resting), True) if least == END_OF_TIME and resting else (least, False)
 
 
 def _offset_at(operator: Operator, place: int) -> int:

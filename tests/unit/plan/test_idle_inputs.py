@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Union, key
-from penstock.plan.units import Unit, _least
+from penstock.plan.units import Unit, _together
 from tests.unit.model.hall import SCHEMA, scan
 
 LEAVES = tuple(scan(name) for name in "stu")
@@ -33,9 +34,9 @@ def test_an_idle_input_has_no_say_while_another_goes_on() -> None:
     assert UNION.watermark(marks, idle("s", "t")) == 30
 
 
-def test_when_all_are_idle_nothing_goes_on() -> None:
+def test_when_all_are_idle_time_stands_at_the_furthest() -> None:
     marks = marks_of(10, 20, 30)
-    assert UNION.watermark(marks, idle("s", "t", "u")) == 10
+    assert UNION.watermark(marks, idle("s", "t", "u")) == 30
     assert UNION.is_idle(marks, idle("s", "t", "u"))
     assert not UNION.is_idle(marks, idle("s", "t"))
 
@@ -75,7 +76,7 @@ JOIN = Unit(PAIR, LEAVES, PAIR)
         ("s", (20, 20)),  # the first goes along with the second, which still waits for t
         ("st", (30, 30)),
         ("t", (10, 10)),
-        ("stu", (10, 10)),
+        ("stu", (30, 30)),
     ],
 )
 def test_an_idle_side_goes_along_with_the_other(resting: str, expected: tuple[int, ...]) -> None:
@@ -90,7 +91,7 @@ def test_an_idle_side_does_not_end_with_the_other() -> None:
 
 @given(st.lists(st.tuples(MARKS, st.booleans()), min_size=1, max_size=4))
 def test_idle_inputs_only_ever_move_a_watermark_on(pairs: list[tuple[int, bool]]) -> None:
-    mark, rests = _least(pairs)
+    mark, rests = _together(pairs)
     assert mark >= min(each for each, _ in pairs)
     awake = [each for each, idle_ in pairs if not idle_ and each != END_OF_TIME]
     assert rests == (not awake and any(idle_ for _, idle_ in pairs))
@@ -98,6 +99,18 @@ def test_idle_inputs_only_ever_move_a_watermark_on(pairs: list[tuple[int, bool]]
         assert mark == min(awake)
 
 
+@given(st.lists(st.integers(0, 100), min_size=2, max_size=4), st.randoms())
+def test_the_order_in_which_inputs_fall_idle_makes_no_difference(
+    marks: list[int], random: Random
+) -> None:
+    falling = random.sample(range(len(marks)), len(marks))
+    reached = min(marks)
+    for count in range(len(marks) + 1):
+        resting = set(falling[:count])
+        reached = max(reached, _together([(m, i in resting) for i, m in enumerate(marks)])[0])
+    assert reached == max(marks)
+
+
 @pytest.mark.parametrize("rests", [True, False])
 def test_one_input_is_what_it_is(rests: bool) -> None:
-    assert _least([(7, rests)]) == (7, rests)
+    assert _together([(7, rests)]) == (7, rests)

@@ -101,13 +101,13 @@ def test_an_idle_stream_that_wakes_up_is_waited_for_again_and_nothing_goes_back(
     assert sorted(hall.delivered("a")) == [5, 20, 50, 60, 65, 70]
 
 
-def test_when_all_are_idle_nothing_moves_until_one_wakes_up(hall: Hall) -> None:
+def test_when_all_are_idle_time_stands_at_the_furthest_until_one_wakes_up(hall: Hall) -> None:
     hall.add("a", BOTH)
     hall.push("t", 5)
     hall.push("s", 50)
     work(hall)
     work(hall, 10)
-    assert mark(hall) == 5
+    assert mark(hall) == 50
     hall.push("s", 60)
     work(hall)
     assert mark(hall) == 60
