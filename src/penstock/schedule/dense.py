@@ -8,6 +8,7 @@ density is above u times that of the unit at work.
 
 import math
 from collections.abc import Sequence
+from heapq import nsmallest
 
 from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.schedule.ranked import Ranked
@@ -64,12 +65,12 @@ class Dense(Ranked):
     def _worth_most(self, ready: Sequence[ReadyUnit], now: float) -> list[ReadyUnit]:
         """Return the units of the highest gain that can be in time, if a few tries find any.
 
-        Gains stay while units wait, so that laxities of a thousand need not be asked for each time.
+        Laxities of a thousand need not be asked for each time: gains stay while units wait.
         """
-        places = [self._place_of(unit)[0] for unit in ready]
-        for gain in sorted(set(places))[:TRIES]:
-            pairs = zip(ready, places, strict=True)
-            best = [unit for unit, place in pairs if place == gain]
+        place = self._places.__getitem__
+        gains = [found[0] for found in map(place, ready)]
+        for gain in nsmallest(TRIES, set(gains)):
+            best = [unit for unit, its in zip(ready, gains, strict=True) if its == gain]
             if found := [unit for unit in best if self._laxity(unit, now) >= -MOMENT]:
                 return found
         return []

@@ -1,6 +1,6 @@
 """Ranked: what strategies have in common that give each unit a priority until figures change."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
@@ -10,6 +10,29 @@ from penstock.schedule.run_cost import RunCost, run_cost_of
 from penstock.schedule.shape import Part, Shape, parts_of, shape_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from penstock.schedule.work import Work, work_of
+
+Place = tuple[float, int, float, str]  # the least runs first
+MANY_PLACES = 10_000  # of units that were ready once; more are forgotten
+
+
+class Places(dict[ReadyUnit, Place]):
+    """The places of ready units among all, each found once.
+
+    A place stays while the unit's input and figures do, so that a choice among a thousand is a
+    thousand lookups and no more.
+    """
+
+    def __init__(self, find: Callable[[ReadyUnit], Place]) -> None:
+        """Know none yet."""
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, unit: ReadyUnit) -> Place:
+        """Find and keep the place of a unit that was not asked for before."""
+        if len(self) >= MANY_PLACES:
+            self.clear()
+        place = self[unit] = self._find(unit)
+        return place
 
 
 class Ranked:
@@ -25,7 +48,7 @@ class Ranked:
         self._parts: tuple[Part, ...] = ()
         self.priority: dict[str, float] = {}
         self._depth: dict[str, int] = {}
-        self._place: dict[str, tuple[ReadyUnit, tuple[float, int]]] = {}
+        self._places = Places(self._place_of)
         self._costs: dict[str, RunCost] = {}
 
     def ends(self, flow: Flow) -> set[str]:
@@ -56,12 +79,7 @@ class Ranked:
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the ready unit of the highest priority; equals in the order of their waiting."""
-        if not ready:
-            return None
-        places = [self._place_of(unit) for unit in ready]
-        first = min(places)
-        best = [unit for unit, place in zip(ready, places, strict=True) if place == first]
-        return min(best, key=lambda unit: (unit.waiting_since, unit.key)).key
+        return min(ready, key=self._places.__getitem__).key if ready else None
 
     def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the best ready unit where its priority is above that of the one at work."""
@@ -79,20 +97,15 @@ class Ranked:
         cost = self._costs.get(unit.key)
         return gain * cost.pays(unit.waiting_rows) if cost is not None and gain > 0 else gain
 
-    def _place_of(self, unit: ReadyUnit) -> tuple[float, int]:
-        """Return a ready unit's place among all; it stays while the unit's input and figures do."""
-        known = self._place.get(unit.key)
-        if known is not None and known[0] is unit:
-            return known[1]
-        place = (-self._gain(unit), -self._depth.get(unit.key, 0))
-        self._place[unit.key] = (unit, place)
-        return place
+    def _place_of(self, unit: ReadyUnit) -> Place:
+        depth = self._depth.get(unit.key, 0)
+        return -self._gain(unit), -depth, unit.waiting_since, unit.key
 
     def _rank(self) -> None:
         work = work_of(flow_of(self._shape, self._seen), self._parts, self._seen)
         self._depth = work.depths()
         self.priority = self.priorities(work)
-        self._place = {}
+        self._places.clear()
         self._costs = {
             name: cost
             for name, mean in work.seconds().items()

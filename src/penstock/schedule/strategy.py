@@ -14,12 +14,12 @@ from penstock.plan.units import Unit
 from penstock.schedule.observation import Observation
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)  # told apart as objects, which costs no hashing
 class ReadyUnit:
     """A unit with input that waits, and what its next run would take.
 
     `deadline` is the earliest of those tuples' (`deadline_of`); what is known of the unit beyond
-    its queue is in the observation.
+    its queue is in the observation. It is another one as soon as its queue is.
     """
 
     key: str

@@ -1,15 +1,15 @@
 """Who is ready is the same whether all are asked or only those of which something changed."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.readiness import Readiness
-from penstock.schedule import ReadyUnit
+from penstock.runtime.readiness import Readiness, Ready
 from penstock.schedule.batching import FixedLength
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain
@@ -23,12 +23,16 @@ def no_spark() -> Iterator[None]:
         yield
 
 
-def all_asked(hall: Hall) -> dict[str, ReadyUnit]:
+def figures(found: Mapping[str, Ready]) -> dict[str, tuple[object, ...]]:
+    return {name: astuple(each.unit) for name, each in found.items()}
+
+
+def all_asked(hall: Hall) -> dict[str, Ready]:
     """Return who is ready by asking everybody."""
     fresh = Readiness(hall.plant, hall.crew, hall.turns.readiness.batching)  # type: ignore[arg-type]
     for name in hall.plant.units:
         fresh._ask(name, hall.clock.now())
-    return {name: each.unit for name, each in fresh._ready.items()}
+    return fresh._ready
 
 
 @given(st.lists(st.sampled_from(ACTIONS), max_size=25))
@@ -53,7 +57,7 @@ def test_nobody_is_missed_and_nobody_is_ready_in_vain(actions: list[str]) -> Non
                 case "take in" | "turn" | "deliver" | "die":
                     hall.do(action)
             seen = hall.turns.readiness.look(hall.clock.now())
-            assert {name: each.unit for name, each in seen.items()} == all_asked(hall)
+            assert figures(seen) == figures(all_asked(hall))
 
 
 def test_a_batching_rule_bounds_what_one_run_takes(tmp_path: Path) -> None:
