@@ -73,10 +73,9 @@ class Control:
     @property
     def is_sure(self) -> bool:
         """Say whether figures of all units are known well enough to cut by them for good."""
-        records = self.turns.statistics.records
-        return not self.strategy.needs_figures or all(
-            (record := records.get(name)) is not None and record.cost.confidence >= SURE
-            for name in self.plant.units
+        return not self.strategy.needs_operators or all(
+            self.turns.statistics.confidence(live.unit) >= SURE
+            for live in self.plant.units.values()
         )
 
     def kept(self) -> dict[str, Any]:

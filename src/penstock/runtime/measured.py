@@ -21,7 +21,6 @@ def measured(system: System) -> dict[str, Any]:
     seen = supervisor.statistics.observation(plant, now)
     run_seconds = supervisor.statistics.run_seconds(now)
     texts = {key(m): m.text() for live in plant.units.values() for m in live.unit.members()}
-    fallback = _of_units(plant, seen)
     net = {
         key(m): _net_share(supervisor.statistics.record(name, now), run_seconds)
         for name, live in plant.units.items()
@@ -32,7 +31,7 @@ def measured(system: System) -> dict[str, Any]:
             "node": name,
             "text": texts.get(name, ""),
             "inputs": list(below),
-            **_figures(fallback.get(name) or seen.operator(name), net.get(name, 1.0)),
+            **_figures(seen.operator(name), net.get(name, 1.0)),
         }
         for name, below in shape.inputs.items()
         if name not in shape.streams
@@ -54,27 +53,6 @@ def measured(system: System) -> dict[str, Any]:
             for name, root in shape.roots.items()
         ],
     }
-
-
-def _of_units(plant: Plant, seen: Observation) -> dict[str, Figures]:
-    """Return figures for the operators of units that no profile has told apart.
-
-    The first has all of the unit's cost, the last its selectivity: over the unit it is the same.
-    """
-    found: dict[str, Figures] = {}
-    for name, live in plant.units.items():
-        members = [key(each) for each in live.unit.members()]
-        unit = seen.unit(name)
-        if all(seen.operator(each).seconds.weight for each in members):
-            continue
-        for each in members:
-            last = each == members[-1]
-            found[each] = Figures(
-                unit.seconds if each == members[0] else Figures.declared(0.0).seconds,
-                unit.selectivity if last else Figures.declared(0.0).selectivity,
-                tuple_bytes=unit.tuple_bytes if last else seen.operator(each).tuple_bytes,
-            )
-    return found
 
 
 def _net_share(record: Record, run_seconds: float) -> float:

@@ -107,6 +107,12 @@ class Statistics:
         """Return a unit's record as it weighs now."""
         return self.records.get(unit, Record()).decayed(now)
 
+    def confidence(self, unit: Unit) -> float:
+        """Return how far what is known of a unit's operators may be believed."""
+        record = self.records.get(unit.key, Record())
+        is_told = unit.bundle is not None or len(unit.members()) == 1 or unit.key in self.profiles
+        return record.cost.confidence if is_told else 0.0
+
     def run_seconds(self, now: float) -> float:
         """Return what a run costs whatever it takes, the same for all: it is what Spark does.
 
@@ -136,7 +142,8 @@ class Statistics:
         for live in plant.units.values():
             figures = self._unit_figures(live.unit, queue_of(plant, live, now), now)
             units[live.unit.key] = figures
-            operators |= self._operator_figures(live.unit, figures, now)
+            told = self._operator_figures(live.unit, figures, now)
+            operators |= told if _has_costs(told, live.unit) else _undivided(live.unit, figures)
         for name, feed in plant.feeds.items():
             passed = self.passed.get(name, Passed())
             size = passed.tuple_bytes
@@ -275,6 +282,32 @@ def queue_of(plant: Plant, live: LiveUnit, now: float) -> Queue:
         sum(train.info.size for train in trains),
         max((now - train.info.arrived for train in trains if train.rows.count), default=0.0),
     )
+
+
+def _has_costs(told: Mapping[str, Figures], unit: Unit) -> bool:
+    """Say whether the cost of every operator of a unit is known."""
+    costs = (
+        told[name].seconds if name in told else UNMEASURED for name in map(key, unit.members())
+    )
+    return all(each.weight > 0 for each in costs)
+
+
+def _undivided(unit: Unit, figures: Figures) -> dict[str, Figures]:
+    """Return figures for the operators of a unit that no trial has told apart.
+
+    The first has all of the unit's cost, the last its selectivity: over the unit it is the same.
+    """
+    names = [key(each) for each in unit.members()]
+    nothing = Figures.declared(0.0)
+    found = {
+        name: replace(nothing, tuple_bytes=_told(width_of(each.schema)))
+        for name, each in zip(names, unit.members(), strict=True)
+    }
+    found[names[-1]] = replace(
+        nothing, selectivity=figures.selectivity, tuple_bytes=figures.tuple_bytes
+    )
+    found[names[0]] = replace(found[names[0]], seconds=figures.seconds, rate=figures.rate)
+    return found
 
 
 def _told(size: float) -> Average:

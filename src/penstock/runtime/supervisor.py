@@ -306,7 +306,7 @@ class Supervisor:
 
     def _may_recut(self) -> bool:
         """Say whether another cut may be better: figures are better known, or trains are read."""
-        return self._recuts > 0 and (self._held or self.control.strategy.needs_figures)
+        return self._recuts > 0 and (self._held or self.control.strategy.needs_operators)
 
     def _has_new_tables(self) -> bool:
         """Say whether tables may be swapped: recorded runs are done again over the old ones."""

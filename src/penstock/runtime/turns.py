@@ -142,7 +142,7 @@ class Turns:
         else:
             self.journal.record_run(live.reader, number, ranges_of(group))
         before = (live.rows_in, live.rows_out, live.busy_seconds)
-        needed = isinstance(self.strategy, Guarded) and self.strategy.needs_figures
+        needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
 
         def work() -> Ran:

@@ -53,6 +53,8 @@ OBJECTIVES: dict[str, tuple[Score, Callable[[], tuple[Ranked, ...]]]] = {
 class Adaptive(Ranked):
     """Units are cut for all candidates at once, so that a change of strategy cuts nothing anew."""
 
+    needs_operators = True
+
     def __init__(self, objective: str = "latency", period: float = PERIOD_SECONDS) -> None:
         """Take what to care for, and how long a candidate rules before it is judged."""
         super().__init__()

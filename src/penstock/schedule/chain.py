@@ -15,6 +15,8 @@ Point = tuple[float, float]
 class Chain(Ranked):
     """Units are the segments of the lower envelope, their priority its slope."""
 
+    needs_operators = True
+
     def ends(self, flow: Flow) -> set[str]:
         return {
             path[last]

@@ -27,6 +27,11 @@ class Guarded:
         """Say whether the strategy decides by what units cost."""
         return isinstance(self.strategy, Ranked)
 
+    @property
+    def needs_operators(self) -> bool:
+        """Say whether it also cuts them by what their operators cost."""
+        return isinstance(self.strategy, Ranked) and self.strategy.needs_operators
+
     def observe(self, seen: Observation) -> None:
         """Pass the figures on; one that cannot use them decides by the last ones."""
         try:

@@ -1,6 +1,7 @@
 """Ranked: what strategies have in common that give each unit a priority until figures change."""
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import ClassVar
 
 from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
@@ -39,7 +40,10 @@ class Ranked:
     """Runs the ready unit of the highest priority; among equals the one nearest to the results.
 
     A strategy says where its units end besides where trains are shared, and how it ranks them.
+    `needs_operators` where it cuts by what operators cost inside a unit: that takes trials.
     """
+
+    needs_operators: ClassVar[bool] = False
 
     def __init__(self) -> None:
         """Start with no figures and no units."""

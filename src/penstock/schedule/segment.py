@@ -16,6 +16,8 @@ GAMMA = 1.0  # the next operator stays in the segment while it frees memory at l
 class Segment(Ranked):
     """Units are segments, their priority their memory release capacity."""
 
+    needs_operators = True
+
     def ends(self, flow: Flow) -> set[str]:
         return {path[last] for path in flow.shape.paths for last in breaks(flow, path, GAMMA)}
 

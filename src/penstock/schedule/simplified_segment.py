@@ -12,6 +12,8 @@ GAMMA = 0.75  # the document's
 class SimplifiedSegment(Ranked):
     """The first segment goes on while operators are similar by `gamma`; the rest is the second."""
 
+    needs_operators = True
+
     def __init__(self, gamma: float = GAMMA) -> None:
         """Take a similarity factor below one: with one, or above, this is the segment strategy."""
         super().__init__()

@@ -1,6 +1,20 @@
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from penstock.plan.operators import key
 from penstock.runtime.statistics import Statistics
+from penstock.schedule.pcs import Pcs
+from penstock.schedule.shape import parts_of, shape_of
+from tests.unit.model.arrow_twin import arrow_without_spark
+from tests.unit.model.hall import Hall, chain
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_spark() -> Iterator[None]:
+    with arrow_without_spark():
+        yield
 
 
 def told(runs: dict[str, list[tuple[int, float]]]) -> float:
@@ -34,3 +48,23 @@ def test_statistics_survive_a_checkpoint_and_what_is_broken_begins_anew() -> Non
     assert again.records["a"].cost.weight == 0
     again.bring_back({})
     assert again.records == {}
+
+
+def test_units_that_no_trial_took_apart_are_ranked_by_their_own_cost(tmp_path: Path) -> None:
+    hall, statistics = Hall(tmp_path / "home"), Statistics()
+    dear, cheap = chain("s", "xyz"), chain("s", "ab")
+    hall.add("dear", dear)
+    hall.add("cheap", cheap)
+    for root, cost in ((dear, 2e-3), (cheap, 2e-4)):
+        for second in range(20):
+            statistics.ran(key(root), 100, 50, 100 * cost, float(second))
+    seen = statistics.observation(hall.plant, 20.0)
+    for root, cost in ((dear, 2e-3), (cheap, 2e-4)):
+        members = [seen.operator(key(each)) for each in hall.plant.units[key(root)].unit.members()]
+        assert sum(each.seconds.or_else(0.0) for each in members) == pytest.approx(cost)
+        assert members[-1].selectivity.or_else(0.0) == pytest.approx(0.5)
+    strategy = Pcs()
+    units = [live.unit for live in hall.plant.units.values()]
+    strategy.adopt(shape_of(hall.plant.graph), parts_of(units))
+    strategy.observe(seen)
+    assert strategy.priority[key(cheap)] > 4 * strategy.priority[key(dear)]
