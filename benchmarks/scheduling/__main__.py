@@ -44,8 +44,9 @@ def main() -> None:
         connection.sql(f"SET BATCHING {args.batching}")
         warm = run_phase(connection, chosen, "round_robin", args.rate // 4, args.warm)
         print(f"warm after {warm.seconds:.0f} s, busy {warm.busy_seconds:.0f} s", flush=True)
-        for _ in range(args.rounds):
-            for strategy in args.strategy or STRATEGIES:
+        chosen_ones = args.strategy or list(STRATEGIES)
+        for turn in range(args.rounds):  # each begins with another: what is first is at a loss
+            for strategy in (*chosen_ones[turn:], *chosen_ones[:turn]):
                 found.append(run_phase(connection, chosen, strategy, args.rate, args.seconds))
                 print(_line(found[-1]), flush=True)
         if args.measured:
@@ -61,7 +62,8 @@ def main() -> None:
 def _setting(args: argparse.Namespace) -> str:
     return (
         f"{args.queries} queries over 3 streams of {args.rate} tuples a second for "
-        f"{args.seconds:g} s, {SLOTS} slots, batching {args.batching}, without bundles"
+        f"{args.seconds:g} s, {SLOTS} slots, batching {args.batching}, without bundles, "
+        f"medians of {args.rounds}"
     )
 
 
