@@ -71,8 +71,8 @@ class Readiness:
             return
         trains = [train for each in group.values() for train in each]
         if trains or live.must_end or live.replay or live.history:
-            due = _due([train for each in self.waiting(live).values() for train in each], now)
-            self._ready[name] = Ready(_ready_unit(name, trains, due, now), live, group)
+            waiting = [train for each in self.waiting(live).values() for train in each]
+            self._ready[name] = Ready(_ready_unit(name, trains, waiting, now), live, group)
 
     def group(self, live: LiveUnit) -> Group | None:
         """Return the trains of the unit's next run, or None while a recorded run must wait."""
@@ -113,14 +113,21 @@ class Readiness:
         return found[: max(1, self.batching.take(waiting, self.pace))]
 
 
-def _ready_unit(name: str, trains: list[Train], deadline: float, now: float) -> ReadyUnit:
+def _ready_unit(name: str, trains: list[Train], waiting: list[Train], now: float) -> ReadyUnit:
     return ReadyUnit(
         name,
         sum(train.rows.count for train in trains),
         min((train.info.arrived for train in trains), default=now),
         sum(train.info.size for train in trains),
-        deadline,
+        _due(waiting, now),
+        _late(waiting, now),
     )
+
+
+def _late(waiting: list[Train], now: float) -> float:
+    """Return the share of the tuples that wait whose deadline is over."""
+    late = sum(train.rows.count for train in waiting if train.info.deadline <= now)
+    return late / sum(train.rows.count for train in waiting) if late else 0.0
 
 
 def _due(waiting: list[Train], now: float) -> float:

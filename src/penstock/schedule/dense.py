@@ -111,6 +111,15 @@ class Dense(Ranked):
         best = max(due, key=lambda unit: self._of(unit.key), default=None)
         return best.key if best is not None and self._of(best.key) > least else None
 
+    def _gain(self, unit: ReadyUnit) -> float:
+        """Return what a second of the run is worth; what is late earns nothing.
+
+        The thesis drops it. Here it runs first, in order, so that a unit with much of it earns
+        little with every second, and what is in time elsewhere goes before.
+        """
+        gain = super()._gain(unit)
+        return gain if self.handling == "none" else gain * (1.0 - unit.late)
+
     def _laxity(self, unit: ReadyUnit, now: float) -> float:
         return unit.deadline - now - unit.waiting_rows * self._finish.get(unit.key, 0.0)
 

@@ -19,7 +19,8 @@ class ReadyUnit:
     """A unit with input that waits, and what its next run would take.
 
     `deadline` is the earliest of those tuples' (`deadline_of`); what is known of the unit beyond
-    its queue is in the observation. It is another one as soon as its queue is.
+    its queue is in the observation. It is another one as soon as its queue is. `late` is the share
+    of the queue that is too late already and has to run before what is not.
     """
 
     key: str
@@ -27,6 +28,7 @@ class ReadyUnit:
     waiting_since: float
     waiting_bytes: float = 0
     deadline: float = math.inf
+    late: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from penstock.plan.graph import Graph
 from penstock.plan.operators import is_stateful, key
 from penstock.schedule import STRATEGIES, ReadyUnit, Strategy, make_strategy
 from penstock.schedule.observation import Average, Figures, Observation, QueryFigures
+from penstock.schedule.optprofit import OptProfit
 from tests.unit.plan.graphs import pools
 from tests.unit.plan.twin import World
 from tests.unit.schedule.lines import lines
@@ -167,3 +168,16 @@ def test_adaptive_keeps_the_candidate_under_which_least_waits() -> None:
         ruled.append(type(strategy.current).__name__)
     assert set(ruled) == {"Chain", "Segment", "SimplifiedSegment", "Pcs"}
     assert ruled[8:].count("Chain") > 40
+
+
+def test_a_queue_that_is_late_for_the_most_part_earns_little() -> None:
+    behind, fresh = (
+        ReadyUnit("behind", 10, 0.0, deadline=100.0, late=0.9),
+        ReadyUnit("fresh", 10, 1.0, deadline=100.0),
+    )
+    strategy = OptProfit("profit_dominant")
+    strategy.priority = {"behind": 3.0, "fresh": 1.0}
+    assert strategy.next([behind, fresh], 2.0) == "fresh"
+    plain = OptProfit()
+    plain.priority = strategy.priority
+    assert plain.next([behind, fresh], 2.0) == "behind"
