@@ -24,7 +24,8 @@ import numpy.typing as npt
 Figures = npt.NDArray[np.float64]
 
 Z = 1.959964  # of the normal distribution, for 95 %
-LEAST_ROWS = 8  # of a group: below, its own variance says too little
+LEAST_ROWS = 2  # of a group: one tuple has no variance
+MEANT_ROWS = 8  # of a group that shall be left: with fewer it often would have none, and no row
 SCALED = frozenset({"count", "sum"})  # whose value over a sample is a share of the whole
 BOUNDED = frozenset({"count", "sum", "avg"})
 
@@ -81,7 +82,9 @@ class Sampled:
     def _none_where_few(self, bound: Figures) -> Figures:
         """Say nothing of groups that are too small, unless nothing of them was dropped."""
         whole = self.count_variance == 0
-        return np.where(whole & (self.rows > 0), 0.0, np.where(self.rows >= LEAST_ROWS, bound, np.nan))
+        return np.where(
+            whole & (self.rows > 0), 0.0, np.where(self.rows >= LEAST_ROWS, bound, np.nan)
+        )
 
 
 def sampled(rows: Figures, total: Figures, squares: Figures, keep: float | Figures) -> Sampled:
@@ -107,7 +110,7 @@ def least_keep(max_error: float, rows: float, spread: float = 0.0, *, mean: bool
     # A bound relative to the truth has to hold at its lower end, which is that much nearer to zero.
     inner = max_error / (1 + max_error)
     needed = Z**2 * varies / (inner**2 * rows)
-    enough = min(1.0, LEAST_ROWS / rows)
+    enough = min(1.0, MEANT_ROWS / rows)
     return max(enough, needed / (1 + needed))
 
 
