@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +55,12 @@ class Sessions:
     analysis: SparkSession
     slots: int
     owned: bool
+
+    def teach(self, definitions: Sequence[str]) -> None:
+        """Run statements that define functions in each of them."""
+        for session in (self.small, self.large, self.wide, self.analysis):
+            for each in definitions:
+                session.sql(each)
 
     def stop(self) -> None:
         """Stop Spark, unless it is the caller's own."""

@@ -13,6 +13,7 @@ from penstock.model.schema import Schema, quoted
 from penstock.plan.clauses import conjuncts
 from penstock.plan.operators import (
     Filter,
+    Gate,
     Operator,
     Project,
     Scan,
@@ -50,7 +51,7 @@ def carried(operator: Operator, told: Mapping[str, str]) -> str:
     if (known := told.get(key(operator))) is not None:
         return known
     match operator:
-        case Filter() | Take() | TableJoin():  # a joined table adds columns and takes none
+        case Filter() | Take() | Gate() | TableJoin():  # a joined table adds columns and takes none
             return carried(operator.input, told)
         case Project():
             plain_columns = {

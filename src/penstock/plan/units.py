@@ -1,9 +1,9 @@
 """Units: connected sets of operators that run as one Spark job over a train.
 
 A unit ends where its output is needed as trains: at a query's root, at a node that several
-read, around a Take (which counts, and needs no Spark), at an Ordered (which sorts without it,
-for whoever needs the order), and below a stateful operator that reads another one (whose rows
-come by their own clock). So a unit has at most one stateful operator.
+read, around a Take or a Gate (which count and drop, and need no Spark), at an Ordered (which sorts
+without it, for whoever needs the order), and below a stateful operator that reads another one
+(whose rows come by their own clock). So a unit has at most one stateful operator.
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
@@ -15,6 +15,7 @@ from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Bundle,
     FlowBundle,
+    Gate,
     Operator,
     Ordered,
     Scan,
@@ -167,8 +168,8 @@ def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...
     nodes, readers = graph.nodes(), graph.readers()
     ends = {key(root) for root in graph.queries.values()} | (set(standing) & nodes.keys())
     ends |= {name for name, read_by in readers.items() if len(read_by) > 1} | graph.given
-    ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Ordered)}
-    ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take)}
+    ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Gate | Ordered)}
+    ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take | Gate)}
     for node in nodes.values():  # inputs first, so that a cut below is seen above
         if is_stateful(node) or isinstance(node, Union) or key(node) in graph.alone:
             ends |= {key(each) for each in graph.inputs_of(node) if _stateful_in(each, ends)}

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+KEEP = "keep"  # no key of a buffer: these are hashes
 Ranges = Mapping[str, tuple[int, int]]  # a buffer's key: the first and the last train consumed
 
 
@@ -26,11 +27,12 @@ class RecordedTrain:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A unit's run over ranges of trains."""
+    """A unit's run over ranges of trains; a gate's run keeps a share of their tuples."""
 
     unit: str
     number: int
     inputs: Ranges
+    keep: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Journal(Protocol):
         """Return the stream's trains above that number that no checkpoint has put an end to."""
         ...
 
-    def record_run(self, unit: str, number: int, inputs: Ranges) -> None:
+    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
         """Remember which trains a run takes, before it runs."""
         ...
 
@@ -134,9 +136,17 @@ def train_from(stream: str, number: int, body: str) -> RecordedTrain:
 
 
 def run_from(unit: str, number: int, body: str) -> RecordedRun:
-    """Return the run whose inputs were kept as JSON."""
-    inputs = {key: (first, last) for key, (first, last) in json.loads(body).items()}
-    return RecordedRun(unit, number, inputs)
+    """Return the run whose inputs were kept as JSON, with what a gate kept."""
+    found = json.loads(body)
+    keep = found.pop(KEEP, 1.0)
+    return RecordedRun(
+        unit, number, {key: (first, last) for key, (first, last) in found.items()}, keep
+    )
+
+
+def run_body(inputs: Ranges, keep: float) -> str:
+    """Return a run's inputs as JSON; only a gate that drops has something to add."""
+    return to_json(inputs if keep == 1 else {**inputs, KEEP: keep})
 
 
 def to_json(data: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from penstock.runtime.journal import (
     RecordedRun,
     RecordedTrain,
     not_next,
+    run_body,
     run_from,
     to_json,
     train_body,
@@ -38,8 +39,8 @@ class MemoryJournal:
     def trains_after(self, stream: str, number: int) -> list[RecordedTrain]:
         return [train_from(stream, n, body) for n, body in self._after("train", stream, number)]
 
-    def record_run(self, unit: str, number: int, inputs: Ranges) -> None:
-        self._record("run", unit, number, to_json(inputs))
+    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
+        self._record("run", unit, number, run_body(inputs, keep))
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("run", unit, number)]

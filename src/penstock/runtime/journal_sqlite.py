@@ -25,6 +25,7 @@ from penstock.runtime.journal import (
     RecordedRun,
     RecordedTrain,
     not_next,
+    run_body,
     run_from,
     to_json,
     train_body,
@@ -97,8 +98,8 @@ class SqliteJournal:
     def trains_after(self, stream: str, number: int) -> list[RecordedTrain]:
         return [train_from(stream, n, body) for n, body in self._after("trains", stream, number)]
 
-    def record_run(self, unit: str, number: int, inputs: Ranges) -> None:
-        self._record("runs", unit, number, to_json(inputs))
+    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
+        self._record("runs", unit, number, run_body(inputs, keep))
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("runs", unit, number)]

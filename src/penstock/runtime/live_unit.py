@@ -9,13 +9,14 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.engine.buffers import Train
+from penstock.engine.gating import gated
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, write_parquet_at
 from penstock.engine.states import Together
 from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import Bundle, Take, key
+from penstock.plan.operators import Bundle, Gate, Take, key
 from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
 from penstock.runtime.grouping import ranges_of
@@ -56,7 +57,8 @@ class LiveUnit:
     the last run: no promise is taken back when an idle input wakes up.
     `history` are rows of its leaves from before its first train, until its first run takes them.
     `late_rows` are counted by the operator that judged them, and `rows_before` are those that came
-    in before a root was one of the unit's.
+    in before a root was one of the unit's. Of a gate, `keep` is what its next runs let through, and
+    `keeping` what the one at work does.
     """
 
     unit: Unit
@@ -64,6 +66,8 @@ class LiveUnit:
     state: State | Together | None = None
     runs: int = 0
     taken: int = 0
+    keep: float = 1.0
+    keeping: float = 1.0
     time_is_up: bool = False
     ended: bool = False
     marks: dict[str, int] = field(default_factory=dict)
@@ -134,7 +138,10 @@ class LiveUnit:
         if self.history:
             before = (BEGIN_OF_TIME,) * len(below)
         run = Run(processor, self.unit, rows, below, before, ahead)
-        outputs = self._outputs(run, number, marks, told)
+        if isinstance(self.unit.root, Gate):
+            outputs = {self.unit.key: Output(self._gated(self.unit.root, inputs), below[0])}
+        else:
+            outputs = self._outputs(run, number, marks, told)
         self.marks, self.reached = marks, below
         self.idle -= after.keys()
         self.idle |= {name for name, info in after.items() if info.idle}
@@ -148,6 +155,10 @@ class LiveUnit:
             root: replace(output, idle=self.is_idle, punctuation=carries[root])
             for root, output in outputs.items()
         }
+
+    def _gated(self, gate: Gate, inputs: Inputs) -> pa.Table:
+        trains = [(each.info.number, each.rows) for part in inputs.values() for each in part]
+        return gated(gate, self.unit.key, self.keeping, trains)
 
     def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Asking]) -> None:
         """Raise what a run over the trains would raise if only these members were here."""
@@ -176,7 +187,7 @@ class LiveUnit:
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
-        self.replay.appendleft(RecordedRun(self.reader, number, inputs))
+        self.replay.appendleft(RecordedRun(self.reader, number, inputs, self.keeping))
 
     def _step(self, state: State, run: Run, told: Mapping[str, str]) -> Step:
         """Let the state take the tuples in, or, in a run without any, a punctuation."""

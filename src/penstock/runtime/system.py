@@ -29,8 +29,10 @@ from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.bind import Binder
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.bind_windows import MICROSECOND
+from penstock.plan.bounds import definitions
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, is_stateful, key, walk
+from penstock.plan.sampled import bind_sampled
 from penstock.plan.user_calls import marked
 from penstock.runtime.archive import Archive
 from penstock.runtime.checkpoint import (
@@ -86,6 +88,7 @@ class System:
         self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
+        self._knows_bounds = False
         for each in parts.aggregates:  # before the queries that call them come back
             self.aggregates.register(each)
         tables = Tables(self.sessions, self.home.spill)
@@ -170,8 +173,14 @@ class System:
             emission_of(definition),
             definition.join,
         )
-        root = binder.bind(marked(statement.select, self.aggregates.known))
-        return KnownQuery(definition, root, frozenset(names_in(statement.select)))
+        tree = marked(statement.select, self.aggregates.known)
+        allowed = definition.goals.max_error
+        if allowed and not self._knows_bounds:
+            self.sessions.teach(definitions())
+            self._knows_bounds = True
+        root = bind_sampled(binder, tree, allowed) if allowed else None
+        names = frozenset(names_in(statement.select))
+        return KnownQuery(definition, root or binder.bind(tree), names)
 
     def check_history(self, known: KnownQuery) -> None:
         """Raise where a window that goes back needs tuples that are gone."""

@@ -138,9 +138,10 @@ class Turns:
         number = live.runs + 1
         live.running = ranges_of(group)
         if live.replay:
-            live.replay.popleft()
+            live.keeping = live.replay.popleft().keep
         else:
-            self.journal.record_run(live.reader, number, ranges_of(group))
+            live.keeping = live.keep
+            self.journal.record_run(live.reader, number, live.running, live.keep)
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)

@@ -3,6 +3,7 @@
 from penstock.plan.operators.bundle import Bundle, FlowBundle
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
+from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.hop_join import HopJoin
 from penstock.plan.operators.keyed_rows import KeyedRows
 from penstock.plan.operators.modify import Modify
@@ -41,6 +42,7 @@ __all__ = [
     "EventTime",
     "Filter",
     "FlowBundle",
+    "Gate",
     "HopJoin",
     "KeyedRows",
     "Modify",

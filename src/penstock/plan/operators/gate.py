@@ -1,0 +1,43 @@
+"""Gate: where tuples of a stream may be dropped for the queries that allow it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Column, Schema
+from penstock.plan.operators.operator import EventTime, Operator
+
+WEIGHT = "_weight"  # for how many tuples of the stream one stands that came through
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """All queries over a stream that allow the same error read it through one gate.
+
+    How much it keeps is decided while it runs, and recorded with every run.
+    """
+
+    input: Operator
+    max_error: float
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> Schema:
+        """Return the input's columns and the weight."""
+        return Schema((*self.input.schema.columns, Column(WEIGHT, "double")))
+
+    @property
+    def times(self) -> tuple[EventTime, ...]:
+        """Return the input's event times."""
+        return self.input.times
+
+    def text(self) -> str:
+        """Say for which queries it is."""
+        return f"gate for errors up to {self.max_error:g}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Pass everything on: what is dropped is decided by the runtime, run by run."""
+        return f"SELECT *, CAST(1 AS DOUBLE) AS {WEIGHT} FROM {inputs[0]}"
