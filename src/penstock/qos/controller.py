@@ -23,6 +23,7 @@ class Rule:
     goal: float = 0.9  # what is left: room to be wrong, and below it nothing has to go
     calm_seconds: float = 3.0  # until less is shed: a burst's pause is no end of it
     drain_seconds: float = 1.0  # in which what waits shall be done
+    usual_seconds: float = 0.2  # of work that waits in calm times, too: trains come whole
     change: float = 0.05  # of the load: less is not worth a change of gates
     gate_seconds: float = 0.0
 
@@ -79,7 +80,9 @@ def adjusted(
     `network` has the rates that are foreseen, and the outlooks the loads without any gate.
     """
     rule = rule or Rule()
-    demands = {name: each.demand(rule.drain_seconds) for name, each in outlooks.items()}
+    demands = {
+        name: each.demand(rule.drain_seconds, rule.usual_seconds) for name, each in outlooks.items()
+    }
     wanted = {name: max(0.0, demand - rule.goal) for name, demand in demands.items()}
     over = any(demand > rule.start for demand in demands.values())
     if not standing.is_active:

@@ -61,9 +61,9 @@ class Outlook:
     ahead: float
     wait: float
 
-    def demand(self, drain_seconds: float) -> float:
-        """Return the load that also brings what waits to nothing within a time."""
-        return max(self.load, self.ahead) + self.wait / drain_seconds
+    def demand(self, drain_seconds: float, usual_seconds: float = 0.0) -> float:
+        """Return the load that also brings what waits to what usually does, within a time."""
+        return max(self.load, self.ahead) + max(0.0, self.wait - usual_seconds) / drain_seconds
 
     def breaks_in(self, max_latency: float) -> float:
         """Return in how many seconds a tuple will wait that long, infinity if never."""

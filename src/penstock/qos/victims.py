@@ -2,12 +2,12 @@
 
 Those go first that weigh least for what they need, and each that turns out not to be needed comes
 back, the heaviest first. To find the least weight is a knapsack of whole queries, which is hard; no
-victim that is left could be spared by itself. A query comes back when there has been room for it,
-and some more, for a while.
+victim that is left could be spared by itself. A query goes when there has been too little room for
+a moment, and comes back when there has been enough, and some more, for a while.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from penstock.qos.allocation import Limit
 from penstock.qos.load import load_of
@@ -15,8 +15,9 @@ from penstock.qos.network import Network
 from penstock.qos.placement import place
 
 GOAL = 0.95  # of what is left behind all gates that may be
-ROOM = 0.8  # to come back: a query that would be suspended again soon is better left
-PATIENCE_SECONDS = 10.0
+ROOM = 0.9  # to come back: a query that would be suspended again soon is better left
+PATIENCE_SECONDS = 10.0  # until somebody comes back
+ENDURED_SECONDS = 2.0  # until somebody goes: buffers hold a burst for so long
 
 _ALL = 1e9  # a load that nobody has
 
@@ -36,10 +37,11 @@ class Suspension:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """Who is suspended and why, and since when there has been room for somebody."""
+    """Who is suspended and why, since when there has been room for somebody, or too little."""
 
     queries: Mapping[str, Suspension] = field(default_factory=dict)
     room_since: float | None = None
+    short_since: float | None = None
 
 
 NOBODY = Suspended()
@@ -59,6 +61,9 @@ def suspended(
     gone = frozenset(before.queries)
     present = least_load(network.without(gone), limits)
     if present > GOAL:
+        short = now if before.short_since is None else before.short_since
+        if now - short < ENDURED_SECONDS:
+            return Suspended(before.queries, None, short)
         more = victims(network.without(gone), limits, GOAL)
         new = {query: Suspension(now, present, GOAL) for query in sorted(more)}
         return Suspended({**before.queries, **new})
@@ -66,10 +71,10 @@ def suspended(
         return NOBODY
     back = gone - victims(network, limits, ROOM, spare=frozenset(network.roots) - gone)
     if not back:
-        return replace(before, room_since=None)
+        return Suspended(before.queries)
     since = now if before.room_since is None else before.room_since
     if now - since < PATIENCE_SECONDS:
-        return replace(before, room_since=since)
+        return Suspended(before.queries, since)
     return Suspended({query: each for query, each in before.queries.items() if query not in back})
 
 

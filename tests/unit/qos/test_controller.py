@@ -80,7 +80,7 @@ def test_less_is_shed_only_after_a_while() -> None:
 def test_what_waits_already_has_to_go_too() -> None:
     network = at_rate(two_paths(), 0.7)
     assert not adjusted(NOT_SHEDDING, network, seen(network), LIMITS, 0.0).is_active
-    assert adjusted(NOT_SHEDDING, network, seen(network, wait=0.5), LIMITS, 0.0).is_active
+    assert adjusted(NOT_SHEDDING, network, seen(network, wait=0.7), LIMITS, 0.0).is_active
 
 
 def test_changes_are_told_one_by_one() -> None:

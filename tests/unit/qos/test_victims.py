@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from penstock.qos.allocation import Limit
 from penstock.qos.network import Network
 from penstock.qos.victims import (
+    ENDURED_SECONDS,
     GOAL,
     NOBODY,
     PATIENCE_SECONDS,
@@ -53,7 +54,9 @@ def test_nobody_is_suspended_while_shedding_is_enough() -> None:
 def test_a_victim_says_since_when_and_why_and_comes_back_after_a_while() -> None:
     network = apart(0.6, 0.6)
     limits = {"q0": Limit(0.0, 2.0), "q1": Limit(0.0, 1.0)}
-    found = suspended(NOBODY, network, limits, 5.0)
+    endured = suspended(NOBODY, network, limits, 5.0 - ENDURED_SECONDS)
+    assert not endured.queries
+    found = suspended(endured, network, limits, 5.0)
     assert found.queries["q1"].since == 5.0
     assert "1.20" in found.queries["q1"].text()
     calm = replace(network, rates=dict.fromkeys(network.rates, 0.5))
@@ -66,8 +69,9 @@ def test_a_victim_says_since_when_and_why_and_comes_back_after_a_while() -> None
 def test_who_would_soon_have_to_go_again_does_not_come_back() -> None:
     network = apart(0.6, 0.6)
     limits = {"q0": Limit(0.0, 2.0), "q1": Limit(0.0, 1.0)}
-    found = suspended(NOBODY, network, limits, 0.0)
-    nearly = replace(network, rates=dict.fromkeys(network.rates, 0.75))
+    found = suspended(NOBODY, network, limits, -ENDURED_SECONDS)
+    found = suspended(found, network, limits, 0.0)
+    nearly = replace(network, rates=dict.fromkeys(network.rates, 0.78))
     for second in range(40):
         found = suspended(found, nearly, limits, float(second))
     assert found.queries.keys() == {"q1"}

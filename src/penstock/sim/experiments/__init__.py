@@ -1,4 +1,4 @@
-"""The experiments there are: one for each scheduling experiment of the documents."""
+"""The experiments there are: those of the documents, and of quality of service."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +7,12 @@ from penstock.errors import UnknownNameError
 from penstock.sim.experiments.alerts import alerts
 from penstock.sim.experiments.batching import batching
 from penstock.sim.experiments.burstiness import burstiness
+from penstock.sim.experiments.estimates import estimates
 from penstock.sim.experiments.last_ditch import last_ditch
 from penstock.sim.experiments.latency_memory import latency_memory
 from penstock.sim.experiments.load import load
+from penstock.sim.experiments.overload import overload
+from penstock.sim.experiments.recovery import recovery
 from penstock.sim.experiments.report import Claim, Report
 from penstock.sim.experiments.sharing import sharing
 from penstock.sim.experiments.trial import Effort
@@ -41,6 +44,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Anatomy Q1 to Q5: Chain, PCS, segments under bursts", latency_memory
     ),
     "wrong_figures": Experiment("Anatomy Q5: segments by figures that are wrong", wrong_figures),
+    "overload": Experiment("contracts at up to four times the capacity (ten minutes)", overload),
+    "recovery": Experiment("what a burst leaves behind", recovery),
+    "estimates": Experiment("mean latency and memory: foretold and simulated", estimates),
 }
 
 
