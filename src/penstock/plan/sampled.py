@@ -74,6 +74,8 @@ def why_whole(tree: exp.Expr, lookup: Lookup) -> str:
         return "its windows are not spans of time"
     if window is not None and not aggregates:
         return "it shows what is in its windows"
+    if untold := next((each for each in aggregates if _answer(each).bound is None), None):
+        return f"no sample tells how wrong {spark_sql(untold)} is"
     return ""
 
 
@@ -192,13 +194,10 @@ def _is_every_tuple(over: exp.Expr) -> bool:
 
 
 def _error(bounds: Iterable[str | None]) -> str:
-    """Return the greatest bound; where one cannot be told, none unless nothing was dropped."""
-    told = list(dict.fromkeys(bounds))
-    if not told or None in told:
-        return f"CASE WHEN sum({MORE}) > 0 THEN CAST(NULL AS DOUBLE) ELSE 0D END"
-    known = [each for each in told if each is not None]
-    if len(known) == 1:
-        return known[0]
+    """Return the greatest bound, or none where one has none."""
+    known = [each for each in dict.fromkeys(bounds) if each is not None]
+    if len(known) <= 1:
+        return known[0] if known else f"{COUNT}(sum({WEIGHT}), sum({MORE}))"
     missing = " OR ".join(f"{each} IS NULL" for each in known)  # which greatest would pass over
     return f"CASE WHEN {missing} THEN NULL ELSE greatest({', '.join(known)}) END"
 

@@ -12,9 +12,10 @@ from penstock.engine.sinks.sink import Delivery, Sink
 from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.model.schema import Schema
-from penstock.plan.operators import Operator, key
+from penstock.plan.operators import Operator, is_stateful, key, walk
 from penstock.runtime.journal import Journal, Ranges, RecordedRun
 from penstock.runtime.meter import Meter
+from penstock.runtime.promise import Promise
 from penstock.runtime.results import ResultLog
 from penstock.runtime.subscription import Subscription
 
@@ -53,17 +54,24 @@ class LiveQuery:
     deadline: float | None = None
     opened: set[int] = field(default_factory=set)
     in_hand: bool = False
+    promise: Promise | None = field(init=False)
     reader: str = field(init=False)
     input: str = field(init=False)
     _recorded: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.reader, self.input = f"{READER}{self.name.lower()}", key(self.root)
+        self.promise = Promise.of(self.definition.goals)
 
     @property
     def name(self) -> str:
         """Return the query's name."""
         return self.definition.name
+
+    @property
+    def shows_tuples(self) -> bool:
+        """Say whether its rows are tuples, and not made of several."""
+        return not any(is_stateful(node) for node in walk(self.root))
 
     def put_out(
         self, trains: Sequence[Train], journal: Journal, clock: Clock, taps: Sequence[Tap]
@@ -97,6 +105,8 @@ class LiveQuery:
         for train in out.trains:
             if train.rows.count:
                 self.meter.delivered(train.rows.count, now - train.info.arrived, now)
+        if self.promise is not None:
+            self.promise.took(out.trains, out.delivery.rows, now)
 
     def _last_recorded(self, journal: Journal) -> int:
         """Return the number of the last delivery that the journal has; only we add to them."""

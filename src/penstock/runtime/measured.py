@@ -4,11 +4,10 @@ from typing import Any
 
 from penstock.plan.operators import key
 from penstock.runtime.plant import Plant
+from penstock.runtime.quality import net_share
 from penstock.runtime.system import System
 from penstock.schedule import Observation
 from penstock.schedule.observation import Figures
-from penstock.schedule.record import Record
-from penstock.schedule.run_cost import LEAST_NET
 from penstock.schedule.shape import shape_of
 
 FORMAT = 1
@@ -22,7 +21,7 @@ def measured(system: System) -> dict[str, Any]:
     run_seconds = supervisor.statistics.run_seconds(now)
     texts = {key(m): m.text() for live in plant.units.values() for m in live.unit.members()}
     net = {
-        key(m): _net_share(supervisor.statistics.record(name, now), run_seconds)
+        key(m): net_share(supervisor.statistics.record(name, now), run_seconds)
         for name, live in plant.units.items()
         for m in live.unit.members()
     }
@@ -53,13 +52,6 @@ def measured(system: System) -> dict[str, Any]:
             for name, root in shape.roots.items()
         ],
     }
-
-
-def _net_share(record: Record, run_seconds: float) -> float:
-    """Return the share of a unit's time that its tuples cost, and not its runs."""
-    if record.seconds <= 0:
-        return 1.0
-    return max(LEAST_NET, 1.0 - run_seconds * record.runs / record.seconds)
 
 
 def _figures(figures: Figures, net: float) -> dict[str, float | None]:

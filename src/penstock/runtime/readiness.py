@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from penstock.engine.buffers import Train
 from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS
-from penstock.plan.operators import FlowBundle
+from penstock.plan.operators import FlowBundle, Gate
 from penstock.runtime.crew import Crew
 from penstock.runtime.grouping import Group, coalesced, recorded
 from penstock.runtime.live_unit import LiveUnit
@@ -66,6 +66,8 @@ class Readiness:
             return
         if self.crew.is_busy(live.reader) or live.waits_for_ahead:
             return  # it is stirred when that ends
+        if isinstance(live.unit.root, Gate) and not live.replay and self._is_waited_for(name):
+            return  # what waits before a gate can still be dropped
         group = self.group(live)
         if group is None:
             return
@@ -73,6 +75,16 @@ class Readiness:
         if trains or live.must_end or live.replay or live.history:
             waiting = [train for each in self.waiting(live).values() for train in each]
             self._ready[name] = Ready(_ready_unit(name, trains, waiting, now), live, group)
+
+    def _is_waited_for(self, name: str) -> bool:
+        """Say whether a unit that is not held has trains of this one to read."""
+        buffer = self.plant.buffers.get(name)
+        behind = buffer.behind() if buffer is not None else []
+        readers = (self.plant.units.get(each.removeprefix(READER)) for each in behind)
+        if any(each is not None and not each.cause for each in readers):
+            self.plant.stirred.add(name)  # it has to be asked again
+            return True
+        return False
 
     def group(self, live: LiveUnit) -> Group | None:
         """Return the trains of the unit's next run, or None while a recorded run must wait."""

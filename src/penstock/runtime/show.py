@@ -11,6 +11,7 @@ from penstock.plan.operators import Scan, key, walk
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
+from penstock.runtime.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
 from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
 from penstock.runtime.system import System
@@ -79,6 +80,10 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     if what == "OPERATORS":
         return pa.Table.from_pylist(operator_rows(system), OPERATOR_COLUMNS)
+    if what == "QOS":
+        return pa.Table.from_pylist(qos_rows(system), QOS_COLUMNS)
+    if what == "LOAD":
+        return pa.Table.from_pylist(load_rows(system), LOAD_COLUMNS)
     if what == "STRATEGY":
         return pa.Table.from_pylist(strategy_rows(system), STRATEGY_COLUMNS)
     return pa.Table.from_pylist(

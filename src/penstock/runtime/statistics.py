@@ -58,8 +58,11 @@ class Statistics:
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
-        """Note a run."""
-        self.records[unit] = self.records.get(unit, Record()).add(rows_in, rows_out, seconds, now)
+        """Note a run; the first, for which Spark had to compile, counts only until the next."""
+        before = self.records.get(unit, Record())
+        if before.ever == 1:
+            before = Record(ever=1)
+        self.records[unit] = before.add(rows_in, rows_out, seconds, now)
         self.busy_seconds += seconds
 
     def spent(self, unit: str, seconds: float) -> None:

@@ -29,6 +29,7 @@ from penstock.runtime.intake import Intake
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import Tap
 from penstock.runtime.plant import Plant
+from penstock.runtime.quality import Quality
 from penstock.runtime.standing import may_bundle, standing_of
 from penstock.runtime.turns import Turns
 from penstock.schedule import Choice, RoundRobin
@@ -80,6 +81,7 @@ class Supervisor:
         self._turns = Turns(plant, self._crew, journal, clock, means.processor, RoundRobin())
         self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
         self.statistics = self._turns.statistics
+        self.quality = Quality(plant, self.statistics, self.slots)
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
@@ -274,6 +276,7 @@ class Supervisor:
         else:
             self._end_by_deadline(now)
             self.control.look(now)
+            self.quality.look(self.shared_graph, now)
             self._deliveries.start()
             self._turns.start(now)
             self._archiving.start(now)

@@ -33,6 +33,8 @@ SHOWN: tuple[Kinds, ...] = (
     "SHARING",
     "OPERATORS",
     "STRATEGY",
+    "QOS",
+    "LOAD",
 )
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 

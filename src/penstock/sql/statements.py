@@ -14,7 +14,7 @@ from penstock.model.definitions import (
 )
 
 Kind = Literal["STREAM", "TABLE", "QUERY"]
-Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING", "OPERATORS", "STRATEGY"]
+Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING", "OPERATORS", "STRATEGY", "QOS", "LOAD"]
 Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]
 
@@ -88,7 +88,7 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, TABLES, QUERIES, SHARING, OPERATORS or STRATEGY."""
+    """SHOW STREAMS, TABLES, QUERIES, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
 
     what: Kinds
 

@@ -1,0 +1,107 @@
+"""SHOW QOS and SHOW LOAD: what was promised and what became of it, and how much there is to do.
+
+Nothing rests for it: who looks at a load must not add to it.
+"""
+
+import math
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.plan.operators import Gate, key, walk
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.system import System
+
+QOS_COLUMNS = pa.schema(
+    [
+        ("query", pa.string()),
+        ("state", pa.string()),
+        ("weight", pa.float64()),
+        ("max_latency_ms", pa.float64()),
+        ("p50_ms", pa.float64()),
+        ("p95_ms", pa.float64()),
+        ("p99_ms", pa.float64()),
+        ("late_share", pa.float64()),
+        ("max_error", pa.float64()),
+        ("error_p95", pa.float64()),
+        ("wrong_share", pa.float64()),
+        ("keep", pa.float64()),
+        ("may_shed", pa.float64()),
+        ("shed_rows", pa.int64()),
+        ("kept", pa.bool_()),
+    ]
+)
+LOAD_COLUMNS = pa.schema(
+    [
+        ("slots", pa.int64()),
+        ("load", pa.float64()),
+        ("load_soon", pa.float64()),
+        ("waits_s", pa.float64()),
+        ("gates", pa.int64()),
+        ("gates_shut", pa.int64()),
+        ("changes", pa.int64()),
+        ("short", pa.float64()),
+    ]
+)
+MILLI = 1000.0
+
+
+def qos_rows(system: System) -> list[dict[str, Any]]:
+    """Return a row for every query that was promised something."""
+    queries = list(system.plant.queries.values())
+    return [_row(system, query) for query in queries if query.promise is not None]
+
+
+def load_rows(system: System) -> list[dict[str, Any]]:
+    """Return the one row of SHOW LOAD."""
+    quality = system.supervisor.quality
+    units = list(system.plant.units.values())
+    gates = [each for each in units if isinstance(each.unit.root, Gate)]
+    return [
+        {
+            "slots": system.supervisor.slots,
+            "load": round(quality.outlook.load, 3),
+            "load_soon": round(quality.outlook.ahead, 3),
+            "waits_s": round(quality.outlook.wait, 3),
+            "gates": len(gates),
+            "gates_shut": sum(each.keep < 1 for each in gates),
+            "changes": quality.changes,
+            "short": round(max(quality.shedding.placement.short.values(), default=0.0), 3),
+        }
+    ]
+
+
+def _row(system: System, query: LiveQuery) -> dict[str, Any]:
+    promise = query.promise
+    assert promise is not None  # noqa: S101  (the caller looked)
+    contract, verdict = promise.contract, promise.verdict()
+    has_rows, gates = promise.account.tuples > 0, _gates(system, query)
+    sampled, most = promise.errors.weight > 0, promise.limit(aggregates=not query.shows_tuples).most
+    return {
+        "query": query.name,
+        "state": query.state.name,
+        "weight": contract.weight,
+        "max_latency_ms": _known(contract.max_latency * MILLI),
+        "p50_ms": round(verdict.p50 * MILLI, 1) if has_rows else None,
+        "p95_ms": round(verdict.p95 * MILLI, 1) if has_rows else None,
+        "p99_ms": round(verdict.p99 * MILLI, 1) if has_rows else None,
+        "late_share": round(verdict.late_share, 4) if has_rows else None,
+        "max_error": contract.max_error,
+        "error_p95": round(promise.errors.quantile(0.95), 4) if sampled else None,
+        "wrong_share": round(verdict.wrong_share, 4) if sampled else None,
+        "keep": math.prod(each.keep for each in gates),
+        "may_shed": round(most, 4) if gates else 0.0,
+        "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
+        "kept": verdict.is_kept,
+    }
+
+
+def _gates(system: System, query: LiveQuery) -> list[LiveUnit]:
+    """Return the gates that a query reads through."""
+    names = [key(node) for node in walk(query.root) if isinstance(node, Gate)]
+    return [live for name in names if (live := system.plant.units.get(name)) is not None]
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

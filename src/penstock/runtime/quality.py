@@ -1,0 +1,174 @@
+"""Quality: looks at the load, and lets gates keep less before promises break.
+
+Only the supervisor's thread, or a thread at rest, touches it.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+
+from penstock.plan.graph import Graph
+from penstock.plan.operators import Gate, Scan, key, walk
+from penstock.plan.sampled import ERROR
+from penstock.qos.allocation import Limit
+from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
+from penstock.qos.gates import LEAST_KEEP
+from penstock.qos.load import Outlook, backlog_of, load_of
+from penstock.qos.network import HERE, Edge, Network, network_of
+from penstock.qos.trend import Trend
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.plant import Plant
+from penstock.runtime.statistics import Statistics
+from penstock.schedule.flow import flow_of
+from penstock.schedule.record import Record
+from penstock.schedule.run_cost import LEAST_NET
+from penstock.schedule.shape import Shape, parts_of, shape_of
+from penstock.schedule.work import Crossing, work_of
+
+LOOK_SECONDS = 0.5
+AHEAD_SECONDS = 3.0  # for which the load is foreseen
+PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
+GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
+STEPS = 100  # of a keep rate: finer ones would only be other text
+
+
+@dataclass(slots=True)
+class Quality:
+    """The load as it was last seen, and what is shed for it."""
+
+    plant: Plant
+    statistics: Statistics
+    slots: int
+    shedding: Shedding = NOT_SHEDDING
+    outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
+    changes: int = 0
+    _shape: tuple[frozenset[str], Shape] | None = None
+    _trends: dict[str, Trend] = field(default_factory=dict)
+    _rows: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _next_look: float = 0.0
+
+    def look(self, graph: Callable[[], Graph], now: float) -> None:
+        """See how much is to do, and set the gates for it, from time to time."""
+        if now < self._next_look:
+            return
+        self._next_look = now + LOOK_SECONDS
+        self._follow_rates(now)
+        gates = [live for live in self.plant.units.values() if isinstance(live.unit.root, Gate)]
+        if not gates:
+            self.shedding = NOT_SHEDDING
+            return
+        self._tell_rates()
+        network = self.network(graph, now)
+        soon = self._foreseen(network)
+        waits = backlog_of(network, self._queued())
+        self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
+        outlooks = {HERE: self.outlook}
+        self.shedding = adjusted(
+            self.shedding, soon, outlooks, self.limits(network), now, self._rule()
+        )
+        self._set(gates)
+
+    def network(self, graph: Callable[[], Graph], now: float) -> Network:
+        """Return what runs, what a tuple costs each unit without its share of a run, and rates."""
+        seen = self.statistics.observation(self.plant, now)
+        units = {name: live.unit for name, live in self.plant.units.items()}
+        names = frozenset(units)
+        if self._shape is None or self._shape[0] != names:
+            self._shape = (names, shape_of(graph()))
+        work = work_of(flow_of(self._shape[1], seen), parts_of(units.values()), seen)
+        found = network_of(work, self.slots)
+        nodes = {}
+        for name, node in found.nodes.items():
+            is_gate = isinstance(units[name].root, Gate)
+            net = net_share(self.statistics.record(name, now), seen.run_seconds)
+            inputs = {
+                leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
+                for leaf, each in node.inputs.items()
+            }
+            nodes[name] = replace(node, inputs=inputs, sheds=is_gate)
+        rates = {name: self._level(name) for name in found.rates}
+        return replace(found, nodes=nodes, rates=rates)
+
+    def limits(self, network: Network) -> dict[str, Limit]:
+        """Return what each query, or each bundle of queries, may give up of its tuples."""
+        by_root: dict[str, list[LiveQuery]] = {}
+        for query in self.plant.queries.values():
+            by_root.setdefault(query.input, []).append(query)
+        found: dict[str, Limit] = {}
+        for name, root in network.roots.items():
+            live = self.plant.units.get(root)
+            roots = {key(each) for each in live.unit.roots} if live is not None else {root}
+            found[name] = _least(_limit(each) for r in roots for each in by_root.get(r, ()))
+        return found
+
+    def _follow_rates(self, now: float) -> None:
+        for name, feed in self.plant.feeds.items():
+            rows, at = self._rows.get(name, (feed.rows, now))
+            if now > at:
+                rate = max(0, feed.rows - rows) / (now - at)
+                self._trends[name] = self._trends.get(name, Trend()).add(rate, now)
+            self._rows[name] = (feed.rows, now)
+
+    def _tell_rates(self) -> None:
+        """Let those who are promised an error know how much comes."""
+        for query in self.plant.queries.values():
+            if query.promise is not None:
+                scans = (key(node) for node in walk(query.root) if isinstance(node, Scan))
+                query.promise.rate = max((self._level(each) for each in scans), default=0.0)
+
+    def _level(self, name: str) -> float:
+        return self._trends.get(name, Trend()).level
+
+    def _foreseen(self, network: Network) -> Network:
+        rates = {
+            name: max(rate, self._trends.get(name, Trend()).high(AHEAD_SECONDS))
+            for name, rate in network.rates.items()
+        }
+        return replace(network, rates=rates)
+
+    def _queued(self) -> dict[Edge, float]:
+        found: dict[Edge, float] = {}
+        for name, live in self.plant.units.items():
+            for leaf in live.unit.inputs:
+                if (buffer := self.plant.buffers.get(leaf)) is not None:
+                    rows = sum(train.rows.count for train in buffer.waiting(live.reader))
+                    found[leaf, name] = float(rows)
+        return found
+
+    def _rule(self) -> Rule:
+        """Return how hard the controller is: half of the shortest latency is for what waits."""
+        promises = (query.promise for query in self.plant.queries.values())
+        shortest = min((p.contract.max_latency for p in promises if p), default=PATIENCE_SECONDS)
+        shortest = min(shortest, PATIENCE_SECONDS)
+        return Rule(goal=GOAL, drain_seconds=shortest / 2, usual_seconds=shortest / 4)
+
+    def _set(self, gates: Iterable[LiveUnit]) -> None:
+        keeps = self.shedding.placement.keeps
+        for live in gates:
+            keep = min(keeps.get((leaf, live.unit.key), 1.0) for leaf in live.unit.inputs)
+            keep = max(LEAST_KEEP, round(keep * STEPS) / STEPS)
+            if keep != live.keep:
+                self.changes += 1
+                live.keep = keep
+
+
+def net_share(record: Record, run_seconds: float) -> float:
+    """Return the share of a unit's time that its tuples cost, and not its runs."""
+    if record.seconds <= 0:
+        return 1.0
+    return max(LEAST_NET, 1.0 - run_seconds * record.runs / record.seconds)
+
+
+def _limit(query: LiveQuery) -> Limit:
+    if query.promise is None:
+        return Limit(0.0, query.definition.goals.weight)
+    aggregates = ERROR in query.root.schema.names and not query.shows_tuples
+    return query.promise.limit(aggregates=aggregates)
+
+
+def _least(limits: Iterable[Limit]) -> Limit:
+    """Return what all of them may give up together."""
+    found = list(limits)
+    if not found:
+        return Limit(0.0)
+    return Limit(min(each.most for each in found), sum(each.weight for each in found))
