@@ -29,6 +29,7 @@ LOOK_SECONDS = 0.5
 AHEAD_SECONDS = 3.0  # for which the load is foreseen
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
+NET = 0.5  # of a unit's cost: what its runs cost is an estimate, and load must not be overlooked
 STEPS = 100  # of a keep rate: finer ones would only be other text
 
 
@@ -80,7 +81,7 @@ class Quality:
         nodes = {}
         for name, node in found.nodes.items():
             is_gate = isinstance(units[name].root, Gate)
-            net = net_share(self.statistics.record(name, now), seen.run_seconds)
+            net = max(NET, net_share(self.statistics.record(name, now), seen.run_seconds))
             inputs = {
                 leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
                 for leaf, each in node.inputs.items()

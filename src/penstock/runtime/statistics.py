@@ -45,7 +45,7 @@ class Statistics:
     """By unit what it did, by buffer what was written, by unit what a profile of it showed.
 
     `known` is what operators showed in units that were cut otherwise, `asked` when somebody last
-    wanted to see what operators cost.
+    wanted to see what operators cost, `light` the units that need no Spark.
     """
 
     records: dict[str, Record] = field(default_factory=dict)
@@ -55,6 +55,7 @@ class Statistics:
     busy_seconds: float = 0.0
     profiled_seconds: float = 0.0
     asked: float = -math.inf
+    light: set[str] = field(default_factory=set)
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
@@ -122,7 +123,11 @@ class Statistics:
         One unit's runs are often too much alike to tell it apart. It is at most what the runs of
         the cheapest unit take, and less where lines through the runs of some units say so.
         """
-        records = [each.decayed(now) for each in self.records.values() if each.ever > 1]
+        records = [
+            each.decayed(now)
+            for name, each in self.records.items()
+            if each.ever > 1 and name not in self.light
+        ]
         cheapest = min((each.seconds / each.runs for each in records if each.runs > 0), default=0.0)
         telling = [each for each in records if each.run_seconds > 0]
         runs = sum(each.runs for each in telling)
@@ -212,6 +217,7 @@ class Statistics:
             if self._cuts.get(name, live.unit.inputs) == live.unit.inputs
         }
         self.records = {n: each for n, each in self.records.items() if n in same}
+        self.light &= plant.units.keys()
         self.profiles = {n: each for n, each in self.profiles.items() if n in same}
         self.passed = {n: each for n, each in self.passed.items() if n in buffers}
         self.known = {n: each for n, each in self.known.items() if n in nodes}

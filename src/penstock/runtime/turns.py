@@ -16,7 +16,7 @@ from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import Bundle, Operator, Scan, key
+from penstock.plan.operators import Bundle, Gate, Operator, Scan, Take, key
 from penstock.runtime.crew import Crew
 from penstock.runtime.culprits import find_culprits
 from penstock.runtime.grouping import Group, ranges_of
@@ -161,6 +161,8 @@ class Turns:
 
     def _note(self, live: LiveUnit, before: tuple[int, int, float]) -> None:
         rows_in, rows_out, seconds = before
+        if isinstance(live.unit.root, Gate | Take):
+            self.statistics.light.add(live.unit.key)
         self.statistics.ran(
             live.unit.key,
             live.rows_in - rows_in,
