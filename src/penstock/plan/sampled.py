@@ -39,11 +39,9 @@ class Answer:
     bound: str | None
 
 
-def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator | None:
-    """Return the operators of a query over gates, or None where it can only be answered whole."""
+def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator:
+    """Return the operators of a query over gates; only where nothing says why it is whole."""
     whole = binder.bind(tree)
-    if binder.emission or why_whole(tree, binder.lookup):
-        return None
     assert isinstance(tree, exp.Select)  # noqa: S101  (else it is answered whole)
     if taken := [name for name in whole.schema.names if name.lower() in ADDED]:
         raise BadQueryError(
@@ -54,18 +52,19 @@ def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator |
     return gated.bind(_rewritten(tree, whole.schema))
 
 
-def why_whole(tree: exp.Expr, lookup: Lookup) -> str:
+def why_whole(binder: Binder, tree: exp.Expr) -> str:
     """Return why a query cannot be answered by a sample, or nothing."""
     if not isinstance(tree, exp.Select):
         return "it is more than one SELECT"
+    if binder.emission:
+        return "it corrects its answers"
     if found := next((name for name in COMPARING if tree.args.get(name)), ""):
         return f"it has {found.rstrip('s_').upper()}"
     node = tree.args["from_"].this if tree.args.get("from_") else None
-    if not isinstance(node, exp.Table) or tree.find(exp.Query, exp.Subquery) not in (None, tree):
+    inside = any(each is not tree for each in tree.find_all(exp.Query))
+    if inside or not isinstance(node, exp.Table):
         return "it has a SELECT inside"
-    if any(each is not tree for each in tree.find_all(exp.Query)):
-        return "it has a SELECT inside"
-    if not _is_scan(lookup(node.name)):
+    if not _is_scan(binder.lookup(node.name)):
         return f"{node.name} is no stream"
     if modifies(tree) or tree.find(exp.Window):
         return "it compares tuples with one another"

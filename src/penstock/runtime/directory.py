@@ -35,11 +35,15 @@ class KnownTable:
 
 @dataclass(frozen=True, slots=True)
 class KnownQuery:
-    """A query, its operators, and the names that it reads (in lower case)."""
+    """A query, its operators, and the names that it reads (in lower case).
+
+    `whole` says why no sample can answer it, where it would allow that.
+    """
 
     definition: QueryDefinition
     root: Operator
     reads: frozenset[str]
+    whole: str = ""
 
 
 Known = KnownStream | KnownTable | KnownQuery
@@ -104,7 +108,7 @@ class Directory:
                 return StreamSource(_limited(scan, reader, stop))
             case KnownTable(definition, incarnation, schema):
                 return TableSource(definition.name, incarnation, schema)
-            case KnownQuery(_, root, _):
+            case KnownQuery(root=root):
                 if reader.lower() in self.reads(name):
                     raise CycleError(f"query {reader} would read itself through {name}")
                 return StreamSource(_limited(root, reader, stop))

@@ -30,6 +30,7 @@ QOS_COLUMNS = pa.schema(
         ("may_shed", pa.float64()),
         ("shed_rows", pa.int64()),
         ("kept", pa.bool_()),
+        ("whole", pa.string()),
     ]
 )
 LOAD_COLUMNS = pa.schema(
@@ -94,6 +95,7 @@ def _row(system: System, query: LiveQuery) -> dict[str, Any]:
         "may_shed": round(most, 4) if gates else 0.0,
         "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
         "kept": verdict.is_kept,
+        "whole": system.directory.query(query.name).whole,
     }
 
 

@@ -32,7 +32,7 @@ from penstock.plan.bind_windows import MICROSECOND
 from penstock.plan.bounds import definitions
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, is_stateful, key, walk
-from penstock.plan.sampled import bind_sampled
+from penstock.plan.sampled import bind_sampled, why_whole
 from penstock.plan.user_calls import marked
 from penstock.runtime.archive import Archive
 from penstock.runtime.checkpoint import (
@@ -175,12 +175,14 @@ class System:
         )
         tree = marked(statement.select, self.aggregates.known)
         allowed = definition.goals.max_error
-        if allowed and not self._knows_bounds:
+        names = frozenset(names_in(statement.select))
+        whole = why_whole(binder, tree) if allowed else ""
+        if not allowed or whole:
+            return KnownQuery(definition, binder.bind(tree), names, whole)
+        if not self._knows_bounds:
             self.sessions.teach(definitions())
             self._knows_bounds = True
-        root = bind_sampled(binder, tree, allowed) if allowed else None
-        names = frozenset(names_in(statement.select))
-        return KnownQuery(definition, root or binder.bind(tree), names)
+        return KnownQuery(definition, bind_sampled(binder, tree, allowed), names)
 
     def check_history(self, known: KnownQuery) -> None:
         """Raise where a window that goes back needs tuples that are gone."""
