@@ -1,48 +1,61 @@
 """Trend: what a rate will be in some seconds, from its level, its slope and how far it jumps.
 
-Holt's double smoothing for samples at any distance: each half life halves what was known before.
+Two decayed averages of different half lives lag behind a rate that grows by different times, so
+that their distance tells the slope (Brown's double smoothing, for samples at any distance). After a
+step both come to the new rate without swinging past it.
 """
 
+import math
 from dataclasses import dataclass
 
-LEVEL_SECONDS = 1.0  # a step in the rate is believed by half after so long
-SLOPE_SECONDS = 3.0
-JUMP_SECONDS = 10.0
+QUICK_SECONDS, SLOW_SECONDS = 0.5, 2.0  # half lives
+JUMP_SECONDS = 10.0  # half life of how far a rate came above what was foreseen
+
+_QUICK_LAG, _SLOW_LAG = QUICK_SECONDS / math.log(2), SLOW_SECONDS / math.log(2)
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A rate's level and slope, and the decayed mean of what came above what was foreseen."""
+    """A rate's two averages, and the decayed mean of what came above what was foreseen."""
 
-    level: float = 0.0
-    slope: float = 0.0
+    quick: float = 0.0
+    slow: float = 0.0
     jump: float = 0.0
     at: float | None = None
 
     def add(self, rate: float, now: float) -> "Trend":
         """Return the trend with one more sample; time does not go back."""
         if self.at is None:
-            return Trend(rate, 0.0, 0.0, now)
+            return Trend(rate, rate, 0.0, now)
         passed = now - self.at
         if passed <= 0:
             return self
-        foreseen = max(0.0, self.level + self.slope * passed)
-        off = rate - foreseen
-        level = foreseen + off * _believed(passed, LEVEL_SECONDS)
-        slope = self.slope + (off / passed) * (
-            _believed(passed, LEVEL_SECONDS) * _believed(passed, SLOPE_SECONDS)
+        above = max(0.0, rate - self.ahead(passed))
+        return Trend(
+            _nearer(self.quick, rate, passed, QUICK_SECONDS),
+            _nearer(self.slow, rate, passed, SLOW_SECONDS),
+            _nearer(self.jump, above, passed, JUMP_SECONDS),
+            now,
         )
-        jump = self.jump + (max(0.0, off) - self.jump) * _believed(passed, JUMP_SECONDS)
-        return Trend(level, slope, jump, now)
+
+    @property
+    def slope(self) -> float:
+        """Return how fast the rate grows, in tuples a second each second."""
+        return (self.quick - self.slow) / (_SLOW_LAG - _QUICK_LAG)
+
+    @property
+    def level(self) -> float:
+        """Return the rate of now, or rather of a moment ago."""
+        return self.quick
 
     def ahead(self, seconds: float) -> float:
-        """Return the rate in so many seconds, if it goes on as it does."""
-        return max(0.0, self.level + self.slope * seconds)
+        """Return the rate in so many seconds, if it goes on growing; that it falls is not hoped."""
+        return self.quick + max(0.0, self.slope) * (seconds + _QUICK_LAG)
 
     def high(self, seconds: float) -> float:
         """Return the rate in so many seconds if it also jumps as it used to."""
         return self.ahead(seconds) + self.jump
 
 
-def _believed(passed: float, half_life: float) -> float:
-    return float(1 - 0.5 ** (passed / half_life))
+def _nearer(before: float, value: float, passed: float, half_life: float) -> float:
+    return value + (before - value) * float(0.5 ** (passed / half_life))

@@ -54,7 +54,7 @@ def judged(scene: Scene, story: Story, query: str, seed: int) -> Judged:
     else:
         there = _by_window(place, tuples, windows) >= (1 - contract.max_error) * whole - MOMENT
         right = there.astype(np.float64)
-    running, some = _running(story, query, windows), whole > 0
+    running, some = _running(story, query, windows, contract.max_latency), whole > 0
     account = Account().delivered(contract, latency, tuples)
     return Judged(
         account.verdict(),
@@ -72,12 +72,13 @@ def utility(scene: Scene, found: dict[str, Judged]) -> float:
     return kept / total
 
 
-def _running(story: Story, query: str, windows: int) -> npt.NDArray[np.bool_]:
-    """Say in which windows a query was never suspended."""
+def _running(story: Story, query: str, windows: int, wait: float) -> npt.NDArray[np.bool_]:
+    """Say in which windows a query was never suspended, nor while their last tuples waited."""
     found = np.ones(windows, dtype=np.bool_)
     for at, _, measures in story.measures:
         if query in measures.suspended:
-            found[min(windows - 1, int(at / WINDOW_SECONDS))] = False
+            first = int(max(0.0, at - wait) / WINDOW_SECONDS)
+            found[first : int(at / WINDOW_SECONDS) + 1] = False
     return found
 
 

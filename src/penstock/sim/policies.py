@@ -1,5 +1,6 @@
 """Policies: what a simulated system does about overload, from what it sees every moment."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -11,10 +12,12 @@ from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import Edge, Network
 from penstock.qos.trend import Trend
 from penstock.qos.victims import NOBODY, Suspended, suspended
-from penstock.schedule.observation import UNMEASURED
+from penstock.schedule.observation import UNMEASURED, Average
 
 AHEAD_SECONDS = 2.0
 WINDOW_SECONDS = 10.0  # of aggregates
+LONG_SECONDS = 60.0  # half life of what windows usually have
+NINE_OF_TEN = 1.2816  # standard deviations of a normal distribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,28 @@ class Nothing:
 
     def decide(self, seen: Moment, now: float) -> Measures:
         return Measures()
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The mean rate of about a window, and how it varies from window to window."""
+
+    window: Average = UNMEASURED
+    mean: Average = UNMEASURED
+    square: Average = UNMEASURED
+
+    def add(self, rate: float, now: float) -> "Usual":
+        """Return it with one more sample."""
+        window = self.window.add(rate, now, half_life=WINDOW_SECONDS / 2)
+        mean = self.mean.add(window.value, now, half_life=LONG_SECONDS)
+        return Usual(window, mean, self.square.add(window.value**2, now, half_life=LONG_SECONDS))
+
+    @property
+    def low(self) -> float:
+        """Return a rate that nine windows of ten exceed, or that of this one if it is lower."""
+        mean = self.mean.or_else(0.0)
+        spread = math.sqrt(max(0.0, self.square.or_else(0.0) - mean**2))
+        return max(0.0, min(self.window.or_else(0.0), mean - NINE_OF_TEN * spread))
 
 
 class Forecast:
@@ -111,18 +136,17 @@ class KeepContracts:
         """Take contracts and, of aggregates, the stream and what a group has at a rate of one."""
         self._forecast, self._rule = Forecast(network), rule or Rule()
         self._contracts, self._samplings = contracts, samplings
-        self._rates = dict.fromkeys(network.rates, UNMEASURED)  # over about a window
+        self._rates = dict.fromkeys(network.rates, Usual())
         self.shedding: Shedding = NOT_SHEDDING
         self.suspended: Suspended = NOBODY
 
     def decide(self, seen: Moment, now: float) -> Measures:
         outlooks = self._forecast.outlooks(seen, now)
         self._rates = {
-            name: each.add(seen.rates.get(name, 0.0), now, half_life=WINDOW_SECONDS / 2)
-            for name, each in self._rates.items()
+            name: each.add(seen.rates.get(name, 0.0), now) for name, each in self._rates.items()
         }
         samplings = {
-            query: replace(each, rows=each.rows * self._rates[stream].or_else(0.0))
+            query: replace(each, rows=each.rows * self._rates[stream].low)
             for query, (stream, each) in self._samplings.items()
         }
         limits = limits_of(self._contracts, samplings)

@@ -32,6 +32,12 @@ def test_a_rate_that_jumps_is_expected_to_jump() -> None:
     assert calm.high(0.0) == calm.ahead(0.0)
 
 
+def test_after_a_step_down_the_rate_is_not_taken_for_less_than_it_is() -> None:
+    levels = [follow([100.0] * 40 + [20.0] * n).level for n in range(1, 40)]
+    assert min(levels) >= 20
+    assert levels[-1] == pytest.approx(20.0, rel=0.01)
+
+
 @given(st.lists(st.floats(0, 1e6), max_size=40), st.floats(0, 10))
 def test_no_rate_is_below_zero(rates: list[float], seconds: float) -> None:
     assert follow(rates).ahead(seconds) >= 0

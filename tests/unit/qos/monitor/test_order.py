@@ -1,0 +1,93 @@
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.qos.monitor.clustering import Clustering
+from penstock.qos.monitor.order import Input, Order, join_memory
+
+KEYS = st.lists(st.integers(-5, 12), min_size=1, max_size=40)
+
+
+def trains(keys: list[int], cuts: list[int]) -> list[np.ndarray]:
+    places = sorted({0, len(keys), *(cut % (len(keys) + 1) for cut in cuts)})
+    return [np.array(keys[a:b], dtype=np.int64) for a, b in pairwise(places)]
+
+
+def order_of(keys: list[int], cuts: list[int]) -> Order:
+    order = Order()
+    for train in trains(keys, cuts):
+        order = order.add(train)
+    return order
+
+
+def scrambling(keys: list[int]) -> int:
+    """Return the factor by its definition, over all pairs."""
+    pairs = [(p, q) for p, a in enumerate(keys) for q, b in enumerate(keys) if a <= b]
+    return max(p - q for p, q in pairs)
+
+
+@given(KEYS, st.lists(st.integers(0, 40), max_size=5))
+def test_the_scrambling_factor_is_that_of_the_definition_however_trains_are_cut(
+    keys: list[int], cuts: list[int]
+) -> None:
+    assert order_of(keys, cuts).factor == scrambling(keys)
+
+
+@given(KEYS, st.lists(st.integers(0, 40), max_size=5))
+def test_multiplicity_is_how_often_a_key_came_at_most(keys: list[int], cuts: list[int]) -> None:
+    assert order_of(keys, cuts).multiplicity == max(keys.count(key) for key in keys)
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=20, unique=True),
+    st.lists(st.integers(0, 50), min_size=1, max_size=20, unique=True),
+)
+def test_lag_is_the_distance_to_the_next_of_kin_of_the_other_s_latest(
+    mine: list[int], others: list[int]
+) -> None:
+    mine, others = sorted(mine), sorted(others)
+    kin = [place for place, key in enumerate(mine, 1) if key <= others[-1]]
+    assert order_of(mine, []).lag_to(order_of(others, [])) == len(mine) - (kin[-1] if kin else 0)
+
+
+def test_a_long_sorted_stream_needs_little_memory() -> None:
+    order = Order()
+    for start in range(0, 200_000, 1000):
+        order = order.add(np.arange(start, start + 1000))
+    assert (order.factor, order.multiplicity, order.high) == (0, 1, 199_999)
+    assert len(order.rises) <= 5000
+
+
+def test_a_stream_that_never_gets_higher_is_kept_too() -> None:
+    order = Order()
+    for _ in range(50):
+        order = order.add(np.full(1000, 7))
+    assert (order.factor, order.multiplicity) == (49_999, 50_000)
+
+
+def test_join_memory_is_that_of_the_document() -> None:
+    assert join_memory(Input(10, 50), [(Input(20, 25), 5)]) == 55
+    assert join_memory(Input(0, 50), [(Input(0, 25), -30)]) == 1
+
+
+@given(KEYS, st.lists(st.integers(0, 40), max_size=5), st.integers(0, 4))
+def test_near_pairs_are_those_of_brute_force(keys: list[int], cuts: list[int], k: int) -> None:
+    found = Clustering(k)
+    for train in trains(keys, cuts):
+        found = found.add(train)
+    last: dict[int, int] = {}
+    near = 0
+    for place, key in enumerate(keys):
+        near += key in last and place - last[key] - 1 <= k
+        last[key] = place
+    assert found.near == near
+    whole = Clustering(k).add(np.array(keys))
+    assert whole.pairs == len(keys) - len(set(keys))
+
+
+def test_clustered_and_scattered_streams_are_told_apart() -> None:
+    clustered = Clustering(0).add(np.repeat(np.arange(100), 10))
+    scattered = Clustering(0).add(np.tile(np.arange(100), 10))
+    assert (clustered.share, scattered.share) == (1.0, 0.0)
