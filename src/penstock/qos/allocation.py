@@ -16,9 +16,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 C = TypeVar("C", bound=Hashable)
 
 NOTHING = 1e-12  # shares and loads below it are none
+
+Claims = npt.NDArray[np.int64]  # by number
+Shares = npt.NDArray[np.float64]  # by claim
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +56,21 @@ class Allocation(Generic[C]):
 def allocate(parts: Sequence[Part[C]], limits: Mapping[C, Limit], release: float) -> Allocation[C]:
     """Return the least weighted error that releases a load, or the most that limits allow."""
     claims = sorted(limits, key=repr)
-    place = {claim: number for number, claim in enumerate(claims)}
-    works = _works(parts, place)
-    levels = [0.0] * len(claims)
+    work = _work(parts, {claim: number for number, claim in enumerate(claims)})
+    most = np.array([limits[claim].most for claim in claims])
+    weights = np.array([limits[claim].weight for claim in claims])
+    levels = np.zeros(len(claims))
     left = release
     while left > NOTHING:
-        bids = _bids(works, levels)
-        best, density = 0, 0.0
-        for mask, load in bids.items():
-            members = _members(mask)
-            if any(limits[claims[n]].most - levels[n] <= NOTHING for n in members):
-                continue
-            worth = load / sum(limits[claims[n]].weight for n in members)
-            if worth > density:
-                best, density = mask, worth
-        if not best:
+        raised, gain = _best(work, levels, weights, most - levels > NOTHING)
+        if gain <= 0:
             break
-        raised = _members(best)
-        room = min(limits[claims[n]].most - levels[n] for n in raised)
-        step = min(room, _next_level(works, levels, best), left / bids[best])
-        for n in raised:
-            levels[n] += step
-        left -= step * bids[best]
-    return Allocation(dict(zip(claims, levels, strict=True)), release - left, max(0.0, left))
+        room = float((most - levels)[raised].min())
+        step = min(room, _next_level(work, levels, raised), left / gain)
+        levels[raised] += step
+        left -= step * gain
+    shed = dict(zip(claims, levels.tolist(), strict=True))
+    return Allocation(shed, release - left, max(0.0, left))
 
 
 def released(parts: Sequence[Part[C]], shed: Mapping[C, float]) -> float:
@@ -79,54 +78,72 @@ def released(parts: Sequence[Part[C]], shed: Mapping[C, float]) -> float:
     return sum(part.load * min(shed[claim] for claim in part.claims) for part in parts)
 
 
-def _works(parts: Sequence[Part[C]], place: Mapping[C, int]) -> dict[int, float]:
-    """Return the load that each set of claims needs together, sets as bits."""
-    found: dict[int, float] = {}
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The load that each claim needs by itself, and that which several need together."""
+
+    alone: npt.NDArray[np.float64]
+    shared: tuple[tuple[Claims, float], ...]
+
+
+def _work(parts: Sequence[Part[C]], place: Mapping[C, int]) -> _Work:
+    alone, shared = np.zeros(len(place)), dict[frozenset[C], float]()
     for part in parts:
-        if part.load > 0 and part.claims:
-            mask = sum(1 << place[claim] for claim in part.claims)
-            found[mask] = found.get(mask, 0.0) + part.load
+        if part.load > 0 and len(part.claims) == 1:
+            (claim,) = part.claims
+            alone[place[claim]] += part.load
+        elif part.load > 0 and part.claims:
+            shared[part.claims] = shared.get(part.claims, 0.0) + part.load
+    return _Work(
+        alone,
+        tuple(
+            (np.array(sorted(place[claim] for claim in together)), load)
+            for together, load in shared.items()
+        ),
+    )
+
+
+def _best(work: _Work, levels: Shares, weights: Shares, is_free: Mask) -> tuple[Claims, float]:
+    """Return the claims that release most for their weight if they rise, and what they release.
+
+    A part is released by those who hold it back: they have given up least of all that share it.
+    """
+    own = work.alone.copy()
+    groups: dict[bytes, tuple[Claims, float]] = {}
+    for members, load in work.shared:
+        holders = _holders(members, levels)
+        if len(holders) == 1:
+            own[holders[0]] += load
+        else:
+            name = holders.tobytes()
+            groups[name] = (holders, load + (groups[name][1] if name in groups else 0.0))
+    densities = np.where(is_free, own / weights, 0.0)
+    first = int(densities.argmax()) if len(densities) else 0
+    best, gain = np.array([first]), float(own[first]) if len(densities) else 0.0
+    density = float(densities[first]) if len(densities) else 0.0
+    for holders, _ in groups.values():
+        if not is_free[holders].all():
+            continue
+        inside = sum(load for each, load in groups.values() if np.isin(each, holders).all())
+        release = float(own[holders].sum()) + inside
+        if release / weights[holders].sum() > density:
+            density = release / float(weights[holders].sum())
+            best, gain = holders, release
+    return (best, gain) if density > 0 else (best, 0.0)
+
+
+def _holders(members: Claims, levels: Shares) -> Claims:
+    at = levels[members]
+    found: Claims = members[at <= at.min() + NOTHING]
     return found
 
 
-def _bids(works: Mapping[int, float], levels: Sequence[float]) -> dict[int, float]:
-    """Return what is released if those who hold a part back are raised together."""
-    holding: dict[int, float] = {}
-    for mask, load in works.items():
-        held = _lowest(mask, levels)
-        holding[held] = holding.get(held, 0.0) + load
-    return {
-        mask: load
-        if mask & (mask - 1) == 0  # a single one contains no other
-        else sum(each for inner, each in holding.items() if inner & ~mask == 0)
-        for mask, load in holding.items()
-    }
-
-
-def _lowest(mask: int, levels: Sequence[float]) -> int:
-    members = _members(mask)
-    least = min(levels[n] for n in members) + NOTHING
-    return sum(1 << n for n in members if levels[n] <= least)
-
-
-def _next_level(works: Mapping[int, float], levels: Sequence[float], raised: int) -> float:
-    """Return how far claims can rise until others with which they share a part hold it back."""
-    inside = _members(raised)
-    level = levels[inside[0]]
-    above = [
-        levels[n] - level
-        for mask in works
-        if mask & raised
-        for n in _members(mask & ~raised)
-        if levels[n] > level + NOTHING
-    ]
-    return min(above, default=1.0)
-
-
-def _members(mask: int) -> list[int]:
-    found = []
-    while mask:
-        low = mask & -mask
-        found.append(low.bit_length() - 1)
-        mask ^= low
+def _next_level(work: _Work, levels: Shares, raised: Claims) -> float:
+    """Return how far claims can rise until others begin to hold back what they share."""
+    level = levels[raised[0]]
+    found = 1.0
+    for members, _ in work.shared:
+        if np.isin(_holders(members, levels), raised).all():
+            above = levels[members] - level
+            found = min(found, float(above[above > NOTHING].min(initial=1.0)))
     return found

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from penstock.qos.network import Edge, Network
 
+ROUNDS = 2  # that a tuple may see before it is done
+
 NO_GATES: Mapping[Edge, float] = {}
 
 
@@ -66,8 +68,13 @@ class Outlook:
         return max(self.load, self.ahead) + max(0.0, self.wait - usual_seconds) / drain_seconds
 
     def breaks_in(self, max_latency: float) -> float:
-        """Return in how many seconds a tuple will wait that long, infinity if never."""
-        if self.wait >= max_latency:
+        """Return in how many seconds a tuple will wait that long, infinity if never.
+
+        One that just misses its unit's run waits for what waits now, and for its own run in the
+        next round, which is as long: so its latency is up to twice what waits.
+        """
+        longest = max_latency / ROUNDS
+        if self.wait >= longest:
             return 0.0
         rising = max(self.load, self.ahead) - 1
-        return (max_latency - self.wait) / rising if rising > 0 else float("inf")
+        return (longest - self.wait) / rising if rising > 0 else float("inf")

@@ -56,6 +56,11 @@ class Network:
         return {name: frozenset(each) for name, each in found.items()}
 
     @cached_property
+    def answers(self) -> frozenset[str]:
+        """Return the nodes whose output is a query's answer."""
+        return frozenset(self.roots.values())
+
+    @cached_property
     def arriving(self) -> Mapping[Edge, Mapping[str, float]]:
         """Return, by stream, the tuples a second that come over each edge while nothing is shed."""
         return self.flows({})

@@ -193,7 +193,8 @@ def _line(network: Network, edge: Edge) -> Iterable[Edge]:
     while True:
         yield edge
         readers = network.readers[edge[1]]
-        if len(readers) != 1 or edge[1] in network.roots.values():
+        is_fork = len(readers) != 1 or edge[1] in network.answers
+        if is_fork or len(network.nodes[edge[1]].inputs) != 1:
             return
         above = network.nodes[readers[0]]
         if len(above.inputs) != 1 or not above.sheds:

@@ -48,6 +48,6 @@ def test_a_second_of_arrivals_waiting_at_the_streams_is_as_many_seconds_as_the_l
 
 
 def test_latency_breaks_when_what_waits_has_grown_to_it() -> None:
-    assert Outlook(1.5, 1.2, 0.5).breaks_in(2.0) == 3.0
+    assert Outlook(1.5, 1.2, 0.5).breaks_in(4.0) == 3.0
     assert Outlook(0.9, 1.0, 0.5).breaks_in(2.0) == float("inf")
     assert Outlook(0.1, 0.1, 3.0).breaks_in(2.0) == 0.0

@@ -32,7 +32,11 @@ class Properties:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StreamMonitor:
-    """What is measured of a stream: its rate, the order of its times, and one column of keys."""
+    """What is measured of a stream: its rate, the order of its times, and one column of keys.
+
+    Times are measured in every train, as slack depends on them; keys, which cost more, in those
+    trains in which the rate is looked at, too.
+    """
 
     time_column: str | None = None
     key_column: str | None = None
@@ -54,7 +58,8 @@ class StreamMonitor:
                 order=self.order.add(codes_of(times)),
                 slack=self.slack.add(seconds_of(times), now),
             )
-        if self.key_column is not None and train.num_rows:
+        is_due = found.sampler is not self.sampler
+        if self.key_column is not None and train.num_rows and is_due:
             codes = codes_of(train.column(self.key_column))
             found = replace(found, clustering=self.clustering.add(codes), keys=self.keys.add(codes))
         return found
