@@ -182,9 +182,9 @@ WRONG_STATEMENTS = (
     ),
     ("CREATE TABLE x FROM files(path => '/nowhere.json', format => 'json')", "SOURCE_FAILED", None),
     (
-        "CREATE STREAM x (a INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK ADAPTIVE FROM push()",
-        "NOT_YET",
-        None,
+        "CREATE STREAM x (a INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK ADAPTIVE 1.5 FROM push()",
+        "BAD_OPTION",
+        (1, 71),
     ),
     ("CREATE OR REPLACE QUERY q AS SELECT ts, k, 1 AS n FROM r", None, None),
     ("CREATE STREAM x (a FROB) FROM push()", None, None),

@@ -34,7 +34,17 @@ class Connector:
 
 @dataclass(frozen=True, slots=True)
 class AdaptiveSlack:
-    """SLACK ADAPTIVE: the bound on disorder is measured."""
+    """SLACK ADAPTIVE: the bound on disorder is measured, for a share of the tuples in time."""
+
+    share: float = 0.99
+
+    def __post_init__(self) -> None:
+        """Refuse shares that are none, and all: no measure bounds what has not come yet."""
+        if not 0 < self.share < 1:
+            raise BadOptionError(
+                f"SLACK ADAPTIVE {self.share:g} must be between 0 and 1",
+                hint="0.99 keeps 99 of 100 tuples in time",
+            )
 
 
 @dataclass(frozen=True, slots=True)

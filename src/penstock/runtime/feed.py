@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from penstock.errors import PenstockError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
+from penstock.runtime.disorder import Disorder, slack_from_json, slack_to_json
 from penstock.runtime.journal import Journal, RecordedTrain
 from penstock.runtime.meter import Meter
 from penstock.schedule.observation import deadline_of
@@ -27,7 +27,7 @@ END_BOUNDARY: Boundary = {"end": True}
 IDLE_BOUNDARY: Boundary = {"idle": True}
 PUNCTUATION = "punctuation"
 TAKEN_BEFORE = 64  # trains that waited when a punctuation came and go before it
-MICROSECOND = timedelta(microseconds=1)
+SLACK = "slack"  # in a checkpoint: what was measured of disorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,7 @@ class Feed:
         self.rejects = rejects
         self.number, self.boundary = 0, None
         self.watermark, self.high = BEGIN_OF_TIME, None
+        self.disorder = Disorder(definition.slack)
         self.rows = self.rejected = 0
         self.cause, self.retry_at, self.failures = "", 0.0, 0
         self.meter = Meter()
@@ -78,6 +79,8 @@ class Feed:
             return
         self.number, self.boundary = kept["number"], kept["boundary"]
         self.watermark, self.high = kept["watermark"], kept["high"]
+        if kept.get(SLACK):
+            self.disorder.measured = slack_from_json(kept[SLACK])
         self.rows, self.rejected = kept["rows"], kept["rejected"]
         self._ended, self.idle = kept["ended"], kept.get("idle", False)
         self._history = {self.number: self._now()}
@@ -91,7 +94,10 @@ class Feed:
     def snapshot(self, number: int) -> dict[str, Any]:
         """Return what `restore` needs to go on behind train `number`, and forget what is older."""
         self._history = {each: kept for each, kept in self._history.items() if each >= number}
-        return self._history.get(number) or self._now()
+        found = self._history.get(number) or self._now()
+        if SLACK not in found:
+            return found
+        return {**found, SLACK: slack_to_json(found[SLACK])}
 
     def failed(self, cause: str, retry_at: float) -> None:
         """Note that the source could not be read."""
@@ -182,6 +188,8 @@ class Feed:
         else:
             rows, span = self._timed_files(ingest.rows, rejects)
         self._keep_rejects(cut.number, rejects)
+        if span is not None:
+            self.disorder.take(rows, self.scan.times[0].column, cut.arrived)  # as it was recorded
         return self._train(cut, rows, span, now)
 
     def _now(self) -> dict[str, Any]:
@@ -194,6 +202,7 @@ class Feed:
             "rejected": self.rejected,
             "ended": self._ended,
             "idle": self.idle,
+            **({SLACK: self.disorder.measured} if self.disorder.is_measured else {}),
         }
 
     def _train(self, cut: Cut, rows: Rows, span: tuple[int, int] | None, now: float) -> Train:
@@ -201,9 +210,7 @@ class Feed:
         self.rows += rows.count
         if span is not None:
             self.high = span[1] if self.high is None else max(self.high, span[1])
-            slack = self.definition.slack
-            assert isinstance(slack, timedelta)  # noqa: S101  (adaptive slack is refused before)
-            self.watermark = max(self.watermark, self.high - slack // MICROSECOND)
+            self.watermark = max(self.watermark, self.disorder.mark(self.high))
         if cut.boundary == END_BOUNDARY:
             self.watermark, self._ended = END_OF_TIME, True
         if not _is_sign(cut.boundary):  # after a sign the source stands behind its last train

@@ -18,9 +18,8 @@ from penstock.engine.session import Sessions
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
 from penstock.engine.user_aggregates import UserAggregates
-from penstock.errors import BadQueryError, NotYetError, PenstockError
+from penstock.errors import BadQueryError, PenstockError
 from penstock.model.definitions import (
-    AdaptiveSlack,
     QueryDefinition,
     QueryState,
     StreamDefinition,
@@ -154,8 +153,6 @@ class System:
 
     def check_stream(self, definition: StreamDefinition) -> None:
         """Raise what is wrong with a stream's definition."""
-        if isinstance(definition.slack, AdaptiveSlack):
-            raise NotYetError("SLACK ADAPTIVE does not run yet", hint="SLACK INTERVAL … does")
         interfaces.check(definition)
         check_types(definition.schema)
 

@@ -61,12 +61,22 @@ def _time_column(reader: Reader, schema: Schema) -> str:
 def _slack(reader: Reader, _: Schema) -> timedelta | AdaptiveSlack:
     token = reader.token
     if reader.choose("INTERVAL", "ADAPTIVE", what="INTERVAL or ADAPTIVE") == "ADAPTIVE":
-        return AdaptiveSlack()
+        share = reader.token
+        with reader.placed(share):
+            number = reader.number()
+            return AdaptiveSlack() if number is None else AdaptiveSlack(_share(number))
     with reader.placed(token):
         slack = duration(reader, refuse=BadOptionError)
         if slack < ZERO:
             raise BadOptionError(f"SLACK {duration_sql(slack)} must be at least zero")
     return slack
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadOptionError(f"{text} is no share", hint="SLACK ADAPTIVE 0.99") from None
 
 
 def _length(clause: str, word: str) -> Callable[[Reader, Schema], timedelta]:
