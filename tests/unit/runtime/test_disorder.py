@@ -37,11 +37,8 @@ def shuffled(first: int, rows: int, seed: int) -> list[int]:
     """Return times a tenth of a second apart that come up to three seconds late, most not."""
     drawn = random.Random(seed)
     late = [min(3.0, drawn.expovariate(2)) if drawn.random() < 0.5 else 0.0 for _ in range(rows)]
-    times = range(first, first + rows)
-    return [
-        round((1000 + n / 10) * SECOND)
-        for _, n in sorted(zip((n / 10 + d for n, d in zip(times, late, strict=True)), times))
-    ]
+    coming = sorted((n / 10 + late[n - first], n) for n in range(first, first + rows))
+    return [round((1000 + n / 10) * SECOND) for _, n in coming]
 
 
 @given(st.lists(st.lists(st.floats(0, 1e9), min_size=1, max_size=20), max_size=5))
