@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.errors import BadOptionError
 from penstock.qos.contracts import Contract
-from penstock.qos.estimates import Estimate, Train, busiest, estimated
+from penstock.qos.estimates import Estimate, TrainSize, busiest, estimated
 from penstock.qos.load import load_of
 from penstock.qos.network import Network
 
@@ -33,7 +33,7 @@ class Plan:
     """The graph as it would be, how its streams come, and the bytes of its states."""
 
     network: Network
-    trains: Mapping[str, Train] = field(default_factory=dict)
+    trains: Mapping[str, TrainSize] = field(default_factory=dict)
     state_bytes: float = 0.0
 
 

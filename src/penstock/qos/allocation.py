@@ -1,14 +1,14 @@
 """Allocation (ANA-17): whose tuples are dropped, so that a load is released at the least error.
 
-Each query's tuples of a stream are a *claim*. A part of the work can be left out only for a tuple
-that none of its claims wants, so that parts release, for shares y that claims give up,
+Each query's tuples of a stream are a *stake*. A piece of the work can be left out only for a tuple
+that none of its stakes wants, so that pieces release, for shares y that stakes give up,
 
-    Σ load(part) · min(y of its claims)
+    Σ load(piece) · min(y of its stakes)
 
-and what is lost is Σ weight · y. The place weight of a part (ANA-15, ε weighted) is what is
+and what is lost is Σ weight · y. The place weight of a piece (ANA-15, ε weighted) is what is
 released by a drop before it, over the weight of all that this drops for. The greatest one is raised
-until a claim's limit, or the level of others that share with it, is reached: the fractional
-knapsack, where parts that claims share are counted once and only for all of them. What is released
+until a stake's limit, or the level of others that share with it, is reached: the fractional
+knapsack, where pieces that stakes share are counted once and only for all of them. What is released
 is concave and supermodular in y, so the order is right and nothing has to be taken back.
 """
 
@@ -23,22 +23,22 @@ C = TypeVar("C", bound=Hashable)
 
 NOTHING = 1e-12  # shares and loads below it are none
 
-Claims = npt.NDArray[np.int64]  # by number
-Shares = npt.NDArray[np.float64]  # by claim
+Stakes = npt.NDArray[np.int64]  # by number
+Shares = npt.NDArray[np.float64]  # by stake
 Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[C]):
-    """A share of the work that some claims need, while nothing is dropped."""
+class Piece(Generic[C]):
+    """A share of the work that some stakes need, while nothing is dropped."""
 
     load: float
-    claims: frozenset[C]
+    stakes: frozenset[C]
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much a claim may give up, and what it is worth."""
+    """How much a stake may give up, and what it is worth."""
 
     most: float
     weight: float = 1.0
@@ -46,20 +46,22 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Allocation(Generic[C]):
-    """What each claim gives up, what that releases, and what is still to be released."""
+    """What each stake gives up, what that releases, and what is still to be released."""
 
     shed: Mapping[C, float]
     released: float
     short: float
 
 
-def allocate(parts: Sequence[Part[C]], limits: Mapping[C, Limit], release: float) -> Allocation[C]:
+def allocate(
+    pieces: Sequence[Piece[C]], limits: Mapping[C, Limit], release: float
+) -> Allocation[C]:
     """Return the least weighted error that releases a load, or the most that limits allow."""
-    claims = sorted(limits, key=repr)
-    work = _work(parts, {claim: number for number, claim in enumerate(claims)})
-    most = np.array([limits[claim].most for claim in claims])
-    weights = np.array([limits[claim].weight for claim in claims])
-    levels = np.zeros(len(claims))
+    stakes = sorted(limits, key=repr)
+    work = _work(pieces, {stake: number for number, stake in enumerate(stakes)})
+    most = np.array([limits[stake].most for stake in stakes])
+    weights = np.array([limits[stake].weight for stake in stakes])
+    levels = np.zeros(len(stakes))
     left = release
     while left > NOTHING:
         raised, gain = _best(work, levels, weights, most - levels > NOTHING)
@@ -69,47 +71,47 @@ def allocate(parts: Sequence[Part[C]], limits: Mapping[C, Limit], release: float
         step = min(room, _next_level(work, levels, raised), left / gain)
         levels[raised] += step
         left -= step * gain
-    shed = dict(zip(claims, levels.tolist(), strict=True))
+    shed = dict(zip(stakes, levels.tolist(), strict=True))
     return Allocation(shed, release - left, max(0.0, left))
 
 
-def released(parts: Sequence[Part[C]], shed: Mapping[C, float]) -> float:
-    """Return the load that is not there while claims give up these shares."""
-    return sum(part.load * min(shed[claim] for claim in part.claims) for part in parts)
+def released(pieces: Sequence[Piece[C]], shed: Mapping[C, float]) -> float:
+    """Return the load that is not there while stakes give up these shares."""
+    return sum(piece.load * min(shed[stake] for stake in piece.stakes) for piece in pieces)
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The load that each claim needs by itself, and that which several need together."""
+    """The load that each stake needs by itself, and that which several need together."""
 
     alone: npt.NDArray[np.float64]
-    shared: tuple[tuple[Claims, float], ...]
+    shared: tuple[tuple[Stakes, float], ...]
 
 
-def _work(parts: Sequence[Part[C]], place: Mapping[C, int]) -> _Work:
+def _work(pieces: Sequence[Piece[C]], place: Mapping[C, int]) -> _Work:
     alone, shared = np.zeros(len(place)), dict[frozenset[C], float]()
-    for part in parts:
-        if part.load > 0 and len(part.claims) == 1:
-            (claim,) = part.claims
-            alone[place[claim]] += part.load
-        elif part.load > 0 and part.claims:
-            shared[part.claims] = shared.get(part.claims, 0.0) + part.load
+    for piece in pieces:
+        if piece.load > 0 and len(piece.stakes) == 1:
+            (stake,) = piece.stakes
+            alone[place[stake]] += piece.load
+        elif piece.load > 0 and piece.stakes:
+            shared[piece.stakes] = shared.get(piece.stakes, 0.0) + piece.load
     return _Work(
         alone,
         tuple(
-            (np.array(sorted(place[claim] for claim in together)), load)
+            (np.array(sorted(place[stake] for stake in together)), load)
             for together, load in shared.items()
         ),
     )
 
 
-def _best(work: _Work, levels: Shares, weights: Shares, is_free: Mask) -> tuple[Claims, float]:
-    """Return the claims that release most for their weight if they rise, and what they release.
+def _best(work: _Work, levels: Shares, weights: Shares, is_free: Mask) -> tuple[Stakes, float]:
+    """Return the stakes that release most for their weight if they rise, and what they release.
 
-    A part is released by those who hold it back: they have given up least of all that share it.
+    A piece is released by those who hold it back: they have given up least of all that share it.
     """
     own = work.alone.copy()
-    groups: dict[bytes, tuple[Claims, float]] = {}
+    groups: dict[bytes, tuple[Stakes, float]] = {}
     for members, load in work.shared:
         holders = _holders(members, levels)
         if len(holders) == 1:
@@ -132,14 +134,14 @@ def _best(work: _Work, levels: Shares, weights: Shares, is_free: Mask) -> tuple[
     return (best, gain) if density > 0 else (best, 0.0)
 
 
-def _holders(members: Claims, levels: Shares) -> Claims:
+def _holders(members: Stakes, levels: Shares) -> Stakes:
     at = levels[members]
-    found: Claims = members[at <= at.min() + NOTHING]
+    found: Stakes = members[at <= at.min() + NOTHING]
     return found
 
 
-def _next_level(work: _Work, levels: Shares, raised: Claims) -> float:
-    """Return how far claims can rise until others begin to hold back what they share."""
+def _next_level(work: _Work, levels: Shares, raised: Stakes) -> float:
+    """Return how far stakes can rise until others begin to hold back what they share."""
     level = levels[raised[0]]
     found = 1.0
     for members, _ in work.shared:

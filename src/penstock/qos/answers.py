@@ -21,7 +21,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-Figures = npt.NDArray[np.float64]
+Column = npt.NDArray[np.float64]
 
 Z = 1.959964  # of the normal distribution, for 95 %
 LEAST_ROWS = 2  # of a group: one tuple has no variance
@@ -34,12 +34,12 @@ BOUNDED = frozenset({"count", "sum", "avg"})
 class Sampled:
     """A column of groups, or of panes: tuples seen, and the sums above. They add up."""
 
-    rows: Figures
-    count: Figures
-    total: Figures
-    count_variance: Figures
-    covariance: Figures
-    total_variance: Figures
+    rows: Column
+    count: Column
+    total: Column
+    count_variance: Column
+    covariance: Column
+    total_variance: Column
 
     def __add__(self, other: "Sampled") -> "Sampled":
         """Return both samples as one."""
@@ -53,21 +53,21 @@ class Sampled:
         )
 
     @property
-    def average(self) -> Figures:
+    def average(self) -> Column:
         """Return the mean; NaN for groups without tuples."""
         return _ratio(self.total, self.count)
 
-    def count_error(self) -> Figures:
+    def count_error(self) -> Column:
         """Return the bound of the relative error of a count, NaN where there is none."""
         return self._none_where_unseen(_score(self.count, self.count_variance, Z))
 
-    def sum_error(self) -> Figures:
+    def sum_error(self) -> Column:
         """Return the bound of the relative error of a sum."""
         return self._none_where_few(
             _score(np.abs(self.total), self.total_variance, _student(self.rows))
         )
 
-    def average_error(self) -> Figures:
+    def average_error(self) -> Column:
         """Return the bound of the relative error of a mean."""
         mean = self.average
         spread = self.total_variance - 2 * mean * self.covariance + mean**2 * self.count_variance
@@ -76,10 +76,10 @@ class Sampled:
         half = _student(self.rows) * _ratio(np.sqrt(variance), self.count)
         return self._none_where_few(_relative(np.abs(mean), half))
 
-    def _none_where_unseen(self, bound: Figures) -> Figures:
+    def _none_where_unseen(self, bound: Column) -> Column:
         return np.where(self.rows > 0, bound, np.nan)
 
-    def _none_where_few(self, bound: Figures) -> Figures:
+    def _none_where_few(self, bound: Column) -> Column:
         """Say nothing of groups that are too small, unless nothing of them was dropped."""
         whole = self.count_variance == 0
         return np.where(
@@ -87,7 +87,7 @@ class Sampled:
         )
 
 
-def sampled(rows: Figures, total: Figures, squares: Figures, keep: float | Figures) -> Sampled:
+def sampled(rows: Column, total: Column, squares: Column, keep: float | Column) -> Sampled:
     """Return partials over tuples that passed gates: how many, their sum and sum of squares."""
     more = (1 - np.asarray(keep)) / np.asarray(keep) ** 2
     return Sampled(rows, rows / keep, total / keep, rows * more, total * more, squares * more)
@@ -114,28 +114,28 @@ def least_keep(max_error: float, rows: float, spread: float = 0.0, *, mean: bool
     return max(enough, needed / (1 + needed))
 
 
-def _score(estimate: Figures, variance: Figures, z: float | Figures) -> Figures:
+def _score(estimate: Column, variance: Column, z: float | Column) -> Column:
     """Return the relative error at the lower end of Wilson's interval."""
     spread = np.asarray(z) ** 2 * _ratio(variance, estimate)
     low = estimate + spread / 2 - np.sqrt(spread * estimate + spread**2 / 4)
-    bound: Figures = _ratio(estimate - low, low)
+    bound: Column = _ratio(estimate - low, low)
     return np.where(variance == 0, 0.0, bound)
 
 
-def _relative(size: Figures, half: Figures) -> Figures:
+def _relative(size: Column, half: Column) -> Column:
     """Return how wrong an estimate may be relative to a truth that is at most `half` away."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(half < size, half / (size - half), np.where(half == 0, 0.0, np.inf))
 
 
-def _student(rows: Figures) -> Figures:
+def _student(rows: Column) -> Column:
     """Return the 97.5 % point of Student's t for samples of that size (Cornish and Fisher)."""
     free = np.maximum(1.0, rows - 1)
     first, second = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96
     return Z + first / free + second / free**2
 
 
-def _ratio(over: Figures, under: Figures) -> Figures:
+def _ratio(over: Column, under: Column) -> Column:
     with np.errstate(divide="ignore", invalid="ignore"):
-        found: Figures = np.where(under != 0, over / under, np.nan)
+        found: Column = np.where(under != 0, over / under, np.nan)
     return found

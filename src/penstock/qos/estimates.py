@@ -37,7 +37,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class Train:
+class TrainSize:
     """How a stream comes: tuples together, and the seconds in which they gather."""
 
     rows: float = 1.0
@@ -59,10 +59,10 @@ class _Round:
         return self.square / (2 * self.mean) if self.mean > 0 else 0.0
 
 
-SINGLE_TUPLES = Train()
+SINGLE_TUPLES = TrainSize()
 
 
-def estimated(network: Network, trains: Mapping[str, Train] | None = None) -> Estimate:
+def estimated(network: Network, trains: Mapping[str, TrainSize] | None = None) -> Estimate:
     """Return the mean latencies and the memory that a network comes to on its processors.
 
     The processors are taken as one of all their slots; only the work of a run is done by one slot.
@@ -89,7 +89,7 @@ def _slots(network: Network) -> int:
     return sum(network.slots.values())
 
 
-def _trains_a_second(network: Network, trains: Mapping[str, Train]) -> dict[str, float]:
+def _trains_a_second(network: Network, trains: Mapping[str, TrainSize]) -> dict[str, float]:
     return {
         name: rate / max(NEARLY, trains.get(name, SINGLE_TUPLES).rows)
         for name, rate in network.rates.items()
@@ -97,7 +97,7 @@ def _trains_a_second(network: Network, trains: Mapping[str, Train]) -> dict[str,
     }
 
 
-def _round(network: Network, trains: Mapping[str, Train]) -> _Round:
+def _round(network: Network, trains: Mapping[str, TrainSize]) -> _Round:
     """Return the round that reproduces itself."""
     slots, setup = _slots(network), network.run_seconds / _slots(network)
     coming = _trains_a_second(network, trains)
@@ -124,13 +124,13 @@ def _round(network: Network, trains: Mapping[str, Train]) -> _Round:
     return _Round(mean, square, idle / total / (mean + idle / total), reached)
 
 
-def _work_of_train(network: Network, trains: Mapping[str, Train], stream: str) -> float:
+def _work_of_train(network: Network, trains: Mapping[str, TrainSize], stream: str) -> float:
     ahead = seconds_ahead(network)
     a_tuple = sum(sum(cost.values()) for (below, _), cost in ahead.items() if below == stream)
     return trains.get(stream, SINGLE_TUPLES).rows * a_tuple
 
 
-def _wait(network: Network, trains: Mapping[str, Train], edge: Edge, going: _Round) -> float:
+def _wait(network: Network, trains: Mapping[str, TrainSize], edge: Edge, going: _Round) -> float:
     """Return how long a tuple takes from its coming over an edge to the end of its run.
 
     Whoever reads the same buffer has the same train to do, half of them before.
@@ -150,7 +150,7 @@ def _wait(network: Network, trains: Mapping[str, Train], edge: Edge, going: _Rou
 
 
 def _train_seconds(
-    network: Network, trains: Mapping[str, Train], edge: Edge, streams: Iterable[str]
+    network: Network, trains: Mapping[str, TrainSize], edge: Edge, streams: Iterable[str]
 ) -> float:
     """Return the work of one train of a stream that leads over an edge, on average."""
     found = [
@@ -164,7 +164,7 @@ def _train_seconds(
 
 
 def _latencies(
-    network: Network, trains: Mapping[str, Train], waits: Mapping[Edge, float]
+    network: Network, trains: Mapping[str, TrainSize], waits: Mapping[Edge, float]
 ) -> dict[str, float]:
     """Return the sum of waits along each query's ways, by how many tuples go each."""
     times = {name: trains.get(name, SINGLE_TUPLES).seconds / 2 for name in network.rates}

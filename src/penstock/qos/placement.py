@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from penstock.qos.allocation import NOTHING, Allocation, Limit, Part, allocate
+from penstock.qos.allocation import NOTHING, Allocation, Limit, Piece, allocate
 from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import seconds_ahead
 from penstock.qos.network import Edge, Network
 
-Claim = tuple[str, str]  # a stream, and the query that stands for all that must give up alike
-Shares = Mapping[Claim, float]
+Stake = tuple[str, str]  # a stream, and the query that stands for all that must give up alike
+Shares = Mapping[Stake, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,17 @@ def place(
     """Return gates that release a load of each processor at the least weighted error.
 
     Queries without a limit give up nothing. Where several processors are overloaded, each is
-    relieved by itself and a claim gives up the most that any of them asks of it.
+    relieved by itself and a stake gives up the most that any of them asks of it.
     """
     alike = _alike(network)
-    claims = _limits(network, limits, alike)
-    shed: dict[Claim, float] = dict.fromkeys(claims, 0.0)
+    stakes = _limits(network, limits, alike)
+    shed: dict[Stake, float] = dict.fromkeys(stakes, 0.0)
     short: dict[str, float] = {}
     for processor, wanted in release.items():
         if wanted > NOTHING:
-            found = _relieve(network, alike, claims, processor, wanted)
+            found = _relieve(network, alike, stakes, processor, wanted)
             short[processor] = found.short
-            shed = {claim: max(each, found.shed[claim]) for claim, each in shed.items()}
+            shed = {stake: max(each, found.shed[stake]) for stake, each in shed.items()}
     keeps = _keeps(network, alike, shed, gate_seconds)
     return Placement(keeps, shed_of(network, keeps), short)
 
@@ -105,7 +105,7 @@ def _ways(network: Network) -> dict[str, dict[str, int]]:
 
 def _limits(
     network: Network, limits: Mapping[str, Limit], alike: Mapping[str, str]
-) -> dict[Claim, Limit]:
+) -> dict[Stake, Limit]:
     ways = _ways(network)
     whole = {
         query
@@ -113,16 +113,16 @@ def _limits(
         if not node.sheds and node.inputs.keys() & network.rates.keys()
         for query in network.queries_above[name]
     }
-    found: dict[Claim, Limit] = {}
+    found: dict[Stake, Limit] = {}
     for query, root in network.roots.items():
         asked = limits.get(query, Limit(0.0))
         asked = Limit(0.0, asked.weight) if query in whole else asked
         keep = max(LEAST_KEEP, 1 - asked.most)
         most = 1 - keep ** (1 / max(1, sum(ways[root].values())))
         for stream in ways[root]:
-            claim = (stream, alike[query])
-            other = found.get(claim)
-            found[claim] = (
+            stake = (stream, alike[query])
+            other = found.get(stake)
+            found[stake] = (
                 Limit(most, asked.weight)
                 if other is None
                 else Limit(min(most, other.most), asked.weight + other.weight)
@@ -133,34 +133,34 @@ def _limits(
 def _relieve(
     network: Network,
     alike: Mapping[str, str],
-    claims: Mapping[Claim, Limit],
+    stakes: Mapping[Stake, Limit],
     processor: str,
     wanted: float,
-) -> Allocation[Claim]:
+) -> Allocation[Stake]:
     slots = network.slots[processor]
-    parts = [
-        Part(rate * network.seconds_on(edge) / slots, _claims_at(network, alike, edge[1], stream))
+    pieces = [
+        Piece(rate * network.seconds_on(edge) / slots, _stakes_at(network, alike, edge[1], stream))
         for edge, flows in network.arriving.items()
         if network.nodes[edge[1]].processor == processor
         for stream, rate in flows.items()
     ]
-    return allocate(parts, claims, wanted)
+    return allocate(pieces, stakes, wanted)
 
 
-def _claims_at(
+def _stakes_at(
     network: Network, alike: Mapping[str, str], node: str, stream: str
-) -> frozenset[Claim]:
+) -> frozenset[Stake]:
     return frozenset((stream, alike[query]) for query in network.queries_above[node])
 
 
 def _keeps(
     network: Network, alike: Mapping[str, str], shed: Shares, gate_seconds: float
 ) -> dict[Edge, float]:
-    """Return the gates that make claims give up their shares, each beyond the gates below it."""
+    """Return the gates that make stakes give up their shares, each beyond the gates below it."""
     gone: dict[tuple[str, str], float] = {}
     for (_, name), flows in network.arriving.items():
         for stream in flows:
-            own = (shed[claim] for claim in _claims_at(network, alike, name, stream))
+            own = (shed[stake] for stake in _stakes_at(network, alike, name, stream))
             gone[name, stream] = min(own, default=0.0)
     costs = seconds_ahead(network)
     found: dict[Edge, float] = {}

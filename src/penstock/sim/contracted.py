@@ -4,12 +4,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from penstock.qos.moment import Measures, Moment
 from penstock.qos.network import Edge
 from penstock.schedule.strategy import Strategy
 from penstock.sim.arrivals import Arrival
 from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome
-from penstock.sim.policies import Measures, Moment, Policy
+from penstock.sim.policies import Policy
 from penstock.sim.queues import Held, Run, Train
 from penstock.sim.scene import Scene
 from penstock.sim.simulation import Simulation

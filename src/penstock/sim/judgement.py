@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.qos.contracts import KEPT_SHARE, Account, Contract, Verdict
+from penstock.qos.forecast import WINDOW_SECONDS
 from penstock.sim.arrivals import rows_of
 from penstock.sim.contracted import Delivered, Story
-from penstock.sim.policies import WINDOW_SECONDS
 from penstock.sim.scene import Scene
 
 MOMENT = 1e-6

@@ -11,13 +11,13 @@ from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import cut_at_shared
 from penstock.qos.contracts import Contract, Sampling
+from penstock.qos.forecast import WINDOW_SECONDS
 from penstock.qos.network import Network, network_of
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Figures, Observation, QueryFigures
 from penstock.schedule.shape import parts_of, shape_of
 from penstock.schedule.work import work_of
 from penstock.sim.arrivals import Times, b_model, bursty, constant, trains
-from penstock.sim.policies import WINDOW_SECONDS
 from penstock.sim.step import Step, stream
 from penstock.sim.workload import Workload
 

@@ -5,32 +5,32 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.qos.allocation import Limit, Part, allocate, released
+from penstock.qos.allocation import Limit, Piece, allocate, released
 
 NAMES = "abcd"
 GRID = 8  # steps of a share
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> list[Part[str]]:
-    """Draw the parts of a stream's tree: sets of claims that are apart or inside one another."""
+def trees(draw: st.DrawFn) -> list[Piece[str]]:
+    """Draw the pieces of a stream's tree: sets of stakes that are apart or inside one another."""
     names = NAMES[: draw(st.integers(1, 4))]
-    parts = [Part(draw(st.integers(0, 5)) / 4, frozenset(names))]
+    pieces = [Piece(draw(st.integers(0, 5)) / 4, frozenset(names))]
     cut = draw(st.integers(0, len(names)))
-    parts += [Part(draw(st.integers(0, 5)) / 4, frozenset(s)) for s in (names[:cut], names[cut:])]
-    parts += [Part(draw(st.integers(1, 5)) / 4, frozenset(each)) for each in names]
-    return [part for part in parts if part.claims]
+    pieces += [Piece(draw(st.integers(0, 5)) / 4, frozenset(s)) for s in (names[:cut], names[cut:])]
+    pieces += [Piece(draw(st.integers(1, 5)) / 4, frozenset(each)) for each in names]
+    return [piece for piece in pieces if piece.stakes]
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[Part[str]], dict[str, Limit], float]:
-    parts = draw(trees())
-    names = sorted(set().union(*(part.claims for part in parts)))
+def problems(draw: st.DrawFn) -> tuple[list[Piece[str]], dict[str, Limit], float]:
+    pieces = draw(trees())
+    names = sorted(set().union(*(piece.stakes for piece in pieces)))
     limits = {
         name: Limit(draw(st.integers(0, GRID)) / GRID, float(draw(st.integers(1, 4))))
         for name in names
     }
-    return parts, limits, draw(st.integers(0, 24)) / 6
+    return pieces, limits, draw(st.integers(0, 24)) / 6
 
 
 def lost(limits: dict[str, Limit], shed: dict[str, float]) -> float:
@@ -40,13 +40,13 @@ def lost(limits: dict[str, Limit], shed: dict[str, float]) -> float:
 @given(problems())
 @settings(max_examples=150)
 def test_no_choice_releases_as_much_with_less_error(
-    problem: tuple[list[Part[str]], dict[str, Limit], float],
+    problem: tuple[list[Piece[str]], dict[str, Limit], float],
 ) -> None:
-    parts, limits, release = problem
-    found = allocate(parts, limits, release)
+    pieces, limits, release = problem
+    found = allocate(pieces, limits, release)
     shed = dict(found.shed)
-    most = released(parts, {name: each.most for name, each in limits.items()})
-    assert abs(found.released - released(parts, shed)) < 1e-9
+    most = released(pieces, {name: each.most for name, each in limits.items()})
+    assert abs(found.released - released(pieces, shed)) < 1e-9
     assert abs(found.released - min(release, most)) < 1e-9
     assert abs(found.short - max(0.0, release - most)) < 1e-9
     steps = [
@@ -54,23 +54,23 @@ def test_no_choice_releases_as_much_with_less_error(
     ]
     for shares in itertools.product(*steps):
         other = dict(zip(sorted(limits), shares, strict=True))
-        if released(parts, other) >= found.released - 1e-9:
+        if released(pieces, other) >= found.released - 1e-9:
             assert lost(limits, shed) <= lost(limits, other) + 1e-9
 
 
 @given(problems())
 def test_nobody_gives_up_more_than_it_may(
-    problem: tuple[list[Part[str]], dict[str, Limit], float],
+    problem: tuple[list[Piece[str]], dict[str, Limit], float],
 ) -> None:
-    parts, limits, release = problem
-    found = allocate(parts, limits, release)
+    pieces, limits, release = problem
+    found = allocate(pieces, limits, release)
     assert all(0 <= found.shed[name] <= each.most + 1e-12 for name, each in limits.items())
 
 
 def test_items_that_share_nothing_are_the_knapsack_of_the_paper() -> None:
-    parts = [Part(1.0, frozenset("a")), Part(0.5, frozenset("b")), Part(2.0, frozenset("c"))]
+    pieces = [Piece(1.0, frozenset("a")), Piece(0.5, frozenset("b")), Piece(2.0, frozenset("c"))]
     limits = {"a": Limit(0.5), "b": Limit(1.0, 0.1), "c": Limit(0.1)}
-    found = allocate(parts, limits, 1.0)
+    found = allocate(pieces, limits, 1.0)
     assert {name: round(share, 9) for name, share in found.shed.items()} == {
         "a": 0.3,
         "b": 1.0,
@@ -79,18 +79,18 @@ def test_items_that_share_nothing_are_the_knapsack_of_the_paper() -> None:
 
 
 def test_what_is_shared_is_dropped_only_for_all() -> None:
-    parts = [Part(1.0, frozenset("ab")), Part(0.1, frozenset("a")), Part(0.1, frozenset("b"))]
-    together = allocate(parts, {"a": Limit(0.5), "b": Limit(0.5)}, 0.3)
+    pieces = [Piece(1.0, frozenset("ab")), Piece(0.1, frozenset("a")), Piece(0.1, frozenset("b"))]
+    together = allocate(pieces, {"a": Limit(0.5), "b": Limit(0.5)}, 0.3)
     assert together.shed["a"] == together.shed["b"]
     assert abs(together.shed["a"] - 0.25) < 1e-9
-    alone = allocate(parts, {"a": Limit(0.5), "b": Limit(0.0)}, 0.3)
+    alone = allocate(pieces, {"a": Limit(0.5), "b": Limit(0.0)}, 0.3)
     assert (alone.shed["b"], round(alone.released, 9)) == (0.0, 0.05)
 
 
 def test_a_hundred_queries_over_one_stream_are_allocated() -> None:
     names = [f"q{n}" for n in range(100)]
-    parts = [Part(1.0, frozenset(names))]
-    parts += [Part((n % 7 + 1) / 100, frozenset([name])) for n, name in enumerate(names)]
+    pieces = [Piece(1.0, frozenset(names))]
+    pieces += [Piece((n % 7 + 1) / 100, frozenset([name])) for n, name in enumerate(names)]
     limits = {name: Limit(0.2 + n % 5 / 10, n % 3 + 1.0) for n, name in enumerate(names)}
-    found = allocate(parts, limits, 1.5)
-    assert abs(released(parts, found.shed) - 1.5) < 1e-9
+    found = allocate(pieces, limits, 1.5)
+    assert abs(released(pieces, found.shed) - 1.5) < 1e-9

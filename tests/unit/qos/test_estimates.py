@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.qos.costs import Prices, Side, stateless, window_join
-from penstock.qos.estimates import Train, busiest, estimated
+from penstock.qos.estimates import TrainSize, busiest, estimated
 from penstock.qos.load import load_of
 from penstock.qos.network import Network
 from tests.unit.qos.networks import line, networks, two_paths
@@ -13,7 +13,7 @@ from tests.unit.qos.networks import line, networks, two_paths
 
 def test_while_nothing_else_is_to_do_latency_is_the_run_s_own_time() -> None:
     network = Network(line("a", "s", [(0.01, 1.0)]), {"s": 1e-6}, {"q": "a0"}, run_seconds=0.2)
-    found = estimated(network, {"s": Train(rows=10, seconds=0.4)})
+    found = estimated(network, {"s": TrainSize(rows=10, seconds=0.4)})
     assert math.isclose(found.latency["q"], 0.2 + 0.2 + 0.1, rel_tol=1e-4)
 
 

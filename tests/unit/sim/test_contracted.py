@@ -3,13 +3,16 @@
 import numpy as np
 import pytest
 
+from penstock.qos.forecast import Forecast
+from penstock.qos.keeper import Keeper
 from penstock.qos.load import Outlook
+from penstock.qos.moment import Measures, Moment
 from penstock.schedule import make_strategy
 from penstock.sim import Machine, simulate
 from penstock.sim.arrivals import Times, constant
 from penstock.sim.contracted import GRACE_SECONDS, Story, simulate_contracts
 from penstock.sim.judgement import judged
-from penstock.sim.policies import Forecast, KeepContracts, Measures, Moment, Nothing, Policy
+from penstock.sim.policies import Nothing, Policy
 from penstock.sim.scene import RATE, STREAMS, Scene, mixed_scene, scene
 
 SECONDS = 40.0
@@ -40,8 +43,8 @@ def run(of: Scene, policy: Policy, strategy: str = "earliest_deadline") -> Story
     return simulate_contracts(of, policy, make_strategy(strategy))
 
 
-def keeping(of: Scene) -> KeepContracts:
-    return KeepContracts(of.network, of.contracts, of.samplings)
+def keeping(of: Scene) -> Keeper:
+    return Keeper(of.network, of.contracts, of.samplings)
 
 
 def broken_at(story: Story) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from penstock.plan.units import cut_at_shared
 from penstock.qos.admission import TAIL
 from penstock.qos.contracts import Contract
-from penstock.qos.estimates import Train, estimated
+from penstock.qos.estimates import TrainSize, estimated
 from penstock.qos.network import network_of
 from penstock.schedule import make_strategy
 from penstock.schedule.flow import flow_of
@@ -112,14 +112,14 @@ def _trial(load: float, setup: float, seed: int, seconds: float) -> Compared:
     )
 
 
-def _scene(load: float, seed: int, seconds: float) -> tuple[Scene, dict[str, Train]]:
+def _scene(load: float, seed: int, seconds: float) -> tuple[Scene, dict[str, TrainSize]]:
     drawn = QUERIES.draw(seed, lambda n: poisson(RATE, seconds, seed * 100 + n), tick=TICK)
     workload = replace(drawn, seconds=seconds).at_load(load)
     seen = workload.measured()
     units = parts_of(cut_at_shared(workload.graph))
     network = network_of(work_of(flow_of(shape_of(workload.graph), seen), units, seen))
     trains = {
-        name: Train(
+        name: TrainSize(
             rows_of(arrivals) / max(1, len(arrivals)),
             sum(each.rows * (each.last - each.first) for each in arrivals)
             / max(1, rows_of(arrivals)),

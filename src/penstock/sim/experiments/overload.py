@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from penstock.qos.contracts import SURE_SHARE
+from penstock.qos.keeper import Keeper
 from penstock.schedule import make_strategy
 from penstock.sim.contracted import simulate_contracts
 from penstock.sim.experiments.report import Claim, Report
 from penstock.sim.experiments.trial import Effort
 from penstock.sim.judgement import judged, utility
-from penstock.sim.policies import KeepContracts, Nothing, Policy, UniformDrop
+from penstock.sim.policies import Nothing, Policy, UniformDrop
 from penstock.sim.scene import TRAFFICS, Scene, mixed_scene
 
 LOADS = (0.5, 1.0, 2.0, 4.0)
@@ -18,11 +19,11 @@ OTHERS = ("nothing", "uniform")
 POLICIES: Mapping[str, Callable[[Scene], Policy]] = {
     "nothing": lambda _: Nothing(),
     "uniform": lambda scene: UniformDrop(scene.network),
-    "contracts": lambda scene: KeepContracts(scene.network, scene.contracts, scene.samplings),
+    "contracts": lambda scene: Keeper(scene.network, scene.contracts, scene.samplings),
 }
 
 Point = tuple[str, float, str]
-Figures = tuple[float, float, float, float]
+Found = tuple[float, float, float, float]
 
 
 def overload(seed: int, effort: Effort) -> Report:
@@ -30,7 +31,7 @@ def overload(seed: int, effort: Effort) -> Report:
 
     One workload, and a long one.
     """
-    found: dict[Point, Figures] = {}
+    found: dict[Point, Found] = {}
     for traffic in TRAFFICS:
         for load in LOADS:
             scene = mixed_scene(traffic, load, effort.seconds * LONGER, seed)
@@ -45,7 +46,7 @@ def overload(seed: int, effort: Effort) -> Report:
     )
 
 
-def _figures(scene: Scene, policy: Policy, seed: int) -> Figures:
+def _figures(scene: Scene, policy: Policy, seed: int) -> Found:
     story = simulate_contracts(scene, policy, make_strategy(STRATEGY))
     each = {query: judged(scene, story, query, seed) for query in scene.contracts}
     return (
@@ -56,7 +57,7 @@ def _figures(scene: Scene, policy: Policy, seed: int) -> Figures:
     )
 
 
-def _claims(found: Mapping[Point, Figures]) -> tuple[Claim, ...]:
+def _claims(found: Mapping[Point, Found]) -> tuple[Claim, ...]:
     mine = {at: each for at, each in found.items() if at[2] == "contracts"}
     return (
         Claim(
