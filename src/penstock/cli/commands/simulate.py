@@ -14,7 +14,7 @@ from penstock.sim.measured import read_measured
 from penstock.sim.what_if import Question, what_if
 from penstock.sql import SetDecider, parse
 
-ABOUT = """Repeat a scheduling experiment on a virtual clock, and say which claims of its document
+ABOUT = """Repeat an experiment on a virtual clock, and say which claims of its document
 hold; or say what a system that was measured would do with another strategy, other rates or more
 slots: EXPLAIN SCHEDULE AS JSON INTO 'file' writes what it was measured to do."""
 LIST = "list"
