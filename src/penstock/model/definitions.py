@@ -117,6 +117,7 @@ class QueryDefinition:
     emit_early: timedelta | None = None
     allowed_lateness: timedelta | None = None
     join: JoinMode = "recompute"
+    forced: bool = False
 
 
 Definition = StreamDefinition | TableDefinition | QueryDefinition

@@ -17,6 +17,7 @@ from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
 from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
 from penstock.runtime.explained import drawn, explained
+from penstock.runtime.foresight import estimate_text, refuse_unless_room
 from penstock.runtime.once import run_once
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
@@ -29,6 +30,7 @@ from penstock.sql import (
     Drop,
     Explain,
     ExplainAll,
+    ExplainEstimate,
     ExplainSchedule,
     Punctuate,
     ResumeQuery,
@@ -126,6 +128,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(explained(system, statement))
         case ExplainAll(form=form):
             return Result(drawn(system, form))
+        case ExplainEstimate():
+            return Result(estimate_text(system, statement))
         case ExplainSchedule():
             return Result(explained_schedule(system, statement))
         case SelectOnce(select=select):
@@ -200,6 +204,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     sinks.check(definition)
     known = system.bind(statement)
     system.check_history(known)
+    refuse_unless_room(system, known)
     if system.directory.get(definition.name) is not None:
         _forget(system, definition.name)
         system.supervisor.reconnect()  # its state and its place are not those of the new one

@@ -21,7 +21,7 @@ MEASURED = "measured"
 
 def explained(system: System, statement: Explain) -> str:
     """Return the plan as it runs, or as it would, and figures of what runs."""
-    known = _bound(system, statement)
+    known = bound(system, statement.subject)
     name = known.definition.name.lower()
     with system.supervisor.resting():
         running = _runs(system, known)
@@ -40,8 +40,9 @@ def drawn(system: System, form: Form) -> str:
         return FORMS[form](draw(system.plant.graph, units))
 
 
-def _bound(system: System, statement: Explain) -> KnownQuery:
-    match statement.subject:
+def bound(system: System, subject: str | SelectOnce | CreateQuery) -> KnownQuery:
+    """Return the query of a name, or one that is not there yet."""
+    match subject:
         case str() as name:
             return system.directory.query(name)
         case CreateQuery() as create:

@@ -75,7 +75,7 @@ def _rows(
             "rows_out": live.rows_out if last else _count(live.rows_in, out),
             "how": (MEASURED if whole else APPORTIONED) if known and record.ever else UNKNOWN,
             "explained": _plain(explained(profile, record)) if share and profile else None,
-            "memory_bytes": _memory(live) if member is unit.stateful else 0,
+            "memory_bytes": state_bytes(live) if member is unit.stateful else 0,
         }
         yield row | _figures(figures, record) | _waits(seen.unit(unit.key), first=first)
 
@@ -106,7 +106,7 @@ def _waits(figures: Figures, *, first: bool) -> dict[str, Any]:
     }
 
 
-def _memory(live: LiveUnit) -> int:
+def state_bytes(live: LiveUnit) -> int:
     """Return what a unit's state takes in the driver."""
     if live.state is None:
         return 0

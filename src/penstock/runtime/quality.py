@@ -3,12 +3,13 @@
 Only the supervisor's thread, or a thread at rest, touches it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Gate, Scan, key, walk
 from penstock.plan.sampled import ERROR
+from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.qos.gates import LEAST_KEEP
@@ -19,6 +20,7 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
+from penstock.schedule import Observation
 from penstock.schedule.flow import flow_of
 from penstock.schedule.record import Record
 from penstock.schedule.run_cost import LEAST_NET
@@ -76,7 +78,13 @@ class Quality:
         names = frozenset(units)
         if self._shape is None or self._shape[0] != names:
             self._shape = (names, shape_of(graph()))
-        work = work_of(flow_of(self._shape[1], seen), parts_of(units.values()), seen)
+        return self.network_of(self._shape[1], units, seen, now)
+
+    def network_of(
+        self, shape: Shape, units: Mapping[str, Unit], seen: Observation, now: float
+    ) -> Network:
+        """Return the network of some units, whether they run or would."""
+        work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
         found = network_of(work, self.slots)
         nodes = {}
         for name, node in found.nodes.items():

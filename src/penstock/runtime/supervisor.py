@@ -181,7 +181,7 @@ class Supervisor:
         self._changed = False
         self.statistics.remember(self.plant, self._clock.now())
         if standing is not None:
-            graph = self._shared(self.plant.graph, standing)
+            graph = self.shared(self.plant.graph, standing)
             units = cut_at_shared(graph, standing.units)
             self.control.strategy.take_over(graph, units)
             self.plant.connect(units)
@@ -210,13 +210,14 @@ class Supervisor:
 
     def units_of(self, graph: Graph, standing: Standing) -> tuple[Unit, ...]:
         """Return the units of a graph, given what stands."""
-        return self.control.strategy.cut(self._shared(graph, standing), standing.units)
+        return self.control.strategy.cut(self.shared(graph, standing), standing.units)
 
     def shared_graph(self) -> Graph:
         """Return the graph as it runs, bundles for their members; only at rest."""
-        return self._shared(self.plant.graph, standing_of(self.plant))
+        return self.shared(self.plant.graph, standing_of(self.plant))
 
-    def _shared(self, graph: Graph, standing: Standing) -> Graph:
+    def shared(self, graph: Graph, standing: Standing) -> Graph:
+        """Return a graph with bundles for their members, where queries share."""
         return bundled(graph, standing) if self._means.settings.share else graph
 
     def changed(self) -> None:

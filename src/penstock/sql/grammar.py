@@ -15,6 +15,7 @@ from penstock.sql.statements import (
     Drop,
     Explain,
     ExplainAll,
+    ExplainEstimate,
     ExplainSchedule,
     Form,
     Kinds,
@@ -96,22 +97,31 @@ def _describe(reader: Parser) -> Describe:
     return Describe(text, place, reader.name("the name of a stream, table or query"))
 
 
-def _explain(reader: Parser) -> Explain | ExplainAll | ExplainSchedule:
+def _explain(reader: Parser) -> Explain | ExplainAll | ExplainEstimate | ExplainSchedule:
     text, place = _source(reader)
     reader.expect("EXPLAIN")
+    start = reader.mark()
+    if reader.accept("ESTIMATE") and reader.token:
+        return ExplainEstimate(text, place, _subject(reader))
+    reader.back_to(start)
     if reader.accept("SCHEDULE"):
         return read_explain_schedule(reader, text, place)
     if reader.accept("ALL"):
         return ExplainAll(text, place, _form(reader))
+    return Explain(text, place, _subject(reader))
+
+
+def _subject(reader: Parser) -> str | SelectOnce | CreateQuery:
+    """Read a query by its name, or one that is not there yet."""
     if any(reader.sees(word) for word in SELECTS):
-        return Explain(text, place, read_select(reader))
+        return read_select(reader)
     if reader.sees("CREATE"):
         start = reader.token
         created = read_create(reader)
         if not isinstance(created, CreateQuery):
             reader.fail("only a query can be explained", token=start)
-        return Explain(text, place, created)
-    return Explain(text, place, reader.name("a query's name or a SELECT"))
+        return created
+    return reader.name("a query's name or a SELECT")
 
 
 def _form(reader: Parser) -> Form:

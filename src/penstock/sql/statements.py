@@ -115,6 +115,13 @@ class Explain(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class ExplainEstimate(Statement):
+    """EXPLAIN ESTIMATE: what a query would cost, and how late its answers would be."""
+
+    subject: str | SelectOnce | CreateQuery
+
+
+@dataclass(frozen=True, slots=True)
 class ExplainAll(Statement):
     """EXPLAIN ALL: the whole shared graph, drawn."""
 
