@@ -101,14 +101,13 @@ def loaded(home: Path, goals: Goals, cost: float) -> tuple[Hall, Quality]:
 def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
     """Let so many rows come each second, look twice a second, and return what the gate kept."""
     kept = []
-    for _ in range(seconds):
+    for _ in range(2 * seconds):
         first = len(hall.pushed["s"])
-        hall.push("s", *range(first, first + rows))
-        for _ in range(2):
-            hall.take_in()
-            hall.clock.sleep(0.5)
-            quality.look(lambda: hall.plant.graph, hall.clock.now())
-            kept.append(gate_of(hall).keep)
+        hall.push("s", *range(first, first + rows // 2))
+        hall.take_in()
+        hall.clock.sleep(0.5)
+        quality.look(lambda: hall.plant.graph, hall.clock.now())
+        kept.append(gate_of(hall).keep)
         hall.turn()
         hall.deliver()
     return kept
