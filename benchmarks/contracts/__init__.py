@@ -1,0 +1,1 @@
+"""Contracts under load: latencies, errors and utility with gates and without."""
