@@ -24,6 +24,7 @@ import numpy.typing as npt
 Column = npt.NDArray[np.float64]
 
 Z = 1.959964  # of the normal distribution, for 95 %
+FIRST, SECOND = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96  # Cornish and Fisher's, for t
 LEAST_ROWS = 2  # of a group: one tuple has no variance
 MEANT_ROWS = 8  # of a group that shall be left: with fewer it often would have none, and no row
 SCALED = frozenset({"count", "sum"})  # whose value over a sample is a share of the whole
@@ -131,8 +132,7 @@ def _relative(size: Column, half: Column) -> Column:
 def _student(rows: Column) -> Column:
     """Return the 97.5 % point of Student's t for samples of that size (Cornish and Fisher)."""
     free = np.maximum(1.0, rows - 1)
-    first, second = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96
-    return Z + first / free + second / free**2
+    return Z + FIRST / free + SECOND / free**2
 
 
 def _ratio(over: Column, under: Column) -> Column:

@@ -4,16 +4,19 @@ Foresee the rates; suspend where even all that may be shed is too little; place 
 Time and everything that is seen are passed in, so that the same moments give the same measures.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.qos.contracts import Contract, Sampling, limits_of
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.qos.forecast import Forecast, Usual
-from penstock.qos.load import load_of
+from penstock.qos.load import Outlook, load_of
 from penstock.qos.moment import Measures, Moment
 from penstock.qos.network import Network
 from penstock.qos.victims import NOBODY, Suspended, suspended
+
+PRESSED = 1.0  # of the tightest max_latency
 
 
 class Keeper:
@@ -32,6 +35,17 @@ class Keeper:
         self._rates = dict.fromkeys(network.rates, Usual())
         self.shedding: Shedding = NOT_SHEDDING
         self.suspended: Suspended = NOBODY
+
+    def _is_pressed(self, outlooks: Mapping[str, Outlook]) -> bool:
+        """Say whether what waits may soon make somebody late."""
+        tightest = min((each.max_latency for each in self._contracts.values()), default=math.inf)
+        return any(each.wait > PRESSED * tightest for each in outlooks.values())
+
+    def _lasting(self) -> Network:
+        """Return the network with rates of about a window: a short burst is waited for."""
+        return self._forecast.at(
+            {name: each.window.or_else(0.0) for name, each in self._rates.items()}
+        )
 
     def adopt(
         self,
@@ -63,7 +77,8 @@ class Keeper:
         }
         limits = limits_of(self._contracts, samplings)
         network = self._forecast.ahead()
-        self.suspended = suspended(self.suspended, self._forecast.present(), limits, now)
+        present = self._forecast.present() if self._is_pressed(outlooks) else self._lasting()
+        self.suspended = suspended(self.suspended, present, limits, now)
         gone = frozenset(self.suspended.queries)
         running = network.without(gone)
         loads = load_of(running)

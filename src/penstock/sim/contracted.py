@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from penstock.qos.moment import Measures, Moment
 from penstock.qos.network import Edge
+from penstock.schedule.batching import FixedLength
 from penstock.schedule.strategy import Strategy
 from penstock.sim.arrivals import Arrival
 from penstock.sim.machine import Machine
@@ -18,6 +19,7 @@ from penstock.sim.simulation import Simulation
 PERIOD_SECONDS = 0.5  # between two decisions of a policy
 
 GRACE_SECONDS = 15.0  # in which what came last may be late
+RUN_ROWS = 300.0  # a long run would hold up those who are in a hurry: it cannot be stopped
 
 About = tuple[float, float, float, float, float]
 
@@ -53,7 +55,9 @@ def simulate_contracts(
 ) -> Story:
     """Return what a scene comes to under a policy, from its beginning until all could be done."""
     strategy.observe(scene.workload.measured())
-    machine = machine or Machine(until=scene.seconds + GRACE_SECONDS)
+    machine = machine or Machine(
+        until=scene.seconds + GRACE_SECONDS, batching=FixedLength(RUN_ROWS)
+    )
     simulation = Contracted(scene.workload, strategy, machine)
     simulation.attach(scene, policy)
     outcome = simulation.run()
