@@ -1,12 +1,13 @@
 """Judgement: how often a simulated query's contract was kept, window by window."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from penstock.qos.contracts import KEPT_SHARE, Account, Contract, Verdict
+from penstock.qos.contracts import KEPT_SHARE, Account, Sampling, Verdict
 from penstock.qos.forecast import WINDOW_SECONDS
 from penstock.sim.arrivals import rows_of
 from penstock.sim.contracted import Delivered, Story
@@ -35,7 +36,7 @@ def judged(scene: Scene, story: Story, query: str, seed: int) -> Judged:
     """Return what became of a query's contract.
 
     A window is in time if 99 % of what it shows is; it is within its error if no more tuples are
-    missing, or, of an aggregate, by the share of its groups whose counts, scaled up from samples as
+    missing, or, of an aggregate, by the share of its groups whose sums, scaled up from samples as
     large, are no further from the truth. What was never delivered is late.
     """
     contract, got = scene.contracts[query], story.delivered[query]
@@ -48,9 +49,9 @@ def judged(scene: Scene, story: Story, query: str, seed: int) -> Judged:
     quick = latency <= contract.max_latency + MOMENT
     in_time = _by_window(place[quick], stands_for[quick], windows) >= KEPT_SHARE * whole
     if query in scene.samplings:
-        groups = max(1, round(WINDOW_SECONDS / scene.samplings[query][1].rows))
         there = _by_window(place, stands_for, windows) >= (1 - contract.max_error) * whole - MOMENT
-        right = _right(got, place, contract, groups, windows, seed) * there
+        close = _close(got, scene.samplings[query][1], place, windows, seed)
+        right = close(contract.max_error) * there
     else:
         there = _by_window(place, tuples, windows) >= (1 - contract.max_error) * whole - MOMENT
         right = there.astype(np.float64)
@@ -97,26 +98,34 @@ def _whole(scene: Scene, query: str, windows: int) -> Windows:
     return _by_window(place, rows, windows)
 
 
-def _right(
-    got: Delivered,
-    place: npt.NDArray[np.int64],
-    contract: Contract,
-    groups: int,
-    windows: int,
-    seed: int,
-) -> Windows:
-    """Return the share of each window's groups whose counts, of drawn samples, are close enough."""
+def _close(
+    got: Delivered, sampling: Sampling, place: npt.NDArray[np.int64], windows: int, seed: int
+) -> Callable[[float], Windows]:
+    """Return what tells the share of each window's groups whose sums are within an error.
+
+    A group's tuples and those of them that are kept are drawn, and the values of both, with a mean
+    of 1 and the stated spread: a count is the sum of values that do not vary.
+    """
     drawn = np.random.default_rng(seed)
     keep = np.array(got.keep)
-    full = np.array(got.tuples) / keep
-    close = np.zeros(windows)
+    full = np.round(np.array(got.tuples) / keep).astype(np.int64)
+    groups = max(1, round(WINDOW_SECONDS / sampling.rows))
+    off = []
     for _ in range(groups):
-        mine = drawn.binomial(np.round(full).astype(np.int64), 1 / groups)
-        seen = drawn.binomial(mine, np.minimum(1.0, keep)) / keep
-        truth = _by_window(place, mine, windows)
-        off = np.abs(_by_window(place, seen, windows) - truth)
-        close += off <= contract.max_error * truth
-    return close / groups
+        mine = drawn.binomial(full, 1 / groups)
+        kept = drawn.binomial(mine, np.minimum(1.0, keep))
+        shown = _sum_of(kept, sampling.spread, drawn)
+        truth = _by_window(place, shown + _sum_of(mine - kept, sampling.spread, drawn), windows)
+        found = _by_window(place, shown / keep, windows)
+        off.append(np.abs(found - truth) / np.maximum(truth, MOMENT))
+    return lambda error: np.mean([each <= error for each in off], axis=0)
+
+
+def _sum_of(
+    rows: npt.NDArray[np.int64], spread: float, drawn: np.random.Generator
+) -> npt.NDArray[np.float64]:
+    noise = drawn.standard_normal(len(rows))
+    return rows + np.sqrt(spread * rows) * noise
 
 
 def _by_window(place: npt.NDArray[np.int64], rows: npt.ArrayLike, windows: int) -> Windows:
