@@ -124,8 +124,10 @@ def _close(
 def _sum_of(
     rows: npt.NDArray[np.int64], spread: float, drawn: np.random.Generator
 ) -> npt.NDArray[np.float64]:
-    noise = drawn.standard_normal(len(rows))
-    return rows + np.sqrt(spread * rows) * noise
+    found: npt.NDArray[np.float64] = rows + np.sqrt(spread * rows) * drawn.standard_normal(
+        len(rows)
+    )
+    return found
 
 
 def _by_window(place: npt.NDArray[np.int64], rows: npt.ArrayLike, windows: int) -> Windows:
