@@ -1,14 +1,9 @@
-"""What gates and errors of answers decide in Spark SQL is what they decide in numpy."""
-
-import math
+"""What gates decide in Spark SQL is what they decide in numpy."""
 
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import expr
 
-from penstock.qos.answers import sampled
-from penstock.qos.answers_sql import SampledSql
 from penstock.qos.gates import Gate
 from penstock.qos.semantic import SemanticGate
 
@@ -33,25 +28,3 @@ def test_spark_decides_as_numpy_does(spark: SparkSession) -> None:
     expected += [each.passes(worth, train, row) for each in ranked]
     for n, each in enumerate(expected):
         assert [line[n] for line in found] == each.tolist()
-
-
-def test_spark_tells_the_same_errors(spark: SparkSession) -> None:
-    drawn = np.random.default_rng(9)
-    groups = drawn.integers(0, 40, 3000)
-    lines = [(int(group), float(drawn.normal(5, 2)), 0.3 if group % 3 else 0.7) for group in groups]
-    lines += [(100, 4.0, 0.5), (101, 4.0, 1.0), (101, 6.0, 1.0), (102, -3.0, 0.5), (102, 3.0, 0.5)]
-    texts = SampledSql.over("v", "k")
-    asked = [texts.total, texts.count_error(), texts.sum_error(), texts.average_error()]
-    frame = spark.createDataFrame(lines, "g INT, v DOUBLE, k DOUBLE")
-    found = frame.groupBy("g").agg(*[expr(text) for text in asked]).collect()
-    assert len(found) == len({group for group, _, _ in lines})
-    for group, *told in found:
-        mine = [(v, k) for g, v, k in lines if g == group]
-        v, k = (np.array(each) for each in zip(*mine, strict=True))
-        keep = float(k[0])
-        same = sampled(
-            np.array([float(len(v))]), np.array([v.sum()]), np.array([(v**2).sum()]), keep
-        )
-        expected = [same.total, same.count_error(), same.sum_error(), same.average_error()]
-        shown = [math.nan if each is None else each for each in told]
-        assert shown == pytest.approx([float(e[0]) for e in expected], rel=1e-9, nan_ok=True)
