@@ -13,6 +13,7 @@ PenstockError
  ├─ InUseError              IN_USE               dropped while others read it
  ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
  ├─ BadWindowError          BAD_WINDOW
+ ├─ BadEventError           BAD_EVENT            an event that cannot be detected
  ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
  ├─ TypeMismatchError       TYPE_MISMATCH
  ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
@@ -141,6 +142,12 @@ class BadWindowError(PenstockError):
     """A window that makes no sense."""
 
     code = "BAD_WINDOW"
+
+
+class BadEventError(PenstockError):
+    """An event that cannot be detected."""
+
+    code = "BAD_EVENT"
 
 
 class BadQueryError(PenstockError):
