@@ -1,17 +1,37 @@
 """The seam: occurrences of primitive events in, detections of watched events out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from penstock.model.events import Watch
+from penstock.errors import BadEventError
+from penstock.events.bags import Bagging, Bags
+from penstock.events.batch import Batch
+from penstock.events.gathering import detections
+from penstock.events.graph import Graph, graph_of
+from penstock.events.inlet import END, ORDER, START, Inlet
+from penstock.events.keeping import KeptEvents, kept_of, restored
+from penstock.events.keys import KeySpace
+from penstock.events.operator import Held, Moment
+from penstock.events.whole import Whole, lightened
+from penstock.model.event_forms import Constituent, constituents
+from penstock.model.events import Primitive, Watch, primitives
 
-START = "_start"
-END = "_end"
-ORDER = "_seq"
+__all__ = [
+    "END",
+    "END_OF_TIME",
+    "ORDER",
+    "START",
+    "Answer",
+    "Detector",
+    "KeptEvents",
+    "NodeFacts",
+]
+
 END_OF_TIME = 2**63 - 1
+BEGIN_OF_TIME = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +49,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptEvents:
-    """A detector's state: facts that JSON can hold, and tables by name."""
-
-    facts: Mapping[str, Any]
-    tables: Mapping[str, pa.Table]
-
-
-@dataclass(frozen=True, slots=True)
 class NodeFacts:
     """A node of the detection graph as one can look at it."""
 
@@ -49,7 +61,6 @@ class NodeFacts:
     dropped: int = 0
 
 
-@dataclass
 class Detector:
     """One graph for all watches; equal sub-expressions in the same mode are one node.
 
@@ -57,20 +68,152 @@ class Detector:
     time), `_seq` (int64, the order of simultaneous occurrences), `_start` where the event lasts,
     and any columns of parameters, the key columns among them. Everything before the watermark is
     known then; what is at it or behind it waits. A step that raises has changed nothing.
+
+    States that were kept, by a detector of the same or of other watches, are taken up where nodes
+    have the same name; states of different keys may be put together.
     """
 
-    watches: Mapping[str, Watch]
-    schemas: Mapping[str, pa.Schema]
-    kept_states: Sequence[KeptEvents] = field(default=())
+    def __init__(
+        self,
+        watches: Mapping[str, Watch],
+        schemas: Mapping[str, pa.Schema],
+        kept: Sequence[KeptEvents] = (),
+    ) -> None:
+        self._graph: Graph = graph_of(watches)
+        self._spaces: dict[tuple[pa.DataType, ...], KeySpace] = {}
+        self._places: dict[str, tuple[Constituent, ...]] = {
+            name: constituents(watch) for name, watch in watches.items()
+        }
+        self._inlets = {
+            name: self._inlet(name, schemas[name], watches)
+            for name in sorted(
+                {leaf.name for w in watches.values() for leaf in primitives(w.event)}
+            )
+        }
+        self._node_spaces = self._spaces_of_nodes()
+        self._state = restored(self._fresh(), kept, self._graph, self._inlets, self._node_spaces)
 
     def step(self, occurrences: Mapping[str, pa.Table], watermark: int) -> Answer:
         """Take occurrences in and return the detections that end before the watermark."""
-        raise NotImplementedError
+        before = self._state
+        arrived, late = self._arrived(occurrences)
+        mark = max(watermark, before.watermark)
+        until = mark if mark < END_OF_TIME else arrived.latest + 1
+        moment = Moment(mark, before.until, until, Bagging(before.bags))
+        ready, waiting = {}, {}
+        for name, each in arrived.waiting.items():
+            ready[name], waiting[name] = each.released(mark)
+        found, held = self._run(ready, moment)
+        bags = moment.bagging.bags
+        after = replace(
+            arrived,
+            watermark=mark,
+            until=max(until, before.until),
+            waiting=waiting,
+            held=held,
+            bags=bags,
+        )
+        rows = {name: each.rows for name, each in waiting.items()}
+        tables = {
+            watch: detections(found[root], self._places[watch], rows, bags, self._node_spaces[root])
+            for watch, root in self._graph.roots.items()
+        }
+        self._state = lightened(after, self._graph, self._node_spaces, self._inlets)
+        return Answer(tables, late)
 
     def kept(self) -> KeptEvents:
         """Return the state for a checkpoint."""
-        raise NotImplementedError
+        return kept_of(self._trimmed(), self._graph, self._node_spaces, self._inlets)
 
     def graph(self) -> tuple[NodeFacts, ...]:
         """Return the nodes of the detection graph, parts before what is made of them."""
-        raise NotImplementedError
+        watchers = self._graph.watchers()
+        state = self._trimmed()
+        facts = []
+        for name, node in self._graph.nodes.items():
+            held = state.held.get(name, Held(()))
+            count = held.count
+            if isinstance(node.event, Primitive):
+                count = len(state.waiting[node.event.name].batch)
+            operator = type(node.event).__name__
+            facts.append(
+                NodeFacts(
+                    name, operator, node.mode or "", node.parts, watchers[name], count, held.dropped
+                )
+            )
+        return tuple(facts)
+
+    def _arrived(self, occurrences: Mapping[str, pa.Table]) -> tuple[Whole, dict[str, pa.Table]]:
+        state = self._state
+        late: dict[str, pa.Table] = {}
+        waiting, next_id, latest = dict(state.waiting), state.next_id, state.latest
+        for name in sorted(occurrences):
+            table = occurrences[name]
+            if table.num_rows and pc.min(table[END]).as_py() < state.watermark:
+                missed = pc.less(table[END], state.watermark)
+                late[name], table = table.filter(missed), table.filter(pc.invert(missed))
+            if table.num_rows:
+                waiting[name] = self._inlets[name].arrived(waiting[name], table, next_id)
+                next_id += table.num_rows
+                latest = max(latest, pc.max(table[END]).as_py())
+        return replace(state, waiting=waiting, next_id=next_id, latest=latest), late
+
+    def _run(
+        self, ready: Mapping[str, Batch], moment: Moment
+    ) -> tuple[dict[str, Batch], dict[str, Held]]:
+        found: dict[str, Batch] = {}
+        held: dict[str, Held] = {}
+        for name, node in self._graph.nodes.items():
+            if isinstance(node.event, Primitive):
+                batch = ready[node.event.name]
+                found[name] = self._inlets[node.event.name].keyed(batch, node.event.key)
+            elif node.operator is not None:
+                parts = [found[part] for part in node.parts]
+                found[name], held[name] = node.operator.step(self._state.held[name], parts, moment)
+        return found, held
+
+    def _trimmed(self) -> Whole:
+        state = self._state
+        held = {}
+        for name, each in state.held.items():
+            operator = self._graph.nodes[name].operator
+            held[name] = operator.trim(each, state.watermark) if operator else each
+        return replace(state, held=held)
+
+    def _inlet(self, name: str, schema: pa.Schema, watches: Mapping[str, Watch]) -> Inlet:
+        leaves = [leaf for each in watches.values() for leaf in primitives(each.event)]
+        keyings = sorted({leaf.key for leaf in leaves if leaf.name == name})
+        spaces = []
+        for names in keyings:
+            types = tuple(schema.field(column).type for column in names)
+            space = self._spaces.setdefault(types, KeySpace(types)) if types else None
+            spaces.append(space)
+        return Inlet(name, schema, tuple(keyings), tuple(spaces))
+
+    def _spaces_of_nodes(self) -> dict[str, KeySpace | None]:
+        found: dict[str, KeySpace | None] = {}
+        for name, node in self._graph.nodes.items():
+            if isinstance(node.event, Primitive):
+                inlet = self._inlets[node.event.name]
+                found[name] = inlet.spaces[inlet.keyings.index(node.event.key)]
+                continue
+            spaces = {id(found[part]): found[part] for part in node.parts}
+            if len(spaces) > 1:
+                raise BadEventError(
+                    "the key columns of some constituents have other types than those of the rest",
+                    hint="cast them to one type where the events are defined",
+                )
+            found[name] = next(iter(spaces.values()))
+        return found
+
+    def _fresh(self) -> Whole:
+        operators = {n: node.operator for n, node in self._graph.nodes.items() if node.operator}
+        return Whole(
+            BEGIN_OF_TIME,
+            BEGIN_OF_TIME,
+            BEGIN_OF_TIME,
+            0,
+            {name: inlet.empty() for name, inlet in self._inlets.items()},
+            {name: operator.empty() for name, operator in operators.items()},
+            Bags(),
+        )

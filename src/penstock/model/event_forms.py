@@ -234,7 +234,7 @@ def _growth(event: Event, watch: Watch) -> str:
             names = ", ".join(event_text(part) for part in event.parts)
             return "" if newest else f"AND or ANY keeps each of {names} until others come"
         case Not():
-            grows = not (newest and at_once(event.middle, event.last))
+            grows = not (newest and at_once(event.last))
             ends = f"each {event_text(event.first)} until a {event_text(event.last)}"
             return f"NOT keeps {ends}" if grows else ""
         case Aperiodic(all_at_last=True):
