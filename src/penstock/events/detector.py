@@ -15,7 +15,7 @@ from penstock.events.inlet import END, ORDER, START, Inlet
 from penstock.events.keeping import KeptEvents, kept_of, restored
 from penstock.events.keys import KeySpace
 from penstock.events.operator import Held, Moment
-from penstock.events.whole import Whole, lightened
+from penstock.events.whole import Whole, lightened, trimmed
 from penstock.model.event_forms import Constituent, constituents
 from penstock.model.events import Primitive, Watch, primitives
 
@@ -67,7 +67,8 @@ class Detector:
     `step` takes tables by the name of their primitive event: `_end` (int64 microseconds, event
     time), `_seq` (int64, the order of simultaneous occurrences), `_start` where the event lasts,
     and any columns of parameters, the key columns among them. Everything before the watermark is
-    known then; what is at it or behind it waits. A step that raises has changed nothing.
+    known then; what is at it or after it waits. A step that raises has changed nothing, and
+    tables of events that nobody watches are not looked at.
 
     States that were kept, by a detector of the same or of other watches, are taken up where nodes
     have the same name; states of different keys may be put together.
@@ -123,12 +124,14 @@ class Detector:
 
     def kept(self) -> KeptEvents:
         """Return the state for a checkpoint."""
-        return kept_of(self._trimmed(), self._graph, self._node_spaces, self._inlets)
+        return kept_of(
+            trimmed(self._state, self._graph), self._graph, self._node_spaces, self._inlets
+        )
 
     def graph(self) -> tuple[NodeFacts, ...]:
         """Return the nodes of the detection graph, parts before what is made of them."""
         watchers = self._graph.watchers()
-        state = self._trimmed()
+        state = trimmed(self._state, self._graph)
         facts = []
         for name, node in self._graph.nodes.items():
             held = state.held.get(name, Held(()))
@@ -147,7 +150,7 @@ class Detector:
         state = self._state
         late: dict[str, pa.Table] = {}
         waiting, next_id, latest = dict(state.waiting), state.next_id, state.latest
-        for name in sorted(occurrences):
+        for name in sorted(occurrences.keys() & self._inlets.keys()):
             table = occurrences[name]
             if table.num_rows and pc.min(table[END]).as_py() < state.watermark:
                 missed = pc.less(table[END], state.watermark)
@@ -171,14 +174,6 @@ class Detector:
                 parts = [found[part] for part in node.parts]
                 found[name], held[name] = node.operator.step(self._state.held[name], parts, moment)
         return found, held
-
-    def _trimmed(self) -> Whole:
-        state = self._state
-        held = {}
-        for name, each in state.held.items():
-            operator = self._graph.nodes[name].operator
-            held[name] = operator.trim(each, state.watermark) if operator else each
-        return replace(state, held=held)
 
     def _inlet(self, name: str, schema: pa.Schema, watches: Mapping[str, Watch]) -> Inlet:
         leaves = [leaf for each in watches.values() for leaf in primitives(each.event)]

@@ -50,12 +50,22 @@ def lightened(whole: Whole, graph: Graph, spaces: Spaces, inlets: Mapping[str, I
     size += sum(len(space.known) for space in known.values())
     if size <= 2 * whole.settled + PATIENCE:
         return whole
-    whole = compact(whole, graph)
+    whole = compact(trimmed(whole, graph), graph)
     for space in known.values():
         whole = _rekeyed(whole, space, spaces, inlets)
     rows = sum(len(each.rows.ids) for each in whole.waiting.values())
     keys = sum(len(space.known) for space in known.values())
     return replace(whole, settled=rows + len(whole.bags.ids) + keys)
+
+
+def trimmed(whole: Whole, graph: Graph) -> Whole:
+    """Return the state without occurrences that can take part in nothing any more."""
+    held = dict(whole.held)
+    for name, each in held.items():
+        operator = graph.nodes[name].operator
+        if operator is not None:
+            held[name] = operator.trim(each, whole.watermark)
+    return replace(whole, held=held)
 
 
 def compact(whole: Whole, graph: Graph) -> Whole:

@@ -1,0 +1,85 @@
+"""Column-wise and row-wise decisions are the same."""
+
+from itertools import pairwise
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock.events.batch import Batch, by_key, coder, in_order, occurrences
+from penstock.events.bounds import Bounds
+from penstock.events.meeting import meet_every, meet_newest
+from penstock.events.meeting_rows import meet_rows
+from penstock.events.pairing import pair_columns
+from penstock.events.pairing_rows import pair_rows
+from penstock.events.pool import pooled
+from penstock.model.events import Mode
+
+TIMES = st.integers(0, 20)
+ROWS = st.lists(st.tuples(st.integers(0, 2), TIMES), max_size=14)
+
+
+def batch(rows: list[tuple[int, int]], mark: int = 0) -> Batch:
+    key, end = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    seq = np.arange(len(rows))
+    made = in_order(occurrences(key, end, end, seq, seq[:, None]))
+    return made.marked(np.full(len(rows), mark))
+
+
+@given(
+    st.tuples(ROWS, ROWS, ROWS),
+    st.sampled_from(list(Mode)),
+    st.none() | st.integers(1, 12),
+    st.none() | st.integers(1, 3),
+    st.integers(0, 1),
+)
+@settings(max_examples=500, deadline=None)
+def test_pairs_are_the_same(
+    rows: tuple[list[tuple[int, int]], ...],
+    mode: Mode,
+    within: int | None,
+    cap: int | None,
+    mark: int,
+) -> None:
+    first, middle, last = rows
+    firsts, middles, lasts = by_key(batch(first, mark)), by_key(batch(middle)), batch(last)
+    bounds = Bounds(within, None if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} else cap)
+    fast = pair_columns(mode, firsts, middles, lasts, bounds)
+    slow = pair_rows(mode, firsts, middles, lasts, bounds)
+    assert fast.last.tolist() == slow.last.tolist()
+    assert fast.first.tolist() == slow.first.tolist()
+    assert fast.mark.tolist() == slow.mark.tolist()
+
+
+@given(st.lists(ROWS, min_size=2, max_size=4), st.data(), st.none() | st.integers(1, 12))
+@settings(max_examples=300, deadline=None)
+def test_meetings_of_the_newest_are_the_same(
+    rows: list[list[tuple[int, int]]], data: st.DataObject, within: int | None
+) -> None:
+    parts = [batch(each) for each in rows]
+    known = data.draw(TIMES)
+    pool, _ = pooled(
+        [part.take(part.end < known) for part in parts],
+        [part.take(part.end >= known) for part in parts],
+    )
+    count = data.draw(st.integers(2, len(parts)))
+    fast = meet_newest(pool, len(parts), count, Bounds(within))
+    slow = meet_rows(Mode.RECENT, pool, len(parts), count, Bounds(within))
+    assert fast.at.tolist() == slow.at.tolist()
+    assert fast.owner.tolist() == slow.owner.tolist()
+    assert fast.members.tolist() == slow.members.tolist()
+    every = meet_every(pool, len(parts), count, Bounds(within))
+    found = {tuple(each) for each in every.members.reshape(-1, count).tolist()}
+    assert found >= {tuple(each) for each in fast.members.reshape(-1, count).tolist()}
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(-(2**61), 2**61)), min_size=1, max_size=20)
+)
+@settings(deadline=None)
+def test_codes_order_as_keys_and_times_do(rows: list[tuple[int, int]]) -> None:
+    key, time = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
+    codes = coder(6, time)(key, time).tolist()
+    assert [rows[at] for at in np.argsort(codes, kind="stable")] == sorted(rows)
+    for (one, code), (other, next_code) in pairwise(zip(rows, codes, strict=True)):
+        assert (one < other) == (code < next_code)
