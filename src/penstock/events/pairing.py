@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock.events.batch import Batch, Coder, Ints, Mask, coder, key_count, spread
 from penstock.events.bounds import Bounds
+from penstock.events.scan import before, place_in_group, walked
 from penstock.model.events import Mode
 
 
@@ -111,43 +112,18 @@ def _newest_once(firsts: Batch, ranges: Ranges) -> Pairs:
 
 
 def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges) -> Pairs:
+    """Pair by a walk: a last moves the place p of the oldest to min(max(p, lo) + 1, hi)."""
     order = np.argsort(lasts.key, kind="stable")
     lo, hi = ranges.lo[order], ranges.hi[order]
-    place = _place_in_key(lasts.key[order])
-    behind = _pointers(lo, hi, place)
-    before = np.where(place > 0, np.roll(behind, 1), 0)
-    first = np.maximum(before, lo)
+    place = place_in_group(lasts.key[order])
+    behind = walked(np.ones(len(lo), np.int64), np.minimum(lo + 1, hi), hi, place)
+    first = np.maximum(before(behind, place), lo)
     found = first < hi
     last, first = order[found], first[found]
     left = np.ones(len(firsts), np.bool_)
     left[first] = False
     back = np.argsort(last, kind="stable")
     return Pairs(last[back], first[back], left, firsts.mark)
-
-
-def _pointers(lo: Ints, hi: Ints, place: Ints) -> Ints:
-    """Return, after each last, the place of the oldest first that is still there.
-
-    A last moves the pointer p to min(max(p, lo) + 1, hi). Such moves, p → clip(p + c, a, b), make
-    another one when they follow each other, so all of them come out by doubling.
-    """
-    shift, low, high = np.ones(len(lo), np.int64), np.minimum(lo + 1, hi), hi.copy()
-    step, longest = 1, int(place.max(initial=-1)) + 1
-    while step < longest:
-        at = np.flatnonzero(place >= step)
-        by, floor, roof = shift[at], low[at], high[at]
-        low_at = np.clip(low[at - step] + by, floor, roof)
-        high_at = np.clip(high[at - step] + by, floor, roof)
-        shift[at] = shift[at - step] + by
-        low[at], high[at] = low_at, high_at
-        step *= 2
-    return np.clip(shift, low, high)
-
-
-def _place_in_key(keys: Ints) -> Ints:
-    begins = np.concatenate([[True], keys[1:] != keys[:-1]]) if len(keys) else np.empty(0, bool)
-    at = np.arange(len(keys))
-    return at - np.maximum.accumulate(np.where(begins, at, 0))
 
 
 def _next_last(

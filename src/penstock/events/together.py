@@ -21,6 +21,7 @@ from penstock.events.batch import (
 )
 from penstock.events.bounds import Bounds
 from penstock.events.meeting import ABSENT, Meetings, meet_every, meet_newest, starts_rise_in_parts
+from penstock.events.meeting_pairs import meet_all, meet_oldest
 from penstock.events.meeting_rows import meet_rows
 from penstock.events.operator import (
     Held,
@@ -35,6 +36,8 @@ from penstock.events.operator import (
 )
 from penstock.events.pool import Pool, pooled
 from penstock.model.events import Mode
+
+PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,10 @@ class Together:
         plain = self.bounds.within is None or starts_rise_in_parts(pool, size)
         if self.mode is Mode.RECENT and plain:
             return meet_newest(pool, size, self.count, self.bounds)
+        if size == PAIR and plain and self.mode is Mode.CHRONICLE:
+            return meet_oldest(pool, self.bounds)
+        if size == PAIR and plain and self.mode is Mode.CONTINUOUS:
+            return meet_all(pool, self.bounds)
         return meet_rows(self.mode, pool, size, self.count, self.bounds)
 
     def _made(self, every: list[Batch], pool: Pool, met: Meetings, moment: Moment) -> Batch:

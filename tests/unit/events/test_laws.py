@@ -57,7 +57,7 @@ def went_through(one: Detector, watches: Mapping[str, Watch], steps: list[Cut]) 
 
 
 @given(events(3), MODES, st.booleans(), CAPS, cut_histories())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_cut_and_any_order_of_arrival_gives_the_same_detections(
     event: Event, mode: Mode, point: bool, cap: int | None, history: tuple[list[Row], list[Cut]]
 ) -> None:
@@ -77,7 +77,7 @@ def in_time(steps: list[Cut], watches: Mapping[str, Watch]) -> list[Cut]:
 
 
 @given(events(3, key=("room",)), MODES, CAPS, cut_histories(keys=True), st.data())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_restart_changes_nothing_even_when_keys_move(
     event: Event,
     mode: Mode,
@@ -102,7 +102,7 @@ def by_hash(columns: list[pa.ChunkedArray]) -> Ints:
 
 
 @given(st.lists(st.tuples(events(2), MODES, CAPS), min_size=2, max_size=4), cut_histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_watches_do_not_disturb_each_other(
     asked: list[tuple[Event, Mode, int | None]], history: tuple[list[Row], list[Cut]]
 ) -> None:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from penstock.events.batch import Batch, by_key, coder, in_order, occurrences
 from penstock.events.bounds import Bounds
-from penstock.events.meeting import meet_every, meet_newest
+from penstock.events.meeting import Meetings, meet_every, meet_newest
+from penstock.events.meeting_pairs import meet_all, meet_oldest
 from penstock.events.meeting_rows import meet_rows
 from penstock.events.pairing import pair_columns
 from penstock.events.pairing_rows import pair_rows
@@ -71,6 +72,42 @@ def test_meetings_of_the_newest_are_the_same(
     every = meet_every(pool, len(parts), count, Bounds(within))
     found = {tuple(each) for each in every.members.reshape(-1, count).tolist()}
     assert found >= {tuple(each) for each in fast.members.reshape(-1, count).tolist()}
+
+
+@given(
+    st.tuples(ROWS, ROWS),
+    TIMES,
+    st.sampled_from([Mode.CHRONICLE, Mode.CONTINUOUS]),
+    st.none() | st.integers(1, 12),
+    st.none() | st.integers(1, 3),
+)
+@settings(max_examples=600, deadline=None)
+def test_meetings_of_two_are_the_same_in_one_step_or_two(
+    rows: tuple[list[tuple[int, int]], ...],
+    cut: int,
+    mode: Mode,
+    within: int | None,
+    cap: int | None,
+) -> None:
+    bounds = Bounds(within, cap)
+    fast = {Mode.CHRONICLE: meet_oldest, Mode.CONTINUOUS: meet_all}[mode]
+    parts = [batch(each) for each in rows]
+    none = [part.take(slice(0)) for part in parts]
+    first = [part.take(part.end < cut) for part in parts]
+    then = [part.take(part.end >= cut) for part in parts]
+    pool, every = pooled(none, first)
+    one, other = fast(pool, bounds), meet_rows(mode, pool, 2, 2, bounds)
+    same(one, other)
+    held = [each.take(pool.place[one.left & (pool.part == at)]) for at, each in enumerate(every)]
+    held = [in_order(each) for each in held]
+    pool, _ = pooled(held, then)
+    same(fast(pool, bounds), meet_rows(mode, pool, 2, 2, bounds))
+
+
+def same(one: Meetings, other: Meetings) -> None:
+    assert one.at.tolist() == other.at.tolist()
+    assert one.owner.tolist() == other.owner.tolist()
+    assert one.members.tolist() == other.members.tolist()
 
 
 @given(
