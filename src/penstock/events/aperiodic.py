@@ -55,6 +55,11 @@ class Aperiodically:
         middle = listed(self.middle, self.all_at_last)
         return first + middle + (self.last if self.all_at_last else ())
 
+    @property
+    def by_clock(self) -> bool:
+        """Nothing occurs by itself."""
+        return False
+
     def empty(self) -> Held:
         """Hold no firsts and no middles."""
         return Held((nothing(len(self.first)), nothing(len(self.middle))))

@@ -8,13 +8,14 @@ import pyarrow.compute as pc
 
 from penstock.errors import BadEventError
 from penstock.events.bags import Bagging, Bags
-from penstock.events.batch import Batch
+from penstock.events.batch import Batch, nothing
 from penstock.events.gathering import detections
 from penstock.events.graph import Graph, graph_of
 from penstock.events.inlet import END, ORDER, START, Inlet
 from penstock.events.keeping import KeptEvents, kept_of, restored
 from penstock.events.keys import KeySpace
 from penstock.events.operator import Held, Moment
+from penstock.events.parameters import no_parameters
 from penstock.events.whole import Whole, lightened, trimmed
 from penstock.model.event_forms import Constituent, constituents
 from penstock.model.events import Primitive, Watch, primitives
@@ -92,6 +93,11 @@ class Detector:
             )
         }
         self._node_spaces = self._spaces_of_nodes()
+        rows = {name: no_parameters(inlet.parameters) for name, inlet in self._inlets.items()}
+        self._none = {
+            name: detections(nothing(len(places)), places, rows, Bags(), None)
+            for name, places in self._places.items()
+        }
         self._state = restored(self._fresh(), kept, self._graph, self._inlets, self._node_spaces)
 
     def step(self, occurrences: Mapping[str, pa.Table], watermark: int) -> Answer:
@@ -117,6 +123,8 @@ class Detector:
         rows = {name: each.rows for name, each in waiting.items()}
         tables = {
             watch: detections(found[root], self._places[watch], rows, bags, self._node_spaces[root])
+            if len(found[root])
+            else self._none[watch]
             for watch, root in self._graph.roots.items()
         }
         self._state = lightened(after, self._graph, self._node_spaces, self._inlets)
@@ -170,9 +178,12 @@ class Detector:
             if isinstance(node.event, Primitive):
                 batch = ready[node.event.name]
                 found[name] = self._inlets[node.event.name].keyed(batch, node.event.key)
-            elif node.operator is not None:
-                parts = [found[part] for part in node.parts]
-                found[name], held[name] = node.operator.step(self._state.held[name], parts, moment)
+                continue
+            parts, before = [found[part] for part in node.parts], self._state.held[name]
+            if node.operator is None or not (node.operator.by_clock or any(map(len, parts))):
+                found[name], held[name] = nothing(len(node.slots)), before
+            else:
+                found[name], held[name] = node.operator.step(before, parts, moment)
         return found, held
 
     def _inlet(self, name: str, schema: pa.Schema, watches: Mapping[str, Watch]) -> Inlet:

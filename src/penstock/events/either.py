@@ -22,6 +22,11 @@ class Either:
         """Return the constituents of all parts."""
         return tuple(slot for part in self.parts for slot in part)
 
+    @property
+    def by_clock(self) -> bool:
+        """Nothing occurs by itself."""
+        return False
+
     def empty(self) -> Held:
         """Hold nothing, ever."""
         return Held(())

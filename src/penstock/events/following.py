@@ -56,12 +56,19 @@ class Following:
         """Return the constituents: the first's, as bags if they add up, and the last's."""
         return listed(self.first, self.mode is Mode.CUMULATIVE) + self.last
 
+    @property
+    def by_clock(self) -> bool:
+        """Nothing occurs by itself."""
+        return False
+
     def empty(self) -> Held:
         """Hold no firsts, and no middles."""
         return Held((nothing(len(self.first)), nothing(len(self.middle or ()))))
 
     def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
         """Pair the new lasts."""
+        if not len(held.parts[0]) and not len(new[0]):
+            return nothing(len(self.slots)), held
         first, *between, last = (each.spanning(self.bounds.within) for each in new)
         firsts, middles = joined([held.parts[0], first]), joined([held.parts[1], *between])
         if not len(last) or not len(firsts):

@@ -66,6 +66,8 @@ class Waiting:
 
     def released(self, watermark: int) -> tuple[Batch, "Waiting"]:
         """Return what is before the watermark, in order, and what waits on."""
+        if not len(self.batch):
+            return self.batch, self
         ready = self.batch.end < watermark
         left = nothing(self.batch.refs.shape[1]) if ready.all() else self.batch.take(~ready)
         out = self.batch if ready.all() else self.batch.take(ready)

@@ -25,6 +25,11 @@ class Later:
         """Return the part's constituents, as bags if they add up."""
         return listed(self.part, self.mode is Mode.CUMULATIVE)
 
+    @property
+    def by_clock(self) -> bool:
+        """Ticks come by the clock."""
+        return True
+
     def empty(self) -> Held:
         """Hold nothing that waits."""
         return Held((nothing(len(self.part)),))

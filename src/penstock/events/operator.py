@@ -70,6 +70,11 @@ class Operator(Protocol):
         """Return the constituents of its occurrences."""
         ...
 
+    @property
+    def by_clock(self) -> bool:
+        """Say whether something can occur while no part does."""
+        ...
+
     def empty(self) -> Held:
         """Return what it holds before anything has occurred."""
         ...

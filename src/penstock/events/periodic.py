@@ -40,6 +40,11 @@ class Periodically:
         ticks = (Slot("", plural=self.all_at_last),)
         return first + ticks + (self.last if self.all_at_last else ())
 
+    @property
+    def by_clock(self) -> bool:
+        """Ticks come by the clock."""
+        return True
+
     def empty(self) -> Held:
         """Hold no firsts."""
         return Held((nothing(len(self.first)),))

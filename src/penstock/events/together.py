@@ -55,6 +55,11 @@ class Together:
         every = tuple(slot for part in self.parts for slot in part)
         return listed(every, self.mode is Mode.CUMULATIVE)
 
+    @property
+    def by_clock(self) -> bool:
+        """Nothing occurs by itself."""
+        return False
+
     def empty(self) -> Held:
         """Hold nothing of any part."""
         return Held(tuple(nothing(len(part)) for part in self.parts))
