@@ -1,4 +1,4 @@
-"""Streams, tables and queries as their users define them."""
+"""Streams, tables, queries and events as their users define them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -120,7 +120,16 @@ class QueryDefinition:
     forced: bool = False
 
 
-Definition = StreamDefinition | TableDefinition | QueryDefinition
+@dataclass(frozen=True, slots=True)
+class EventDefinition:
+    """CREATE EVENT; `body` is what stands after AS."""
+
+    name: str
+    body: str
+    text: str = ""
+
+
+Definition = StreamDefinition | TableDefinition | QueryDefinition | EventDefinition
 
 
 class QueryState(StrEnum):

@@ -1,9 +1,18 @@
 """SQL text in, statements out: Spark SQL, with streams, queries and windows."""
 
 from penstock.sql.dialect import Penstock
+from penstock.sql.event_trees import (
+    Combined,
+    Constituent,
+    Written,
+    WrittenEvent,
+    constituents,
+    names_of,
+)
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
+    CreateEvent,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -12,6 +21,7 @@ from penstock.sql.statements import (
     Explain,
     ExplainAll,
     ExplainEstimate,
+    ExplainEvent,
     ExplainSchedule,
     Form,
     Punctuate,
@@ -25,6 +35,9 @@ from penstock.sql.statements import (
 from penstock.sql.trees import spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
+    "Combined",
+    "Constituent",
+    "CreateEvent",
     "CreateQuery",
     "CreateStream",
     "CreateTable",
@@ -33,6 +46,7 @@ __all__ = [
     "Explain",
     "ExplainAll",
     "ExplainEstimate",
+    "ExplainEvent",
     "ExplainSchedule",
     "Form",
     "ModifierCall",
@@ -44,7 +58,11 @@ __all__ = [
     "Show",
     "Statement",
     "StopQuery",
+    "Written",
+    "WrittenEvent",
+    "constituents",
     "modifier_of",
+    "names_of",
     "parse",
     "parse_select",
     "spark_sql",

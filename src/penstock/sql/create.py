@@ -1,19 +1,23 @@
-"""CREATE STREAM, CREATE TABLE and CREATE QUERY."""
+"""CREATE STREAM, CREATE TABLE, CREATE QUERY and CREATE EVENT."""
 
 from penstock.model.definitions import TableDefinition
 from penstock.sql.columns import read_schema
 from penstock.sql.connectors import read_connector
 from penstock.sql.dialect import Penstock
+from penstock.sql.events import read_event
 from penstock.sql.queries import read_query
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
-from penstock.sql.statements import CreateQuery, CreateStream, CreateTable, Kind
+from penstock.sql.statements import CreateEvent, CreateQuery, CreateStream, CreateTable, Kind
 from penstock.sql.streams import read_stream
 
-KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY")
+KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT")
 
 
-def read_create(reader: Penstock.Parser) -> CreateStream | CreateTable | CreateQuery:
+Create = CreateStream | CreateTable | CreateQuery | CreateEvent
+
+
+def read_create(reader: Penstock.Parser) -> Create:
     """Read a whole CREATE statement."""
     start = reader.token
     reader.expect("CREATE")
@@ -38,6 +42,9 @@ def read_create(reader: Penstock.Parser) -> CreateStream | CreateTable | CreateQ
         case "QUERY":
             query, select = read_query(reader, name, text)
             return CreateQuery(text, place, query, select, if_not_exists, or_replace)
+        case "EVENT":
+            event, written = read_event(reader, name, text)
+            return CreateEvent(text, place, event, written, if_not_exists, or_replace)
 
 
 def _kind(reader: Reader) -> Kind:

@@ -16,6 +16,7 @@ from penstock.sql.statements import (
     Explain,
     ExplainAll,
     ExplainEstimate,
+    ExplainEvent,
     ExplainSchedule,
     Form,
     Kinds,
@@ -31,6 +32,7 @@ SHOWN: tuple[Kinds, ...] = (
     "STREAMS",
     "TABLES",
     "QUERIES",
+    "EVENTS",
     "SHARING",
     "OPERATORS",
     "STRATEGY",
@@ -94,15 +96,27 @@ def _show(reader: Parser) -> Show:
 def _describe(reader: Parser) -> Describe:
     text, place = _source(reader)
     reader.expect("DESCRIBE")
-    return Describe(text, place, reader.name("the name of a stream, table or query"))
+    return Describe(text, place, _after_kind(reader, "the name of a stream, table, query or event"))
 
 
-def _explain(reader: Parser) -> Explain | ExplainAll | ExplainEstimate | ExplainSchedule:
+def _after_kind(reader: Parser, what: str) -> str:
+    """Read a name, before which the kind of a thing may stand."""
+    start = reader.mark()
+    if any(reader.accept(kind) for kind in KINDS) and reader.token:
+        return reader.name(what)
+    reader.back_to(start)
+    return reader.name(what)
+
+
+def _explain(reader: Parser) -> Statement:
     text, place = _source(reader)
     reader.expect("EXPLAIN")
     start = reader.mark()
     if reader.accept("ESTIMATE") and reader.token:
         return ExplainEstimate(text, place, _subject(reader))
+    reader.back_to(start)
+    if reader.accept("EVENT") and reader.token:
+        return ExplainEvent(text, place, reader.name("the event's name"), _form(reader))
     reader.back_to(start)
     if reader.accept("SCHEDULE"):
         return read_explain_schedule(reader, text, place)
@@ -116,16 +130,16 @@ def _subject(reader: Parser) -> str | SelectOnce | CreateQuery:
     if any(reader.sees(word) for word in SELECTS):
         return read_select(reader)
     if reader.sees("CREATE"):
-        start = reader.token
+        first = reader.token
         created = read_create(reader)
         if not isinstance(created, CreateQuery):
-            reader.fail("only a query can be explained", token=start)
+            reader.fail("only a query can be explained", token=first)
         return created
     return reader.name("a query's name or a SELECT")
 
 
 def _form(reader: Parser) -> Form:
-    """Read how everything is to be drawn; as text where nothing is said."""
+    """Read how something is to be drawn; as text where nothing is said."""
     if not reader.token:
         return "TEXT"
     reader.expect("AS", hint="EXPLAIN ALL AS JSON; a query of the name `all` stands in backticks")

@@ -48,6 +48,12 @@ class Reader(SparkParser):
         """Return what the rule makes of some tokens of the same text, read by themselves."""
         return type(self)(dialect=self.dialect).read(tokens, self.sql, rule)
 
+    def step(self) -> Token:
+        """Step over the token under the cursor, and return it."""
+        token = self.token
+        self._advance()
+        return token
+
     def rest(self) -> list[Token]:
         """Step over all that is left, and return it."""
         tokens = self._tokens[self._index :]

@@ -7,14 +7,26 @@ from sqlglot import exp
 
 from penstock.errors import Place
 from penstock.model.definitions import (
+    EventDefinition,
     Option,
     QueryDefinition,
     StreamDefinition,
     TableDefinition,
 )
+from penstock.sql.event_trees import WrittenEvent
 
-Kind = Literal["STREAM", "TABLE", "QUERY"]
-Kinds = Literal["STREAMS", "TABLES", "QUERIES", "SHARING", "OPERATORS", "STRATEGY", "QOS", "LOAD"]
+Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT"]
+Kinds = Literal[
+    "STREAMS",
+    "TABLES",
+    "QUERIES",
+    "EVENTS",
+    "SHARING",
+    "OPERATORS",
+    "STRATEGY",
+    "QOS",
+    "LOAD",
+]
 Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]
 
@@ -56,8 +68,18 @@ class CreateQuery(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateEvent(Statement):
+    """CREATE EVENT; `event` is the definition's `body` as a tree."""
+
+    definition: EventDefinition
+    event: WrittenEvent
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Drop(Statement):
-    """DROP STREAM, DROP TABLE or DROP QUERY."""
+    """DROP STREAM, DROP TABLE, DROP QUERY or DROP EVENT."""
 
     kind: Kind
     name: str
@@ -88,14 +110,14 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, TABLES, QUERIES, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
+    """SHOW STREAMS, TABLES, QUERIES, EVENTS, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
 
     what: Kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Describe(Statement):
-    """DESCRIBE a stream, table or query."""
+    """DESCRIBE a stream, table, query or event."""
 
     name: str
 
@@ -119,6 +141,14 @@ class ExplainEstimate(Statement):
     """EXPLAIN ESTIMATE: what a query would cost, and how late its answers would be."""
 
     subject: str | SelectOnce | CreateQuery
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainEvent(Statement):
+    """EXPLAIN EVENT: how an event is detected, and who shares each part of it."""
+
+    name: str
+    form: Form = "TEXT"
 
 
 @dataclass(frozen=True, slots=True)
