@@ -112,7 +112,7 @@ def _condition(reader: Parser) -> exp.Expr:
 
 
 def _partition(reader: Parser) -> tuple[exp.Expr, ...]:
-    columns = []
+    columns: list[exp.Expr] = []
     while not columns or reader.accept(","):
         token = reader.token
         value = reader.value("an attribute")
