@@ -15,7 +15,6 @@ PenstockError
  ├─ BadWindowError          BAD_WINDOW
  ├─ BadEventError           BAD_EVENT            an event that cannot be detected
  ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
- ├─ BadEventError           BAD_EVENT            an event that can never be told, or never ends
  ├─ TypeMismatchError       TYPE_MISMATCH
  ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
  ├─ SourceError             SOURCE_FAILED        a source that cannot be read
@@ -155,12 +154,6 @@ class BadQueryError(PenstockError):
     """A SELECT that cannot stand over a stream."""
 
     code = "BAD_QUERY"
-
-
-class BadEventError(PenstockError):
-    """An event that can never be told, or whose matches would grow without bound."""
-
-    code = "BAD_EVENT"
 
 
 class TypeMismatchError(PenstockError):
