@@ -1,4 +1,4 @@
-"""What a catalog must do: remember what streams, tables and queries there are, as SQL text."""
+"""What a catalog must do: remember what streams, tables, queries and events there are, as SQL."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Literal, Protocol
 
 from penstock.model.definitions import QueryState
 
-Kind = Literal["STREAM", "TABLE", "QUERY"]
+Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT"]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One stream, table or query: the statement that made it, and how a query fares.
+    """One stream, table, query or event: the statement that made it, and how a query fares.
 
     `incarnation` says which of all that ever bore the name this is.
     """

@@ -23,4 +23,4 @@ def check_free(kind: Kind, name: str, held: Entry | None, *, replace: bool) -> N
 
 def unknown(name: str) -> UnknownNameError:
     """Return the error for a name that nothing holds."""
-    return UnknownNameError(f"there is no stream, table or query {name}")
+    return UnknownNameError(f"there is no stream, table, query or event {name}")

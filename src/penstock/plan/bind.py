@@ -75,7 +75,7 @@ class Binder:
         binder = self
         for each in clause.expressions:
             named = renamed(binder._below.bind(each.this), names_in_list(each))
-            known = _with_name(binder.lookup, each.alias, StreamSource(named))
+            known = with_name(binder.lookup, each.alias, StreamSource(named))
             binder = replace(binder, lookup=known)
         return binder
 
@@ -86,7 +86,7 @@ class Binder:
         all_rows = union(tagged(tree, inputs, self._project), self.analyst)
         if not (select := over_moments(tree, all_rows)):
             return all_rows
-        known = _with_name(self.lookup, ALL_ROWS, StreamSource(all_rows))
+        known = with_name(self.lookup, ALL_ROWS, StreamSource(all_rows))
         return replace(self, lookup=known).bind(select)
 
     def _bind_select(self, select: exp.Select) -> Operator:
@@ -99,7 +99,7 @@ class Binder:
         read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
         scope, window = read.scope, read.window
         operator = self._chosen(numbered(window, read.operator), read, meetings)
-        shown = list(_expand_stars(select.expressions, scope))
+        shown = list(expand_stars(select.expressions, scope))
         asked = [node for _, node in shown] + ([having.this] if having else [])
         if _is_distinct_content(select, window, asked):
             select = select.copy()
@@ -159,7 +159,7 @@ class Binder:
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"
             )
         operator = self._chosen(Ordered(read.operator, "time"), read, meetings)
-        shown = list(_expand_stars(select.expressions, read.scope))
+        shown = list(expand_stars(select.expressions, read.scope))
         refuse_twins(name for name, _ in shown)
         return bind_modifiers(shown, operator, read.scope, self.analyst)
 
@@ -216,7 +216,8 @@ def _names(nodes: list[exp.Expr]) -> set[str]:
     return {c.parts[0].name.lower() for node in nodes for c in node.find_all(exp.Column)}
 
 
-def _with_name(lookup: Lookup, name: str, source: Source) -> Lookup:
+def with_name(lookup: Lookup, name: str, source: Source) -> Lookup:
+    """Return a lookup that knows one name more."""
     return lambda wanted: source if wanted.lower() == name.lower() else lookup(wanted)
 
 
@@ -226,7 +227,8 @@ def _without_names(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+def expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str, exp.Expr]]:
+    """Yield the columns of a SELECT with their names, what a star stands for among them."""
     for node in nodes:
         if isinstance(node, exp.Star):
             yield from _star(node, scope, "")

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownNameError
 from penstock.model.definitions import JoinMode
+from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
 from penstock.plan.bind_join import (
@@ -27,11 +28,17 @@ from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_de
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
-from penstock.plan.sources import Analyst, Lookup, Source, StreamSource, TableSource
-from penstock.sql import spark_sql, window_of
+from penstock.plan.sources import (
+    Analyst,
+    EventSource,
+    Lookup,
+    StreamSource,
+    TableSource,
+)
+from penstock.sql import context_of, spark_sql, window_of
 
 LEAF = "input"  # the name under which the analyst sees an operator's input
-Side = tuple[Source, exp.Expr, exp.Join | None]
+Side = tuple[StreamSource | TableSource, exp.Expr, exp.Join | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ class FromBinder:
         )
         return replace(joined, operator=operator, scope=scope)
 
-    def _source(self, node: exp.Expr) -> Source:
+    def _source(self, node: exp.Expr) -> StreamSource | TableSource:
         if isinstance(node, exp.Subquery):
             if not node.alias:
                 raise BadQueryError("a SELECT in FROM needs a name", hint="write (SELECT …) AS x")
@@ -180,11 +187,19 @@ class FromBinder:
         source = self.lookup(name)
         if source is None:
             raise UnknownNameError(
-                f"no stream, table or query {name}",
-                hint="SHOW STREAMS, SHOW TABLES and SHOW QUERIES list what there is",
+                f"no stream, table, query or event {name}",
+                hint="SHOW STREAMS, SHOW TABLES, SHOW QUERIES and SHOW EVENTS list what there is",
                 place=place_of(node),
             )
-        names = names_in_list(node)
+        names, context = names_in_list(node), context_of(node)
+        if isinstance(source, EventSource):
+            source = StreamSource(source.read(context or Mode.RECENT))
+        elif context is not None:
+            raise BadQueryError(
+                f"{name} is no event: its rows are the same in every CONTEXT",
+                hint="leave [CONTEXT …] out",
+                place=place_of(node),
+            )
         if isinstance(source, StreamSource):
             return StreamSource(renamed(source.operator, names))
         if names:
@@ -231,7 +246,7 @@ def _inputs(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Join | None]]:
     yield from ((join.this, join) for join in select.args.get("joins") or ())
 
 
-def _columns(source: Source) -> tuple[str, ...]:
+def _columns(source: StreamSource | TableSource) -> tuple[str, ...]:
     schema = source.schema if isinstance(source, TableSource) else source.operator.schema
     return schema.names
 

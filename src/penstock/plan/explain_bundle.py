@@ -10,7 +10,7 @@ from penstock.plan.bundles.sweep import sweep_of, swept
 from penstock.plan.bundles.tails import Constant, Tail, constant, flow_tail_of, tail_of
 from penstock.plan.bundles.told import Told, told_by
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.plain import combinations
 from penstock.plan.units import Unit
 
@@ -48,6 +48,8 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
             yield f"  each train:  {flow_sql(unit, flows, views)}"
             tails = [flow_tail_of(member) for member in flows if member.key == mine]
             yield from (f"  the tail:    {flow_tail_text(tail)}" for tail in tails)
+        case EventBundle(members=events):
+            yield f"  detects {len(events):,} events; EXPLAIN EVENT draws their graph"
         case None:
             return
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
 from penstock.plan.operators import (
+    Detect,
     HopJoin,
     Operator,
     Ordered,
@@ -12,6 +13,9 @@ from penstock.plan.operators import (
     is_stateful,
     walk,
 )
+
+# Late occurrences of an event's constituents, whatever columns they have: their end, and JSON.
+MISSED = Schema((Column("_end", "timestamp"), Column("occurrence", "string")))
 
 
 def judges(root: Operator) -> tuple[Operator, ...]:
@@ -32,6 +36,8 @@ def late_schema(judge: Operator) -> Schema:
     match judge:
         case WindowJoin() | RowsJoin() | HopJoin():
             return judge.late_schema
+        case Detect():
+            return MISSED
         case _:
             return judge.inputs[0].schema
 

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place
 from penstock.plan.scope import place_of
-from penstock.sql import spark_sql, window_of
+from penstock.sql import context_of, spark_sql, window_of
 
 
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
@@ -16,7 +16,7 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
     for table in list(tree.find_all(exp.Table)):
         if not isinstance(table.this, exp.Identifier):
             continue
-        if window_of(table) is not None:
+        if window_of(table) is not None or context_of(table) is not None:
             raise BadQueryError(
                 "a one-time SELECT reads what is there now: it has no window",
                 hint="use WHERE on the time column, or CREATE QUERY",

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
 
@@ -24,7 +25,14 @@ class TableSource:
     schema: Schema
 
 
-Source = StreamSource | TableSource
+@dataclass(frozen=True, slots=True)
+class EventSource:
+    """An event; what its rows are depends on the consumption mode in which it is read."""
+
+    read: Callable[[Mode], Operator]
+
+
+Source = StreamSource | TableSource | EventSource
 Lookup = Callable[[str], Source | None]  # by the name in FROM
 
 

@@ -14,6 +14,7 @@ from penstock.plan.bundles.member import lot_of
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
     Bundle,
+    EventBundle,
     FlowBundle,
     Gate,
     Operator,
@@ -43,9 +44,10 @@ class Unit:
         return key(self.root)
 
     @property
-    def bundle(self) -> Bundle | FlowBundle | None:
+    def bundle(self) -> Bundle | FlowBundle | EventBundle | None:
         """Return the operator that answers several queries together, where it is one."""
-        return self.stateful if isinstance(self.stateful, Bundle | FlowBundle) else None
+        bundles = Bundle | FlowBundle | EventBundle
+        return self.stateful if isinstance(self.stateful, bundles) else None
 
     @property
     def roots(self) -> tuple[Operator, ...]:

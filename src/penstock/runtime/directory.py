@@ -1,19 +1,22 @@
-"""The directory: every stream, table and query by its name."""
+"""The directory: every stream, table, query and event by its name."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.engine.options import near_miss
 from penstock.errors import CycleError, InUseError, UnknownNameError
 from penstock.model.definitions import (
+    EventDefinition,
     QueryDefinition,
     StopAfter,
     StreamDefinition,
     TableDefinition,
 )
+from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator, Scan, Take
-from penstock.plan.sources import Source, StreamSource, TableSource
+from penstock.plan.sources import EventSource, Source, StreamSource, TableSource
+from penstock.sql import WrittenEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,27 @@ class KnownQuery:
     whole: str = ""
 
 
-Known = KnownStream | KnownTable | KnownQuery
+@dataclass(frozen=True, slots=True)
+class KnownEvent:
+    """An event, and the names that it reads (in lower case).
+
+    `bind` returns its operators in a consumption mode, or raises what is wrong with it there.
+    """
+
+    definition: EventDefinition
+    event: WrittenEvent
+    reads: frozenset[str]
+    bind: Callable[[Mode], Operator]
+    bound: dict[Mode, Operator] = field(default_factory=dict, compare=False)
+
+    def root(self, mode: Mode = Mode.RECENT) -> Operator:
+        """Return its operators in a consumption mode."""
+        if mode not in self.bound:
+            self.bound[mode] = self.bind(mode)
+        return self.bound[mode]
+
+
+Known = KnownStream | KnownTable | KnownQuery | KnownEvent
 
 
 @dataclass(slots=True)
@@ -81,6 +104,13 @@ class Directory:
             raise self.unknown("query", name, self.queries())
         return entry
 
+    def event(self, name: str) -> KnownEvent:
+        """Return the event of that name."""
+        entry = self.get(name)
+        if not isinstance(entry, KnownEvent):
+            raise self.unknown("event", name, self.events())
+        return entry
+
     def streams(self) -> Iterator[KnownStream]:
         """Yield the streams."""
         return (each for each in self.known.values() if isinstance(each, KnownStream))
@@ -93,6 +123,10 @@ class Directory:
         """Yield the queries."""
         return (each for each in self.known.values() if isinstance(each, KnownQuery))
 
+    def events(self) -> Iterator[KnownEvent]:
+        """Yield the events."""
+        return (each for each in self.known.values() if isinstance(each, KnownEvent))
+
     def unknown(self, kind: str, name: str, there: Iterator[Known]) -> UnknownNameError:
         """Return the error for a name that nothing of that kind has."""
         names = [each.definition.name for each in there]
@@ -100,9 +134,9 @@ class Directory:
         return UnknownNameError(f"no {kind} {name}", hint=hint)
 
     def source(self, name: str, reader: str, stop: StopAfter | None) -> Source | None:
-        """Return what `name` stands for in the FROM of the query `reader`."""
+        """Return what `name` stands for in the FROM of the query or event `reader`."""
         if name.lower() == reader.lower():
-            raise CycleError(f"query {reader} would read itself")
+            raise CycleError(f"{reader} would read itself")
         match self.get(name):
             case KnownStream(_, scan):
                 return StreamSource(_limited(scan, reader, stop))
@@ -110,29 +144,36 @@ class Directory:
                 return TableSource(definition.name, incarnation, schema)
             case KnownQuery(root=root):
                 if reader.lower() in self.reads(name):
-                    raise CycleError(f"query {reader} would read itself through {name}")
+                    raise CycleError(f"{reader} would read itself through {name}")
                 return StreamSource(_limited(root, reader, stop))
+            case KnownEvent() as event:
+                if reader.lower() in self.reads(name):
+                    raise CycleError(f"{reader} would read itself through {name}")
+                return EventSource(lambda mode: _limited(event.root(mode), reader, stop))
             case None:
                 return None
 
     def reads(self, name: str) -> set[str]:
-        """Return every name that a query reads, directly or through others."""
+        """Return every name that a query or event reads, directly or through others."""
         found: set[str] = set()
         waiting = [name.lower()]
         while waiting:
             entry = self.get(waiting.pop())
-            if isinstance(entry, KnownQuery):
+            if isinstance(entry, KnownQuery | KnownEvent):
                 new = entry.reads - found
                 found |= new
                 waiting += new
         return found
 
     def refuse_in_use(self, name: str) -> None:
-        """Raise where a query reads the name."""
-        readers = [q.definition.name for q in self.queries() if name.lower() in q.reads]
-        if readers:
+        """Raise where a query or event reads the name."""
+        queries = [q.definition.name for q in self.queries() if name.lower() in q.reads]
+        events = [e.definition.name for e in self.events() if name.lower() in e.reads]
+        if queries or events:
+            kinds = " and ".join(["QUERY"] * bool(queries) + ["EVENT"] * bool(events))
             raise InUseError(
-                f"{name} is read by {', '.join(readers)}", hint="DROP QUERY those first"
+                f"{name} is read by {', '.join([*queries, *events])}",
+                hint=f"DROP {kinds} those first",
             )
 
 

@@ -15,14 +15,16 @@ from penstock.errors import (
 from penstock.model.definitions import Definition, QueryState
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
-from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
 from penstock.runtime.explained import drawn, explained
+from penstock.runtime.explained_event import explained_event
 from penstock.runtime.foresight import estimate_text, refuse_unless_room
 from penstock.runtime.once import run_once
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
 from penstock.runtime.system import System
 from penstock.sql import (
+    CreateEvent,
     CreateQuery,
     CreateStream,
     CreateTable,
@@ -31,6 +33,7 @@ from penstock.sql import (
     Explain,
     ExplainAll,
     ExplainEstimate,
+    ExplainEvent,
     ExplainSchedule,
     Punctuate,
     ResumeQuery,
@@ -46,13 +49,19 @@ CHANGES = (
     CreateStream
     | CreateTable
     | CreateQuery
+    | CreateEvent
     | Drop
     | StopQuery
     | ResumeQuery
     | Punctuate
     | SetDecider
 )
-KINDS = {KnownStream: "STREAM", KnownTable: "TABLE", KnownQuery: "QUERY"}
+KINDS = {
+    KnownStream: "STREAM",
+    KnownTable: "TABLE",
+    KnownQuery: "QUERY",
+    KnownEvent: "EVENT",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +119,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _create_table(system, statement)
         case CreateQuery():
             return _create_query(system, statement)
+        case CreateEvent():
+            return _create_event(system, statement)
         case Drop():
             return _drop(system, statement)
         case StopQuery(name=name):
@@ -126,6 +137,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(table=describe(system, name))
         case Explain():
             return Result(explained(system, statement))
+        case ExplainEvent(name=name, form=form):
+            return Result(explained_event(system, name, form))
         case ExplainAll(form=form):
             return Result(drawn(system, form))
         case ExplainEstimate():
@@ -138,7 +151,7 @@ def carry_out(system: System, statement: Statement) -> Result:
             raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
 
 
-Create = CreateStream | CreateTable | CreateQuery
+Create = CreateStream | CreateTable | CreateQuery | CreateEvent
 
 
 def _stands(system: System, statement: Create, kind: str) -> str:
@@ -216,6 +229,19 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     return Result(f"query {definition.name} runs")
 
 
+def _create_event(system: System, statement: CreateEvent) -> Result:
+    definition = statement.definition
+    if message := _stands(system, statement, "EVENT"):
+        return Result(message)
+    known = system.know_event(statement)
+    known.root()
+    if system.directory.get(definition.name) is not None:
+        _forget(system, definition.name)
+    system.catalog.put("EVENT", definition.name, definition.text, replace=True)
+    system.directory.add(known)
+    return Result(f"event {definition.name} created")
+
+
 def _drop(system: System, statement: Drop) -> Result:
     known = system.directory.get(statement.name)
     kind = statement.kind.lower()
@@ -239,6 +265,9 @@ def _forget(system: System, name: str) -> None:
             system.withdraw(name)
             system.result_log(name).clear()
             system.forget_late(known)
+        case KnownEvent():
+            system.withdraw(name)
+            system.result_log(name).clear()
         case None:
             return
     system.directory.remove(name)

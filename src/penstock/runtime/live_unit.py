@@ -16,7 +16,7 @@ from penstock.engine.states import Together
 from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import Bundle, Gate, Take, key
+from penstock.plan.operators import Bundle, EventBundle, Gate, Take, key
 from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
 from penstock.runtime.grouping import ranges_of
@@ -252,6 +252,8 @@ class LiveUnit:
     def _keep_late_of_members(self, number: int, steps: Mapping[str, Step]) -> None:
         """Keep what came too late once for each aggregate, whatever is made of its windows."""
         bundle, found = self.unit.bundle, dict[str, pa.Table]()
+        if isinstance(bundle, EventBundle):
+            found |= {name: step.late for name, step in steps.items() if step.late is not None}
         for member in bundle.members if isinstance(bundle, Bundle) else ():
             late, judge = steps[member.key].late, key(member.aggregate)
             # Who has been here for longer has missed more.

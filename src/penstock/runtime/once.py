@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 from penstock.engine.once import Relation, Stored, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import UnknownColumnError, UnknownNameError
+from penstock.errors import BadQueryError, UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.archive import covers
-from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
-from penstock.runtime.system import System, file_of
+from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.system import System, file_of, watching
 
 REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
 _numbers = itertools.count()
@@ -53,6 +53,8 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
         return _kept(system, known, reading)
     if isinstance(known, KnownQuery):
         return _results(system, known)
+    if isinstance(known, KnownEvent):
+        return _detections(system, known)
     owner, _, part = name.rpartition(".")
     known = system.directory.get(owner)
     readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
@@ -62,7 +64,7 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     reader = readers.get((type(known), part.lower()))
     if reader is None:
         raise UnknownNameError(
-            f"no stream, table or query {name}",
+            f"no stream, table, query or event {name}",
             hint="a query's late rows are query.late, what did not fit a stream is stream.rejects",
         )
     return reader()
@@ -87,6 +89,18 @@ def _results(system: System, known: KnownQuery) -> pa.Table:
     log = live.log if live is not None else system.result_log(known.definition.name)
     kept = log.table()
     return kept if kept is not None else empty_table(known.root.schema)
+
+
+def _detections(system: System, known: KnownEvent) -> pa.Table:
+    """Return what was detected since somebody has first subscribed to an event."""
+    name = known.definition.name
+    entry = system.catalog.get(name)
+    if entry is None or entry.state is None:
+        raise BadQueryError(
+            f"nobody keeps the detections of event {name}",
+            hint=f"subscribe to it, or CREATE QUERY … AS SELECT * FROM {name}",
+        )
+    return _results(system, watching(known))
 
 
 def late_rows(system: System, known: Any) -> pa.Table:

@@ -12,7 +12,7 @@ from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking, Member
 from penstock.plan.graph import Graph
 from penstock.plan.lateness import judges
-from penstock.plan.operators import Bundle, Operator, Ordered, Scan, Take, key, walk
+from penstock.plan.operators import Bundle, EventBundle, Operator, Ordered, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.counting import go_on_counting
@@ -119,25 +119,25 @@ class Plant:
                 live.rows_in = bundle.rows_in - bundle.rows_before.get(unit.key, 0)
         return live
 
-    def _left(self, stateful: Operator) -> tuple[LiveUnit, Member] | None:
+    def _left(self, stateful: Operator) -> tuple[LiveUnit, Asking] | None:
         """Return the bundle that kept an operator's state, and the member it was kept for.
 
         Of several with the same windows, the one that has been there for longest.
         """
-        found = [
+        found: list[tuple[LiveUnit, Asking]] = [
             (live, member)
             for live in self.units.values()
-            if isinstance(live.unit.bundle, Bundle)
+            if isinstance(live.unit.bundle, Bundle | EventBundle)
             for member in live.unit.bundle.members
-            if key(member.aggregate) == key(stateful)
+            if _judge(member) == key(stateful)
         ]
         return min(found, key=lambda each: each[0].rows_before.get(each[1].key, 0), default=None)
 
-    def _leave(self, live: LiveUnit, bundle: LiveUnit, member: Member) -> None:
+    def _leave(self, live: LiveUnit, bundle: LiveUnit, member: Asking) -> None:
         """Let a unit go on alone with what its bundle kept for a member."""
         assert isinstance(bundle.state, Together)  # noqa: S101  (a bundle's is)
         live.state, live.reached = bundle.state.take_out(member), bundle.reached
-        judge = key(member.aggregate)
+        judge = _judge(member)
         live.late_rows = {judge: bundle.late_rows.get(judge, 0)}
         live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
 
@@ -366,6 +366,11 @@ class Plant:
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
         return archives | active | {query.reader for query in running}
+
+
+def _judge(member: Asking) -> str:
+    """Return the operator whose state a bundle keeps for a member."""
+    return key(member.aggregate) if isinstance(member, Member) else member.key
 
 
 def _on_its_axis(operator: Operator) -> Iterable[Operator]:

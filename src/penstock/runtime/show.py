@@ -8,7 +8,8 @@ from penstock.catalog import Entry
 from penstock.errors import UnknownNameError
 from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan, key, walk
-from penstock.runtime.directory import KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.events import EVENT_COLUMNS, event_rows
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
 from penstock.runtime.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
@@ -76,6 +77,8 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(
             [_stream_row(system, each) for each in system.directory.streams()], STREAM_COLUMNS
         )
+    if what == "EVENTS":
+        return pa.Table.from_pylist(event_rows(system), EVENT_COLUMNS)
     if what == "SHARING":
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     if what == "OPERATORS":
@@ -92,7 +95,7 @@ def show(system: System, what: str) -> pa.Table:
 
 
 def describe(system: System, name: str) -> pa.Table:
-    """Return the columns of a stream, table or query."""
+    """Return the columns of a stream, table, query or event; of an event in mode recent."""
     known = system.directory.get(name)
     match known:
         case KnownStream(definition, scan):
@@ -102,8 +105,11 @@ def describe(system: System, name: str) -> pa.Table:
         case KnownQuery():
             schema = known.root.schema
             times = [time.column for time in known.root.times[:1]]
+        case KnownEvent():
+            schema = known.root().schema
+            times = [time.column for time in known.root().times[:1]]
         case None:
-            raise UnknownNameError(f"no stream, table or query {name}")
+            raise UnknownNameError(f"no stream, table, query or event {name}")
     rows = [
         {"column": c.name, "type": c.type, "note": "event time" if c.name in times else ""}
         for c in schema

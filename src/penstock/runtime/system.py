@@ -24,13 +24,24 @@ from penstock.model.definitions import (
     QueryState,
     StreamDefinition,
 )
+from penstock.model.events import Mode
+from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.bind import Binder
 from penstock.plan.bind_aggregate import Emission
+from penstock.plan.bind_event import EventBinder
 from penstock.plan.bind_windows import MICROSECOND
 from penstock.plan.bounds import definitions
 from penstock.plan.once import names_in
-from penstock.plan.operators import EventTime, Scan, WindowAggregate, is_stateful, key, walk
+from penstock.plan.operators import (
+    EventTime,
+    Operator,
+    Scan,
+    WindowAggregate,
+    is_stateful,
+    key,
+    walk,
+)
 from penstock.plan.sampled import bind_sampled, why_whole
 from penstock.plan.user_calls import marked
 from penstock.runtime.archive import Archive
@@ -44,7 +55,13 @@ from penstock.runtime.checkpoint import (
     restore_unit,
     standing_in,
 )
-from penstock.runtime.directory import Directory, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import (
+    Directory,
+    KnownEvent,
+    KnownQuery,
+    KnownStream,
+    KnownTable,
+)
 from penstock.runtime.feed import Feed
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
@@ -57,7 +74,14 @@ from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
-from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
+from penstock.sql import (
+    CreateEvent,
+    CreateQuery,
+    CreateStream,
+    CreateTable,
+    names_of,
+    parse,
+)
 
 NOTHING_YET: dict[str, Any] = {
     part: {} for part in ("feeds", "buffers", "units", "queries", "finished")
@@ -181,6 +205,17 @@ class System:
             self._knows_bounds = True
         return KnownQuery(definition, bind_sampled(binder, tree, allowed), names)
 
+    def know_event(self, statement: CreateEvent) -> KnownEvent:
+        """Return the event as it would be known; its operators depend on who reads it, and how."""
+        definition, event = statement.definition, statement.event
+
+        def bind(mode: Mode) -> Operator:
+            return EventBinder(
+                lambda name: self.directory.source(name, definition.name, None), self.analyst
+            ).bind(event, mode)
+
+        return KnownEvent(definition, event, frozenset(names_of(event)), bind)
+
     def check_history(self, known: KnownQuery) -> None:
         """Raise where a window that goes back needs tuples that are gone."""
         for node in walk(known.root):
@@ -276,8 +311,14 @@ class System:
     def subscribe(
         self, name: str, after: Position | None = START, max_rows: int = MAX_ROWS
     ) -> Subscription:
-        """Return a reader of a query's results: after a position, or (None) from now on."""
-        self.directory.query(name)
+        """Return a reader of a query's results: after a position, or (None) from now on.
+
+        Who subscribes to an event lets its detections be kept from then on, in mode recent.
+        """
+        if isinstance(event := self.directory.get(name), KnownEvent):
+            self._watch(event)
+        else:
+            self.directory.query(name)
         with self.supervisor.resting():
             query = self.plant.queries.get(name.lower())
             log = query.log if query is not None else self.result_log(name)
@@ -287,6 +328,17 @@ class System:
             else:
                 query.subscriptions.append(subscription)
         return subscription
+
+    def _watch(self, event: KnownEvent) -> None:
+        """Keep an event's detections as a query's rows are kept, unless that is done already."""
+        name = event.definition.name
+        entry = self.catalog.get(name)
+        if entry is not None and entry.state is None:
+            self.supervisor.catch_up()
+            with self.supervisor.at_rest(), self.catalog.together():
+                self.catalog.set_state(name, QueryState.RUNNING)
+                self.run_query(watching(event))
+                self.supervisor.reconnect()
 
     def attach(self, name: str, sink: Sink) -> None:
         """Give a running query one more sink."""
@@ -353,15 +405,27 @@ class System:
             case CreateQuery():
                 known = self.bind(statement)
                 self.directory.add(known)
-                if entry.state is QueryState.FINISHED:
-                    self._bring_back_finished(known, manifest)
-                if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
-                    return []
-                if not knows(manifest, entry.name, known.root):
-                    return [known]
-                self.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
+                return self._bring_back_query(known, entry, manifest)
+            case CreateEvent():
+                event = self.know_event(statement)
+                self.directory.add(event)
+                if entry.state is not None:  # somebody has subscribed to it
+                    return self._bring_back_query(watching(event), entry, manifest)
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
+        return []
+
+    def _bring_back_query(
+        self, known: KnownQuery, entry: Entry, manifest: Manifest
+    ) -> list[KnownQuery]:
+        """Let a query go on as it was; return it where it was defined after the checkpoint."""
+        if entry.state is QueryState.FINISHED:
+            self._bring_back_finished(known, manifest)
+        if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
+            return []
+        if not knows(manifest, entry.name, known.root):
+            return [known]
+        self.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
         return []
 
     def _bring_back_finished(self, known: KnownQuery, manifest: Manifest) -> None:
@@ -371,6 +435,13 @@ class System:
         query.meter.rows = self.journal.delivered_rows(query.reader)
         restore_finished(query, manifest)
         self.plant.finished[definition.name.lower()] = query
+
+
+def watching(event: KnownEvent) -> KnownQuery:
+    """Return the query that gives an event's detections in mode recent."""
+    name = event.definition.name
+    definition = QueryDefinition(name, f"SELECT * FROM {quoted(name)}")
+    return KnownQuery(definition, event.root(), frozenset({name.lower()}))
 
 
 def emission_of(definition: QueryDefinition) -> Emission:

@@ -18,8 +18,9 @@ from penstock.engine.rows import Rows, empty_table, in_memory
 from penstock.engine.states import new_state, new_together
 from penstock.engine.states.state import Run
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
+from penstock.plan.bundles.event_member import EventMember
 from penstock.plan.bundles.member import Asking, Member
-from penstock.plan.operators import Bundle, FlowBundle
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 from penstock.plan.units import Unit
 
 MOST_ROWS = 200_000  # enough for a job's fixed costs not to be all, and still a second or two
@@ -111,8 +112,13 @@ def fastest(works: Mapping[str, Callable[[], object]], timer: Timer) -> dict[str
 
 def alone(unit: Unit, member: Asking) -> Unit:
     """Return the unit that a member of a bundle would be by itself."""
-    aggregate = member.aggregate if isinstance(member, Member) else None
-    return Unit(member.root, unit.leaves, aggregate)
+    match member:
+        case Member(aggregate=aggregate):
+            return Unit(member.root, unit.leaves, aggregate)
+        case EventMember(detect=detect):
+            return Unit(detect, unit.leaves, detect)
+        case _:
+            return Unit(member.root, unit.leaves)
 
 
 def without(unit: Unit, member: Asking) -> Unit | None:
@@ -120,9 +126,11 @@ def without(unit: Unit, member: Asking) -> Unit | None:
     match unit.bundle:
         case Bundle(members=members) as windows if len(members) > 1:
             rest = tuple(each for each in members if each.key != member.key)
-            bundle: Bundle | FlowBundle = replace(windows, members=rest)
+            bundle: Bundle | FlowBundle | EventBundle = replace(windows, members=rest)
         case FlowBundle(members=flows) as flow if len(flows) > 1:
             bundle = replace(flow, members=tuple(e for e in flows if e.key != member.key))
+        case EventBundle(members=events) as detection if len(events) > 1:
+            bundle = replace(detection, members=tuple(e for e in events if e.key != member.key))
         case _:
             return None
     return Unit(bundle, unit.leaves, bundle)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Bundle, FlowBundle, Operator, Scan, key
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle, Operator, Scan, key
 from penstock.plan.units import Unit
 
 MOST_PATHS = 10_000  # diamonds upon diamonds have more paths than anybody can rank
@@ -57,7 +57,7 @@ def shape_of(graph: Graph) -> Shape:
     bundles = {
         member.key: root
         for root in graph.queries.values()
-        if isinstance(root, Bundle | FlowBundle)
+        if isinstance(root, Bundle | FlowBundle | EventBundle)
         for member in root.members
     }
 

@@ -32,7 +32,7 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.trees import spark_sql, to_sql, window_of, without_windows
+from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
     "Combined",
@@ -61,6 +61,7 @@ __all__ = [
     "Written",
     "WrittenEvent",
     "constituents",
+    "context_of",
     "modifier_of",
     "names_of",
     "parse",

@@ -8,8 +8,9 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from penstock.sql import functions
+from penstock.sql.contexts import read_context
 from penstock.sql.reader import Reader
-from penstock.sql.trees import WINDOW, window_of
+from penstock.sql.trees import CONTEXT, WINDOW, context_of, window_of
 from penstock.sql.windows import read_window, window_sql
 
 # Spark knows no such types; as one token, a column named `double` would lose its type.
@@ -116,6 +117,11 @@ class Penstock(Spark):
                     "a window stands after the name of a stream or query, or after a subquery",
                     hint="FROM traffic [RANGE 1 MINUTE], or FROM (SELECT …) [RANGE 1 MINUTE] AS x",
                 )
+            if isinstance(node, exp.Table) and self.sees("[", "CONTEXT"):
+                if context_of(node):
+                    self.fail(f"{node.alias_or_name} has a CONTEXT already", hint="keep one")
+                node.set(CONTEXT, read_context(self))
+                return self._parse_window_after(node) if self.sees("[") else node
             if window_of(node):
                 name = node.alias_or_name or "the subquery"
                 self.fail(f"{name} has a window already", hint="keep one of the two")
@@ -162,7 +168,8 @@ class Penstock(Spark):
         def table_parts(self, expression: exp.Table) -> str:
             """Return the table's name and window."""
             name = super().table_parts(expression)
-            window = window_of(expression)
+            window, context = window_of(expression), context_of(expression)
+            name = f"{name} [CONTEXT {context}]" if context else name
             return f"{name} [{window_sql(window)}]" if window else name
 
         def wrap(self, expression: exp.Expr | str) -> str:

@@ -4,6 +4,7 @@ PLUS binds closest, then SEQ, then AND, then OR. Of SEQ, AND and OR, any number 
 are one operator with as many parts; parentheses make an operator of their own.
 """
 
+from dataclasses import replace
 from datetime import timedelta
 
 from sqlglot import Token, TokenType
@@ -47,9 +48,7 @@ def with_within(reader: Parser, written: Written) -> Written:
             )
     if written.within is not None:
         reader.fail("WITHIN is given twice", hint="keep one of the two", token=token)
-    return Combined(
-        written.operation, written.parts, written.place, written.count, written.every, length
-    )
+    return replace(written, within=length)
 
 
 def _plus(reader: Parser) -> Written:
@@ -93,7 +92,8 @@ def _windowed(reader: Parser, operation: Operation, place: Place) -> Combined:
     reader.expect(",", hint=f"{operation}(opening, {_middle(operation)}, closing)")
     parts.append(read_expression(reader))
     reader.expect(")")
-    return Combined(operation, tuple(parts), place, every=every)
+    label = "" if every is None else _label(reader)
+    return Combined(operation, tuple(parts), place, every=every, label=label)
 
 
 def _any(reader: Parser, place: Place) -> Combined:
@@ -154,12 +154,17 @@ def _named(reader: Parser, place: Place) -> Constituent:
     name = reader.name("an event")
     if reader.sees("("):
         reader.fail(f"there is no operator {name} of events", hint=FORMS)
+    return Constituent(name, _label(reader) or name, place)
+
+
+def _label(reader: Parser) -> str:
+    """Read the name by which a constituent is spoken of, with AS or without; it may be missing."""
     if reader.accept("AS"):
-        return Constituent(name, reader.name("a name for the event"), place)
-    is_label = reader.token and not any(reader.sees(word) for word in WORDS)
-    if is_label and reader.token.token_type in (*reader.ID_VAR_TOKENS, TokenType.IDENTIFIER):
-        return Constituent(name, reader.name("a name for the event"), place)
-    return Constituent(name, name, place)
+        return reader.name("a name for the event")
+    is_word = reader.token and not any(reader.sees(word) for word in WORDS)
+    if is_word and reader.token.token_type in (*reader.ID_VAR_TOKENS, TokenType.IDENTIFIER):
+        return reader.name("a name for the event")
+    return ""
 
 
 def _period(reader: Parser, operation: Operation) -> timedelta:

@@ -32,7 +32,7 @@ class Combined:
     """Parts under one operator.
 
     `count` is the m of ANY, `every` the period of P and P* or the delay of PLUS, `within` the
-    longest time from the start of a detection to its end.
+    longest time from the start of a detection to its end. Ticks are spoken of by `label`.
     """
 
     operation: Operation
@@ -41,6 +41,7 @@ class Combined:
     count: int | None = None
     every: timedelta | None = None
     within: timedelta | None = None
+    label: str = ""
 
 
 Written = Constituent | Combined

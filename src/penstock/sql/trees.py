@@ -10,9 +10,11 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel
 
 from penstock.errors import BadQueryError, SqlError
+from penstock.model.events import Mode
 from penstock.model.windows import Window
 
 WINDOW = "window"
+CONTEXT = "context"  # beside it: the mode in which an event is read
 INPUTS = (exp.Table, exp.Subquery)  # what may have a window
 DIALECT = "penstock"  # as sqlglot's registry knows it once dialect.py is loaded
 
@@ -22,6 +24,11 @@ Tree = TypeVar("Tree", bound=exp.Expr)
 def window_of(node: exp.Expr) -> Window | None:
     """Return the window that stands after a table's name or a subquery, or None."""
     return cast("Window | None", node.args.get(WINDOW)) if isinstance(node, INPUTS) else None
+
+
+def context_of(node: exp.Expr) -> Mode | None:
+    """Return the consumption mode in which an event is to be read, or None."""
+    return cast("Mode | None", node.args.get(CONTEXT)) if isinstance(node, exp.Table) else None
 
 
 def without_windows(tree: Tree) -> Tree:
@@ -49,7 +56,7 @@ def to_sql(tree: exp.Expr) -> str:
 
 def spark_sql(tree: exp.Expr) -> str:
     """Return the tree's text as Spark reads it; the tree must have no windows left."""
-    if any(window_of(node) for node in tree.find_all(*INPUTS)):
+    if any(window_of(node) or context_of(node) for node in tree.find_all(*INPUTS)):
         raise BadQueryError(
             "a window stands where Spark would have to read it",
             hint="windows go after streams, queries and subqueries in a query's own FROM",

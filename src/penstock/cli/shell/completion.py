@@ -7,7 +7,14 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from penstock.cli.shell.keywords import CONNECTORS, FUNCTIONS, KEYWORDS, TYPES
-from penstock.runtime.directory import Directory, KnownQuery, KnownStream
+from penstock.model.schema import Schema
+from penstock.runtime.directory import (
+    Directory,
+    KnownEvent,
+    KnownQuery,
+    KnownStream,
+    KnownTable,
+)
 
 Names = Mapping[str, Sequence[str]]  # what there is, with its columns
 
@@ -64,8 +71,10 @@ def known_names(directory: Directory) -> Names:
                 schema = entry.definition.schema
             case KnownQuery():
                 schema = entry.root.schema
-            case _:
+            case KnownTable():
                 schema = entry.schema
+            case KnownEvent(bound=bound):  # what nobody has read yet is not bound for this
+                schema = next((root.schema for root in bound.values()), Schema())
         found[entry.definition.name] = schema.names
     return found
 

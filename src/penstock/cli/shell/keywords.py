@@ -1,7 +1,8 @@
 """The words that the shell completes: the language's own, and Spark's most used."""
 
 KEYWORDS = (
-    *("ADAPTIVE", "AFTER", "ALL", "AND", "ARCHIVE", "AS", "BATCHING", "BEGIN", "BETWEEN", "BY"),
+    *("ADAPTIVE", "AFTER", "ALL", "AND", "ARCHIVE", "ANY", "AS", "BATCHING", "BEGIN"),
+    *("BETWEEN", "BY", "CONTEXT", "EVENT", "EVENTS", "MASK", "PLUS", "SEQ", "WITHIN"),
     *("CASE", "CAST", "CREATE", "CROSS", "DAYS", "DESCRIBE", "DISTINCT", "DOT", "DROP", "ELSE"),
     *("END", "EVERY", "EXISTS", "EXPLAIN", "FOR", "FROM", "GROUP", "HAVING", "HOP", "HOURS"),
     *("IDLE", "IF", "IN", "INNER", "INTERVAL", "INTO", "IS", "JOIN", "JSON", "LANDMARK", "LEFT"),

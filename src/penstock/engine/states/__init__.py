@@ -1,6 +1,7 @@
 """The states of the stateful operators, one file each."""
 
 from penstock.engine.states.bundle import BundleState
+from penstock.engine.states.detect import DetectState, EventsState
 from penstock.engine.states.flows import FlowState
 from penstock.engine.states.hop_join import HopJoinState
 from penstock.engine.states.keyed_rows import KeyedRowsState
@@ -15,6 +16,8 @@ from penstock.engine.states.when import WhenState
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
     Bundle,
+    Detect,
+    EventBundle,
     FlowBundle,
     HopJoin,
     KeyedRows,
@@ -55,13 +58,21 @@ def new_state(operator: Operator, begin: int) -> State:
             return RowsJoinState(operator)
         case HopJoin():
             return HopJoinState(operator, begin)
+        case Detect():
+            return DetectState.new(operator)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
 
-def new_together(bundle: Bundle | FlowBundle) -> Together:
+def new_together(bundle: Bundle | FlowBundle | EventBundle) -> Together:
     """Return the state of a bundle whose members are yet to come in."""
-    return BundleState(bundle) if isinstance(bundle, Bundle) else FlowState.new(bundle)
+    match bundle:
+        case Bundle():
+            return BundleState(bundle)
+        case FlowBundle():
+            return FlowState.new(bundle)
+        case EventBundle():
+            return EventsState.new(bundle)
 
 
 def restored(operator: Operator, kept: Kept) -> State | Together:
@@ -71,6 +82,10 @@ def restored(operator: Operator, kept: Kept) -> State | Together:
             return BundleState.back(operator, kept)
         case FlowBundle():
             return FlowState.new(operator)
+        case EventBundle():
+            return EventsState.back(operator, kept)
+        case Detect():
+            return DetectState.back(operator, kept)
         case WindowAggregate():
             return PaneState.back(operator, kept)
         case Ordered():

@@ -19,7 +19,7 @@ from penstock.plan.bundles.member import Asking, Section, sections_of
 from penstock.plan.bundles.regrouping import Lot, regrouped
 from penstock.plan.bundles.sweep import Sweep, sweep_of, swept
 from penstock.plan.bundles.tails import Tail, tail_of
-from penstock.plan.operators import Bundle, FlowBundle
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class BundleState:
     joining: dict[str, PaneState] = field(default_factory=dict)
     sweep: tuple[list[int], Sweep] | None = None
 
-    def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
+    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
         assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
         for member in bundle.members:  # who goes to another lot takes along what is kept for it

@@ -15,7 +15,7 @@ from penstock.engine.types import arrow_schema
 from penstock.plan.bundles.member import Asking, FlowMember
 from penstock.plan.bundles.tails import MEMBER, Tail, flow_tail_of
 from penstock.plan.bundles.told import Told, told_by
-from penstock.plan.operators import Bundle, FlowBundle
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class FlowState:
         """Return the state of a bundle."""
         return cls(bundle, told_by(bundle.members), _tails(bundle.members, {}))
 
-    def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
+    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`."""
         assert isinstance(bundle, FlowBundle)  # noqa: S101  (a bundle stays what it is)
         self.bundle, self.told = bundle, told_by(bundle.members)

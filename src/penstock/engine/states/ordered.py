@@ -171,13 +171,18 @@ def arrivals(run: Run) -> pa.Table:
     (below,) = stateful.inputs
     if key(below) in run.rows:  # nothing to compute: Spark is not asked
         return _whole(run.rows[key(below)], below.schema)
+    whole = with_whole_leaves(run)
+    return run.select(whole.input_sql(), whole.leaves(), below.schema, single=False)
+
+
+def with_whole_leaves(run: Run) -> Run:
+    """Return the run with each leaf as one table, whose rows Spark leaves in their order."""
     leaves = {key(each): each.schema for each in run.unit.leaves}
     rows = {
         name: parts if _is_one(parts) else [in_memory(_whole(parts, leaves[name]))]
         for name, parts in run.rows.items()
     }
-    whole = replace(run, rows=rows)
-    return run.select(whole.input_sql(), whole.leaves(), below.schema, single=False)
+    return replace(run, rows=rows)
 
 
 def _is_one(rows: Sequence[Rows]) -> bool:

@@ -5,14 +5,14 @@ from typing import Protocol, runtime_checkable
 
 from penstock.engine.states.state import Kept, Run, State, Step
 from penstock.plan.bundles.member import Asking
-from penstock.plan.operators import Bundle, FlowBundle
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 
 
 @runtime_checkable
 class Together(Protocol):
     """What a bundle keeps. Members come and go at rest, with what is theirs."""
 
-    def rearranged(self, bundle: Bundle | FlowBundle, begin: int) -> None:
+    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for what begins at `begin` or later."""
         ...
 

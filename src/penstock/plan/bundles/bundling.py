@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.plan.bundles.event_member import EventMember, event_member
 from penstock.plan.bundles.member import (
     Asking,
     FlowMember,
@@ -23,7 +24,7 @@ from penstock.plan.bundles.member import (
 from penstock.plan.bundles.regrouping import A_LOT
 from penstock.plan.bundles.tails import flow_tail_of
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Bundle, FlowBundle, Operator, key
+from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, Operator, key
 from penstock.plan.operators.operator import REMEMBERED
 
 # So many filters are dearer one by one, each with a run of its own, than together.
@@ -52,6 +53,32 @@ NOTHING = Standing()
 
 def bundled(graph: Graph, standing: Standing = NOTHING) -> Graph:
     """Return the graph in which bundles stand for their members."""
+    return _with_events(_with_bundles(graph, standing), standing)
+
+
+def _with_events(graph: Graph, standing: Standing) -> Graph:
+    """Return the graph in which detections over the same bases are one bundle, also a single one.
+
+    A detection that is read as part of others is a root of its bundle like any other.
+    """
+    nodes = graph.nodes().items()
+    detects = [each for name, each in nodes if isinstance(each, Detect)]
+    bundles: dict[str, list[EventMember]] = {}
+    for each in detects:
+        if key(each) not in standing.apart and key(each) not in standing.units:
+            bundle = EventBundle(each.inputs)
+            bundles.setdefault(key(bundle), []).append(event_member(each))
+    if not bundles:
+        return graph
+    given = {member.key for members in bundles.values() for member in members}
+    roots = {name: root for name, root in graph.queries.items() if key(root) not in given}
+    for name, members in bundles.items():
+        ordered = tuple(sorted(members, key=lambda each: each.key))
+        roots[f"bundle {name}"] = EventBundle(ordered[0].detect.inputs, ordered)
+    return Graph(roots, graph.given | given, graph.alone)
+
+
+def _with_bundles(graph: Graph, standing: Standing) -> Graph:
     found: dict[str, list[Bundle | FlowBundle]] = {}
     for root in graph.queries.values():
         if key(root) not in standing.apart and (alone := bundle_of(root)) is not None:

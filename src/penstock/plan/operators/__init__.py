@@ -1,6 +1,7 @@
 """The operators, one file each."""
 
 from penstock.plan.operators.bundle import Bundle, FlowBundle
+from penstock.plan.operators.detect import Detect, EventBundle
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.gate import Gate
@@ -33,12 +34,16 @@ STATEFUL = (
     WhenAggregate,
     Bundle,
     FlowBundle,  # keeps nothing, but has many roots as well
+    Detect,
+    EventBundle,
 )
 
 __all__ = [
     "NUMBER",
     "Bundle",
+    "Detect",
     "Distinct",
+    "EventBundle",
     "EventTime",
     "Filter",
     "FlowBundle",

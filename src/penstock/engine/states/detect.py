@@ -1,0 +1,96 @@
+"""The states of detections: one event alone, and all events over the same bases together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from penstock.engine.states.above import root_rows
+from penstock.engine.states.detection import Cohort, Detection
+from penstock.engine.states.state import Kept, Run, State, Step
+from penstock.plan.bundles.member import Asking
+from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
+
+
+@dataclass(slots=True)
+class DetectState:
+    """One event's detection."""
+
+    operator: Detect
+    detection: Detection
+
+    @classmethod
+    def new(cls, operator: Detect) -> Self:
+        """Return the state of an event that begins now."""
+        cohort = Cohort.of({key(operator): operator})
+        return cls(operator, Detection(operator.inputs, [cohort]))
+
+    def step(self, run: Run) -> Step:
+        """Return the detections that the tuples lead to."""
+        step = self.detection.step(run)[key(self.operator)]
+        return Step(root_rows(run, step.table), step.late)
+
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return before which time all detections are known."""
+        return self.detection.mark(marks)
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        return self.detection.kept()
+
+    @classmethod
+    def back(cls, operator: Detect, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        return cls(operator, Detection.back(operator.inputs, {key(operator): operator}, kept))
+
+
+@dataclass(slots=True)
+class EventsState:
+    """The detection of all events over the same bases."""
+
+    bundle: EventBundle
+    detection: Detection
+
+    @classmethod
+    def new(cls, bundle: EventBundle) -> Self:
+        """Return the state of a bundle whose members are yet to come in."""
+        return cls(bundle, Detection(bundle.inputs))
+
+    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
+        """Take the members of `bundle`: new ones see what comes from now on."""
+        assert isinstance(bundle, EventBundle)  # noqa: S101  (a bundle stays what it is)
+        self.bundle = bundle
+        self.detection.rearranged({member.key: member.detect for member in bundle.members})
+
+    def take_in(self, member: Asking, alone: State | None) -> None:
+        """Take over what a member kept alone, ahead of being rearranged with it."""
+        assert isinstance(alone, DetectState)  # noqa: S101  (what an event alone keeps)
+        self.detection.cohorts += alone.detection.cohorts
+        self.detection.found |= alone.detection.found
+
+    def take_out(self, member: Asking) -> DetectState:
+        """Return what a member would have kept alone."""
+        assert isinstance(member.root, Detect)  # noqa: S101  (only they are members)
+        return DetectState(member.root, self.detection.taken_out(member.key))
+
+    def steps(self, run: Run) -> dict[str, Step]:
+        """Return the detections of each member, by its root."""
+        return self.detection.step(run)
+
+    def probe(self, run: Run, members: Sequence[Asking]) -> None:
+        """Raise what a run would raise if only these members were here; nothing changes."""
+        self.detection.probe(run, [member.key for member in members])
+
+    def promises(self, marks: Sequence[int]) -> dict[str, int]:
+        """Return before which time all detections are known: for all members the same."""
+        mark = self.detection.mark(marks)
+        return {member.key: mark for member in self.bundle.members}
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        return self.detection.kept()
+
+    @classmethod
+    def back(cls, bundle: EventBundle, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        detects = {member.key: member.detect for member in bundle.members}
+        return cls(bundle, Detection.back(bundle.inputs, detects, kept))
