@@ -4,11 +4,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.engine.states.detection import Cohort
+from penstock.engine.states.detection import Detection
 from penstock.events.detector import NodeFacts
 from penstock.model.events import Mode
+from penstock.plan.bundles.event_member import asking
 from penstock.plan.explain import explain
 from penstock.plan.operators import Detect, Operator, key, walk
+from penstock.plan.operators.detect import bases_of
 from penstock.runtime.events import detection_of, uses_of
 from penstock.runtime.system import System
 from penstock.sql import Form
@@ -38,7 +40,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
     nodes: list[dict[str, Any]] = []
     for detect in detects:
         running = detection_of(system, detect)
-        graph = running.graph(key(detect)) if running is not None else _alone(detect)
+        graph = running.detector.graph() if running is not None else _alone(detect)
         leaves = {key(each): each for each in detect.primitives}
         nodes += [_node(each, events, leaves) for each in _below(graph, key(detect))]
     above = [node.text() for node in walk(root) if node not in detects] if detects else []
@@ -54,7 +56,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
 
 def _alone(detect: Detect) -> tuple[NodeFacts, ...]:
     """Return the graph that an event would have by itself."""
-    return Cohort.of({key(detect): detect}).detector.graph()
+    return Detection.of(detect.inputs, {key(detect): detect}).detector.graph()
 
 
 def _below(graph: Sequence[NodeFacts], watch: str) -> list[NodeFacts]:
@@ -73,14 +75,14 @@ def _below(graph: Sequence[NodeFacts], watch: str) -> list[NodeFacts]:
 def _node(
     node: NodeFacts, events: Mapping[str, list[str]], leaves: Mapping[str, Operator]
 ) -> dict[str, Any]:
-    shared = sorted({event for watch in node.watches for event in events.get(watch, [])})
-    leaf = next((each for name, each in leaves.items() if node.operator.startswith(name)), None)
-    what = node.operator if leaf is None else _leaf_text(leaf, events)
+    what = node.name
+    for name, leaf in leaves.items():
+        what = what.replace(name, _leaf_text(leaf, events))
     return {
         "node": node.name,
         "what": what,
         "parts": list(node.parts),
-        "events": shared,
+        "events": sorted({event for watch in node.watches for event in events.get(watch, [])}),
         "held": node.held,
         "dropped": node.dropped,
     }
@@ -90,8 +92,10 @@ def _leaf_text(leaf: Operator, events: Mapping[str, list[str]]) -> str:
     """Return a primitive event by its name, or by what it does where a WHERE masks it."""
     if named := events.get(key(leaf)):
         return named[0]
-    *_, base = (node for node in walk(leaf) if not node.inputs)
-    return f"{leaf.text()} over {base.text()}"
+    conditions = asking(leaf).conditions
+    (base,) = bases_of([leaf])
+    over = events.get(key(base), [base.text()])[0]
+    return f"{over} MASK {' AND '.join(conditions)}" if conditions else over
 
 
 def _events_by_key(system: System) -> dict[str, list[str]]:

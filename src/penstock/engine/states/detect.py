@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from penstock.engine.states.above import root_rows
-from penstock.engine.states.detection import Cohort, Detection
+from penstock.engine.states.detection import Detection
 from penstock.engine.states.state import Kept, Run, State, Step
 from penstock.plan.bundles.member import Asking
 from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
@@ -21,8 +21,7 @@ class DetectState:
     @classmethod
     def new(cls, operator: Detect) -> Self:
         """Return the state of an event that begins now."""
-        cohort = Cohort.of({key(operator): operator})
-        return cls(operator, Detection(operator.inputs, [cohort]))
+        return cls(operator, Detection.of(operator.inputs, {key(operator): operator}))
 
     def step(self, run: Run) -> Step:
         """Return the detections that the tuples lead to."""
@@ -53,24 +52,24 @@ class EventsState:
     @classmethod
     def new(cls, bundle: EventBundle) -> Self:
         """Return the state of a bundle whose members are yet to come in."""
-        return cls(bundle, Detection(bundle.inputs))
+        return cls(bundle, Detection.of(bundle.inputs, {}))
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
-        """Take the members of `bundle`: new ones see what comes from now on."""
+        """Take the members of `bundle`; nodes that stand keep what they hold."""
         assert isinstance(bundle, EventBundle)  # noqa: S101  (a bundle stays what it is)
-        self.bundle = bundle
-        self.detection.rearranged({member.key: member.detect for member in bundle.members})
+        detects = {member.key: member.detect for member in bundle.members}
+        self.bundle, self.detection = bundle, self.detection.of_others(detects)
 
     def take_in(self, member: Asking, alone: State | None) -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
         assert isinstance(alone, DetectState)  # noqa: S101  (what an event alone keeps)
-        self.detection.cohorts += alone.detection.cohorts
-        self.detection.found |= alone.detection.found
+        both = self.detection.detects | alone.detection.detects
+        self.detection = self.detection.of_others(both, alone.detection)
 
     def take_out(self, member: Asking) -> DetectState:
         """Return what a member would have kept alone."""
         assert isinstance(member.root, Detect)  # noqa: S101  (only they are members)
-        return DetectState(member.root, self.detection.taken_out(member.key))
+        return DetectState(member.root, self.detection.of_others({member.key: member.root}))
 
     def steps(self, run: Run) -> dict[str, Step]:
         """Return the detections of each member, by its root."""

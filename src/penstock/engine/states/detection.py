@@ -1,13 +1,13 @@
-"""Detection: occurrences of primitive events go into detectors, detections come out.
+"""Detection: occurrences of primitive events go into a detector, detections come out.
 
-Events that came at the same time share one detection graph, their *cohort*. Who comes later sees
-only what comes later, and so has a graph of its own.
+All events over the same bases are one detection graph. Whoever comes in later shares the nodes
+that stand with what they hold.
 """
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from penstock.engine.states.ordered import with_whole_leaves
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.engine.types import arrow_schema
-from penstock.events.detector import Answer, Detector, KeptEvents, NodeFacts
+from penstock.events.detector import Answer, Detector, KeptEvents
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.event_member import primitives_of
 from penstock.plan.lateness import MISSED
@@ -30,68 +30,51 @@ BASE_BITS = 44  # of an occurrence's number are its place in its base: more than
 
 
 @dataclass(slots=True)
-class Cohort:
-    """Events that share one detection graph, by their keys."""
-
-    detects: dict[str, Detect]
-    detector: Detector
-
-    @classmethod
-    def of(cls, detects: Mapping[str, Detect], kept: Sequence[KeptEvents] = ()) -> Self:
-        """Return a graph for these events, with what was kept of one for them or more."""
-        watches = {name: detect.watch for name, detect in detects.items()}
-        schemas = {
-            name: _schema(primitive) for name, primitive in primitives_of(detects.values()).items()
-        }
-        return cls(dict(detects), Detector(watches, schemas, kept))
-
-    def only(self, names: Iterable[str]) -> "Cohort":
-        """Return the graph without the events that are not among these."""
-        left = {name: self.detects[name] for name in names if name in self.detects}
-        return self if left == self.detects else Cohort.of(left, (self.detector.kept(),))
-
-
-@dataclass(slots=True)
 class Detection:
-    """What detecting events over some bases keeps; `looked_at` counts the tuples of each base."""
+    """The detection graph of some events over their bases.
+
+    `looked_at` counts the tuples of each base, `found` the detections of each event.
+    """
 
     bases: tuple[Operator, ...]
-    cohorts: list[Cohort] = field(default_factory=list)
-    looked_at: list[int] = field(default_factory=list)
+    detects: dict[str, Detect]
+    detector: Detector
+    looked_at: list[int]
     found: dict[str, int] = field(default_factory=dict)
     masks: tuple[Masks, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Make the masks of all primitive events."""
-        self.looked_at = self.looked_at or [0] * len(self.bases)
-        self.masks = self._masks(self.detects)
-
-    @property
-    def detects(self) -> dict[str, Detect]:
-        """Return the events, by their keys."""
-        return {name: each for cohort in self.cohorts for name, each in cohort.detects.items()}
+    @classmethod
+    def of(
+        cls,
+        bases: tuple[Operator, ...],
+        detects: Mapping[str, Detect],
+        kept: Sequence[KeptEvents] = (),
+        looked_at: Sequence[int] = (),
+    ) -> Self:
+        """Return the graph of these events, with what was kept of its nodes."""
+        watches = {name: detect.watch for name, detect in detects.items()}
+        primitives = primitives_of(detects.values())
+        schemas = {name: _schema(primitive) for name, primitive in primitives.items()}
+        detector = Detector(watches, schemas, kept)
+        counts = list(looked_at) or [0] * len(bases)
+        masks = _masks_of(bases, primitives.values())
+        return cls(bases, dict(detects), detector, counts, dict.fromkeys(detects, 0), masks)
 
     def step(self, run: Run) -> dict[str, Step]:
         """Take the run's tuples in, and return the detections of each event."""
-        occurrences = self._occurrences(run) if run.count else ({}, self.looked_at)
-        tables, looked_at = occurrences
-        mark = self.mark(run.marks)
-        steps: dict[str, Step] = {}
-        for cohort in self.cohorts:
-            names = primitives_of(cohort.detects.values())
-            answer = cohort.detector.step({n: tables[n] for n in names if n in tables}, mark)
-            steps |= {n: _step(each, n, answer) for n, each in cohort.detects.items()}
+        tables, looked_at = self._occurrences(run) if run.count else ({}, self.looked_at)
+        answer = self.detector.step(tables, self.mark(run.marks))
+        steps = {name: _step(each, name, answer) for name, each in self.detects.items()}
         self.looked_at = looked_at
         for name, step in steps.items():
-            self.found[name] = self.found.get(name, 0) + step.table.num_rows
+            self.found[name] += step.table.num_rows
         return steps
 
     def probe(self, run: Run, names: Iterable[str]) -> None:
         """Raise what the masks of some events raise; nothing changes."""
-        detects = self.detects
-        some = {name: detects[name] for name in names if name in detects}
-        for each in self._masks(some):
-            each.occurrences(run)
+        some = [self.detects[name] for name in names if name in self.detects]
+        for masks in _masks_of(self.bases, primitives_of(some).values()):
+            masks.occurrences(run)
 
     def mark(self, marks: Sequence[int]) -> int:
         """Return before which time all occurrences are known."""
@@ -104,67 +87,34 @@ class Detection:
         ]
         return min(found, default=min(marks))
 
-    def rearranged(self, detects: Mapping[str, Detect]) -> None:
-        """Detect these events: those that leave take theirs along, new ones begin now."""
-        there = self.detects
-        self.cohorts = [
-            cohort.only(detects)
-            for cohort in self.cohorts
-            if not detects.keys().isdisjoint(cohort.detects)
-        ]
-        new = {name: each for name, each in detects.items() if name not in there}
-        if new:
-            self.cohorts.append(Cohort.of(new))
-        self.found = {name: self.found.get(name, 0) for name in detects}
-        self.masks = self._masks(self.detects)
+    def of_others(self, detects: Mapping[str, Detect], *more: "Detection") -> "Detection":
+        """Return the graph of other events; nodes that stand keep what they hold.
 
-    def taken_out(self, name: str) -> "Detection":
-        """Return what an event would have kept alone."""
-        cohort = next(each for each in self.cohorts if name in each.detects)
-        return Detection(
-            self.bases, [cohort.only([name])], list(self.looked_at), {name: self.found.get(name, 0)}
-        )
-
-    def graph(self, name: str) -> tuple[NodeFacts, ...]:
-        """Return the detection graph that an event is part of."""
-        cohort = next((each for each in self.cohorts if name in each.detects), None)
-        return cohort.detector.graph() if cohort is not None else ()
+        `more` are graphs that become part of it.
+        """
+        if detects == self.detects and not more:
+            return self
+        kept = [each.detector.kept() for each in (self, *more) if each.detects]
+        made = Detection.of(self.bases, detects, kept, self.looked_at)
+        for each in (self, *more):
+            made.found |= {name: n for name, n in each.found.items() if name in detects}
+        return made
 
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
-        facts: list[dict[str, Any]] = []
-        parts: list[KeptPart] = []
-        for place, cohort in enumerate(self.cohorts):
-            kept = cohort.detector.kept()
-            facts.append({"events": sorted(cohort.detects), "facts": dict(kept.facts)})
-            parts += [
-                KeptPart(in_memory(table), {"cohort": place, "table": name})
-                for name, table in kept.tables.items()
-            ]
-        return Kept({"cohorts": facts, "looked_at": self.looked_at, "found": self.found}, parts)
+        kept = self.detector.kept()
+        facts = {"facts": dict(kept.facts), "looked_at": self.looked_at, "found": self.found}
+        tables = kept.tables.items()
+        return Kept(facts, [KeptPart(in_memory(rows), {"table": name}) for name, rows in tables])
 
     @classmethod
     def back(cls, bases: tuple[Operator, ...], detects: Mapping[str, Detect], kept: Kept) -> Self:
         """Return the state that a checkpoint kept."""
-        cohorts = []
-        for place, each in enumerate(kept.facts["cohorts"]):
-            tables = {
-                part.facts["table"]: table_of(part.rows)
-                for part in kept.parts
-                if part.facts["cohort"] == place
-            }
-            there = {name: detects[name] for name in each["events"] if name in detects}
-            if there:
-                cohorts.append(Cohort.of(there, (KeptEvents(each["facts"], tables),)))
-        return cls(bases, cohorts, list(kept.facts["looked_at"]), dict(kept.facts["found"]))
-
-    def _masks(self, detects: Mapping[str, Detect]) -> tuple[Masks, ...]:
-        primitives = primitives_of(detects.values()).values()
-        found = []
-        for place, base in enumerate(self.bases):
-            mine = [each for each in primitives if key(base_of(each)) == key(base)]
-            found += [Masks.of(place, base, mine)] if mine else []
-        return tuple(found)
+        tables = {part.facts["table"]: table_of(part.rows) for part in kept.parts}
+        events = KeptEvents(kept.facts["facts"], tables)
+        made = cls.of(bases, detects, (events,), kept.facts["looked_at"])
+        made.found |= kept.facts["found"]
+        return made
 
     def _occurrences(self, run: Run) -> tuple[dict[str, pa.Table], list[int]]:
         """Return the occurrences of each primitive event, numbered in the order of arrival."""
@@ -176,6 +126,18 @@ class Detection:
             tables |= {name: _as_occurrences(table, first) for name, table in found.items()}
             looked_at[masks.place] += count
         return tables, looked_at
+
+
+def _masks_of(bases: Sequence[Operator], primitives: Iterable[Operator]) -> tuple[Masks, ...]:
+    """Return the masks of primitive events, those of one base together."""
+    mine: dict[str, list[Operator]] = {}
+    for each in primitives:
+        mine.setdefault(key(base_of(each)), []).append(each)
+    return tuple(
+        Masks.of(place, base, mine[key(base)])
+        for place, base in enumerate(bases)
+        if key(base) in mine
+    )
 
 
 def _schema(primitive: Operator) -> pa.Schema:
