@@ -33,6 +33,7 @@ def _around(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_example_has_its_test_here() -> None:
     assert {path.name for path in EXAMPLES.iterdir() if path.is_file()} == {
         "quickstart.sql",
+        "smoke.sql",
         "traffic.sql",
         "python_push.py",
     }
@@ -89,6 +90,25 @@ def test_traffic_finds_who_is_too_fast_and_which_minute_was_busy(
     assert [(row["window_start"], row["road"]) for row in rows["busy"]] == [
         (row["window_start"], row["road"]) for row in busy
     ]
+
+
+def test_smoke_and_heat_pair_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    script = str(EXAMPLES / "smoke.sql")
+    home = str(tmp_path / "home")
+    assert main(["run", script, "--until-idle", "--format", "json", "--home", home]) == 0
+    rows: dict[str, list[dict[str, object]]] = {}
+    for line in map(json.loads, capsys.readouterr().out.splitlines()):
+        rows.setdefault(line["query"], []).append(line["row"])
+    hot = [n for n in range(240) if n % 2 == 0 and n % 60 > 40]
+    smoke = [(10 * n, n % 4) for n in range(24) if n % 4]
+    pairs, waiting = [], list(smoke)
+    for second in hot:  # the oldest smoke of the last half minute that has met no heat
+        waiting = [each for each in waiting if each[0] >= second - 30]
+        if waiting and waiting[0][0] < second:
+            pairs.append((waiting.pop(0)[1], 45 + second % 7))
+    assert [(row["level"], row["temp"]) for row in rows["fires"]] == pairs
+    assert rows["false_alarms"]
+    assert rows["by_minute"]
 
 
 def test_pushing_from_python_gives_rows_back(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -364,6 +365,26 @@ def test_events_run_alone_where_nothing_is_shared(spark: SparkSession, tmp_path:
         ps.push("rooms", rows("temp", (2, "a", 50), (3, "a", 44)))
         ended(ps)
         assert shown(results(ps, "q"), "room", "temp") == [("a", 50)]
+
+
+LANGUAGE = Path(__file__).parents[2] / "docs/reference/event_language.md"
+
+
+def test_every_form_of_the_language_runs(ps: Connection) -> None:
+    for block in re.findall(r"```sql\n(.*?)```", LANGUAGE.read_text(), re.DOTALL):
+        ps.script(block)
+    shown = {row["event"] for row in rows_of(ps.sql("SHOW EVENTS").table)}
+    assert {"smoke_then_hot", "two_signs", "how_hot_it_was", "fire_again"} <= shown
+    queries = "".join(f"CREATE QUERY q_{name} AS SELECT * FROM {name};" for name in sorted(shown))
+    ps.script(queries)
+    smoke = rows("level", (1, "a", 1), (40, "a", 1), (200, "a", 2), (300, "a", 3))
+    ps.push("smoke_alarms", smoke)
+    ps.push("room_temps", rows("temp", (2, "a", 50), (3, "a", 70), (210, "a", 65), (211, "a", 10)))
+    ps.end("smoke_alarms")
+    ps.end("room_temps")
+    finish(ps)
+    silent = [name for name in shown if not results(ps, f"q_{name}").num_rows]
+    assert not silent
 
 
 def test_late_occurrences_are_counted_and_can_be_read(ps: Connection) -> None:
