@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states import detecting
 from penstock.errors import PenstockError
 from penstock.model.events import Mode
 from penstock.runtime import readiness
@@ -338,6 +339,34 @@ def test_deaths_change_no_detection_and_neither_does_the_cut(
     ps.close()
     assert lives > 2
     assert lines_of(tmp_path / "out") == expected
+
+
+def test_events_spread_over_workers_are_detected_as_in_one_place(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, 200)
+    spread: list[int] = []
+    real = detecting.Detecting._spread
+
+    def counted(self: detecting.Detecting, *given: Any) -> Any:
+        answer = real(self, *given)
+        spread.append(sum(table.num_rows for table in answer.detections.values()))
+        return answer
+
+    monkeypatch.setattr(detecting.Detecting, "_spread", counted)
+    outs = {}
+    for name, rows_ in (("driver", 10**9), ("workers", 12)):
+        monkeypatch.setattr(detecting, "SPREAD_ROWS", rows_)
+        monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 60)
+        with penstock.connect(tmp_path / name, spark=spark) as ps:
+            keyed = "(smoke s AND hot h) PARTITION BY room WITHIN"
+            text = script(tmp_path, 30).replace("(smoke s AND hot h) WITHIN", keyed)
+            ps.script(text.format(out=tmp_path / f"{name}_out"))
+            finish(ps)
+        outs[name] = lines_of(tmp_path / f"{name}_out")
+    assert len(spread) > 2
+    assert sum(spread) > 0
+    assert outs["workers"] == outs["driver"]
 
 
 def test_an_event_that_was_subscribed_to_goes_on_after_a_restart(

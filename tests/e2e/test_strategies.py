@@ -284,7 +284,8 @@ def test_the_statements_of_the_reference_that_set_and_show_run(
         ps.script(
             "CREATE STREAM traffic (ts TIMESTAMP, car_id STRING, type STRING, mph INT) "
             "TIMESTAMP BY ts FROM push();"
-            "CREATE QUERY fast_cars AS SELECT car_id FROM traffic WHERE mph > 60"
+            "CREATE QUERY fast_cars AS SELECT car_id FROM traffic WHERE mph > 60;"
+            "CREATE EVENT speeding AS SELECT car_id, mph MASK mph > 90 FROM traffic"
         )
         given = [each for block in blocks for each in ps.script(block)]
         assert len(given) >= 15

@@ -104,7 +104,7 @@ def _figures(system: System, use: Use) -> dict[str, Any]:
     detection, name = detection_of(system, detect), key(detect)
     if detection is None:
         return row
-    nodes = [node for node in detection.detector.graph() if name in node.watches]
+    nodes = [node for node in detection.detecting.graph if name in node.watches]
     live = system.plant.writers.get(name)
     return row | {
         "detections": detection.found.get(name, 0),

@@ -40,7 +40,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
     nodes: list[dict[str, Any]] = []
     for detect in detects:
         running = detection_of(system, detect)
-        graph = running.detector.graph() if running is not None else _alone(detect)
+        graph = running.detecting.graph if running is not None else _alone(detect)
         leaves = {key(each): each for each in detect.primitives}
         nodes += [_node(each, events, leaves) for each in _below(graph, key(detect))]
     above = [node.text() for node in walk(root) if node not in detects] if detects else []
@@ -56,7 +56,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
 
 def _alone(detect: Detect) -> tuple[NodeFacts, ...]:
     """Return the graph that an event would have by itself."""
-    return Detection.of(detect.inputs, {key(detect): detect}).detector.graph()
+    return Detection.of(detect.inputs, {key(detect): detect}).detecting.graph
 
 
 def _below(graph: Sequence[NodeFacts], watch: str) -> list[NodeFacts]:

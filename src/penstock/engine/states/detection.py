@@ -14,12 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.rows import empty_table, fit, in_memory, laid_together
+from penstock.engine.states.detecting import Detecting
 from penstock.engine.states.masks import ORDER, Masks
 from penstock.engine.states.ordered import with_whole_leaves
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.engine.types import arrow_schema
-from penstock.events.detector import Answer, Detector, KeptEvents
+from penstock.events.detector import Answer, KeptEvents
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.event_member import primitives_of
 from penstock.plan.lateness import MISSED
@@ -38,7 +39,7 @@ class Detection:
 
     bases: tuple[Operator, ...]
     detects: dict[str, Detect]
-    detector: Detector
+    detecting: Detecting
     looked_at: list[int]
     found: dict[str, int] = field(default_factory=dict)
     masks: tuple[Masks, ...] = ()
@@ -55,15 +56,15 @@ class Detection:
         watches = {name: detect.watch for name, detect in detects.items()}
         primitives = primitives_of(detects.values())
         schemas = {name: _schema(primitive) for name, primitive in primitives.items()}
-        detector = Detector(watches, schemas, kept)
+        detecting = Detecting(watches, schemas, kept)
         counts = list(looked_at) or [0] * len(bases)
         masks = _masks_of(bases, primitives.values())
-        return cls(bases, dict(detects), detector, counts, dict.fromkeys(detects, 0), masks)
+        return cls(bases, dict(detects), detecting, counts, dict.fromkeys(detects, 0), masks)
 
     def step(self, run: Run) -> dict[str, Step]:
         """Take the run's tuples in, and return the detections of each event."""
         tables, looked_at = self._occurrences(run) if run.count else ({}, self.looked_at)
-        answer = self.detector.step(tables, self.mark(run.marks))
+        answer = self.detecting.step(run, tables, self.mark(run.marks))
         steps = {name: _step(each, name, answer) for name, each in self.detects.items()}
         self.looked_at = looked_at
         for name, step in steps.items():
@@ -94,7 +95,7 @@ class Detection:
         """
         if detects == self.detects and not more:
             return self
-        kept = [each.detector.kept() for each in (self, *more) if each.detects]
+        kept = [each.detecting.kept for each in (self, *more) if each.detects]
         made = Detection.of(self.bases, detects, kept, self.looked_at)
         for each in (self, *more):
             made.found |= {name: n for name, n in each.found.items() if name in detects}
@@ -102,7 +103,7 @@ class Detection:
 
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
-        kept = self.detector.kept()
+        kept = self.detecting.kept
         facts = {"facts": dict(kept.facts), "looked_at": self.looked_at, "found": self.found}
         tables = kept.tables.items()
         return Kept(facts, [KeptPart(in_memory(rows), {"table": name}) for name, rows in tables])
