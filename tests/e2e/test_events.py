@@ -355,8 +355,8 @@ def test_events_spread_over_workers_are_detected_as_in_one_place(
 
     monkeypatch.setattr(detecting.Detecting, "_spread", counted)
     outs = {}
-    for name, rows_ in (("driver", 10**9), ("workers", 12)):
-        monkeypatch.setattr(detecting, "SPREAD_ROWS", rows_)
+    for name, most in (("driver", 10**9), ("workers", 12)):
+        monkeypatch.setattr(detecting.Detecting, "pays", lambda _, rows, most=most: rows >= most)
         monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 60)
         with penstock.connect(tmp_path / name, spark=spark) as ps:
             keyed = "(smoke s AND hot h) PARTITION BY room WITHIN"
