@@ -396,6 +396,22 @@ def test_events_run_alone_where_nothing_is_shared(spark: SparkSession, tmp_path:
         assert shown(results(ps, "q"), "room", "temp") == [("a", 50)]
 
 
+def test_timers_fire_in_silence_where_the_stream_says_so(ps: Connection) -> None:
+    idle = "IDLE AFTER INTERVAL 100 MILLISECONDS BY CLOCK FROM push();"
+    ps.script(
+        SMOKES.replace("FROM push();", idle)
+        + """
+        CREATE EVENT smoke AS SELECT room, level FROM smokes;
+        CREATE EVENT reminder AS SELECT s.room FROM smoke s PLUS INTERVAL 1 SECOND;
+        CREATE QUERY q AS SELECT room, _end FROM reminder;
+        """
+    )
+    ps.push("smokes", rows("level", (1, "a", 1)))
+    with ps.subscribe("q") as subscription:
+        told = next(iter(subscription))
+    assert (told["room"], told["_end"].second) == ("a", 2)
+
+
 LANGUAGE = Path(__file__).parents[2] / "docs/reference/event_language.md"
 
 

@@ -72,7 +72,7 @@ class StreamDefinition:
     """CREATE STREAM; `text` is the statement as it was written.
 
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
-    holds back no other stream's time.
+    holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
     """
 
     name: str
@@ -84,6 +84,7 @@ class StreamDefinition:
     text: str = ""
     archive_for: timedelta | None = None
     idle_after: timedelta | None = None
+    idle_by_clock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,11 @@ PATIENCE = 10  # tries in a row before a run that waits for the end stops waitin
 END_BOUNDARY: Boundary = {"end": True}
 IDLE_BOUNDARY: Boundary = {"idle": True}
 PUNCTUATION = "punctuation"
+CLOCK = "clock"  # a sign with the watermark that the wall clock has brought a silent stream to
+CLOCK_SECONDS = 1.0  # between two such signs: each is a train that all readers take
 TAKEN_BEFORE = 64  # trains that waited when a punctuation came and go before it
 SLACK = "slack"  # in a checkpoint: what was measured of disorder
+SIGNS = ({PUNCTUATION}, {CLOCK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Feed:
         self._ended = False
         self.idle = False
         self._heard: float | None = None  # when something came, or when it was first asked
+        self._ticked = 0.0  # when the clock was last read to a silent stream
         # Also where it began: a checkpoint may come before anybody has read the first train.
         self._history: dict[int, dict[str, Any]] = {0: self._now()}
 
@@ -130,25 +134,40 @@ class Feed:
     def _next(self, now: float) -> Cut | None:
         """Return what the source offers, or a sign: its end, or that it has long been silent."""
         silent = self._is_silent(now)
+        sign = self._by_clock(now) if silent else IDLE_BOUNDARY
         try:
             offer = self.interface.next()
         except PenstockError:
             if silent:  # one that cannot be read keeps nobody waiting either
-                return Cut(self.number + 1, IDLE_BOUNDARY, now)
+                return Cut(self.number + 1, sign, now)
             raise
         if offer is not None:
             self._heard = now
             return Cut(self.number + 1, offer.boundary, offer.arrived)
         if self.interface.ended:
             return Cut(self.number + 1, END_BOUNDARY, 0.0)
-        return Cut(self.number + 1, IDLE_BOUNDARY, now) if silent else None
+        return Cut(self.number + 1, sign, now) if silent else None
 
     def _is_silent(self, now: float) -> bool:
         """Say whether nothing came for so long that others shall not wait, and do not know yet."""
         if self._heard is None:
             self._heard = now
         limit = self.definition.idle_after
-        return limit is not None and not self.idle and now - self._heard >= limit.total_seconds()
+        if limit is None or self.idle or now - self._heard < limit.total_seconds():
+            return False
+        return not self._has_clock or now - max(self._ticked, self._heard) >= CLOCK_SECONDS
+
+    @property
+    def _has_clock(self) -> bool:
+        """Say whether time goes on while nothing comes: it has to have begun."""
+        return self.definition.idle_by_clock and self.high is not None
+
+    def _by_clock(self, now: float) -> Boundary:
+        """Return the sign of a silent stream: idle, or as far as time has gone on since."""
+        if not self._has_clock or self.high is None or self._heard is None:
+            return IDLE_BOUNDARY
+        self._ticked = now
+        return {CLOCK: self.disorder.mark(self.high) + round((now - self._heard) * 1e6)}
 
     def punctuate(self, condition: str, journal: Journal, now: float) -> bool:
         """Record that no tuple will come any more for which the condition holds; only at rest.
@@ -211,6 +230,7 @@ class Feed:
         if span is not None:
             self.high = span[1] if self.high is None else max(self.high, span[1])
             self.watermark = max(self.watermark, self.disorder.mark(self.high))
+        self.watermark = max(self.watermark, cut.boundary.get(CLOCK, self.watermark))
         if cut.boundary == END_BOUNDARY:
             self.watermark, self._ended = END_OF_TIME, True
         if not _is_sign(cut.boundary):  # after a sign the source stands behind its last train
@@ -269,4 +289,4 @@ class Feed:
 
 def _is_sign(boundary: Boundary) -> bool:
     """Say whether a boundary is ours and not the source's: it has no rows."""
-    return boundary in (END_BOUNDARY, IDLE_BOUNDARY) or boundary.keys() == {PUNCTUATION}
+    return boundary in (END_BOUNDARY, IDLE_BOUNDARY) or boundary.keys() in SIGNS

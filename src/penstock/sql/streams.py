@@ -37,7 +37,8 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
         valid_for=given.get("VALID"),
         text=text,
         archive_for=given.get("ARCHIVE"),
-        idle_after=given.get("IDLE"),
+        idle_after=given.get("IDLE", (None, False))[0],
+        idle_by_clock=given.get("IDLE", (None, False))[1],
     )
 
 
@@ -89,11 +90,20 @@ def _length(clause: str, word: str) -> Callable[[Reader, Schema], timedelta]:
     return rule
 
 
+def _idle(reader: Reader, schema: Schema) -> tuple[timedelta, bool]:
+    """Read after which silence others do not wait, or time goes on by the clock."""
+    length = _length("IDLE", "AFTER")(reader, schema)
+    if not reader.accept("BY"):
+        return length, False
+    reader.expect("CLOCK", hint="IDLE AFTER INTERVAL 10 SECONDS BY CLOCK")
+    return length, True
+
+
 CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
     "TIMESTAMP": _time_column,
     "SLACK": _slack,
     "VALID": _length("VALID", "FOR"),
     "ARCHIVE": _length("ARCHIVE", "FOR"),
-    "IDLE": _length("IDLE", "AFTER"),
+    "IDLE": _idle,
     "FROM": lambda reader, _: read_connector(reader),
 }

@@ -1,7 +1,7 @@
 """IDLE AFTER in a plant that dies: a silent stream holds nobody back, and no promise is broken."""
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
 
@@ -186,6 +186,56 @@ def test_silence_is_in_the_journal_before_it_counts(hall: Hall) -> None:
     assert feed.idle
 
 
+CLOCKED = {"idle_after": timedelta(seconds=10), "idle_by_clock": True}
+SECOND = 1_000_000
+
+
+def test_by_clock_a_silent_streams_time_goes_on_every_second(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", ("s", "t"), clauses=CLOCKED)
+    hall.add("a", BOTH)
+    hall.push("s", 50)
+    hall.push("t", 5)
+    work(hall)
+    work(hall, 9)
+    assert mark(hall) == 5
+    work(hall, 1)
+    assert mark(hall) == 5 + 10 * SECOND
+    work(hall, 0.5)
+    assert mark(hall) == 5 + 10 * SECOND
+    work(hall, 7)
+    assert mark(hall) == 5 + 17 * SECOND + SECOND // 2
+    hall.push("t", 7)
+    work(hall)
+    assert mark(hall) == 5 + 17 * SECOND + SECOND // 2  # it does not go back
+
+
+def test_by_clock_a_death_takes_no_time_back(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", ("s", "t"), clauses=CLOCKED)
+    hall.add("a", BOTH)
+    hall.push("s", 5)
+    hall.push("t", 5)
+    work(hall)
+    work(hall, 30)
+    reached = mark(hall)
+    assert reached == 5 + 30 * SECOND
+    hall.die()
+    work(hall)
+    assert mark(hall) == reached
+    work(hall, 40)
+    assert mark(hall) > reached
+
+
+def test_by_clock_a_stream_that_never_said_anything_is_idle(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", ("s", "t"), clauses=CLOCKED)
+    hall.add("a", BOTH)
+    hall.push("s", 50)
+    work(hall)
+    work(hall, 9)
+    hall.push("s", 60)
+    work(hall, 1)
+    assert mark(hall) == 60
+
+
 STEPS = st.lists(
     st.tuples(
         st.sampled_from(
@@ -198,13 +248,13 @@ STEPS = st.lists(
 )
 
 
-@given(STEPS)
-@settings(deadline=None, max_examples=100)
+@given(STEPS, st.sampled_from([SOON, CLOCKED]))
+@settings(deadline=None, max_examples=150)
 def test_a_death_changes_no_promise_and_no_promise_is_taken_back(
-    steps: list[tuple[str, int]],
+    steps: list[tuple[str, int]], clauses: Mapping[str, object]
 ) -> None:
     with tempfile.TemporaryDirectory() as home:
-        hall = Hall(Path(home) / "home", ("s", "t"), clauses=SOON)
+        hall = Hall(Path(home) / "home", ("s", "t"), clauses=clauses)
         roots = [BOTH, united(chain("s", "x"), BOTH)]
         for number, root in enumerate(roots):
             hall.add(f"q{number}", root)
