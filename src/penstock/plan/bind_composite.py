@@ -1,6 +1,6 @@
 """Events that combine others: the expression, what it matches by, and what is shown of it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -109,8 +109,9 @@ class Composite:
     ) -> dict[str, Part]:
         """Return what stands for each constituent in the expression, by its label."""
         like = Watch(Primitive(""), self.mode, self.event.semantics == "point", self.event.limit)
+        spans = dict(_spans(self.event.source, None))
         return {
-            label: part_of(label, operator, links, used, like, self.analyst)
+            label: part_of(label, operator, links, used, like, spans[label], self.analyst)
             for label, operator in sources.items()
         }
 
@@ -232,6 +233,16 @@ def _expression(written: Written, parts: Mapping[str, Part]) -> Event:
             return Periodic(below[0], every, below[1], star, written.label, within)
         case "PLUS":
             return Plus(below[0], every, within)
+
+
+def _spans(written: Written, around: int | None) -> Iterator[tuple[str, int | None]]:
+    """Yield the label of each constituent with the shortest WITHIN around it."""
+    if isinstance(written, Constituent):
+        yield written.label, around
+        return
+    spans = [span for span in (around, _micros(written.within)) if span is not None]
+    for part in written.parts:
+        yield from _spans(part, min(spans, default=None))
 
 
 def _tick_labels(written: Written) -> list[str]:

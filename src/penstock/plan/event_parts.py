@@ -2,7 +2,7 @@
 
 An event that is nothing but a detection becomes a part of those that are made of it, so that the
 detection graph has it once. One that filters or computes, or that matches by other keys, is fed
-as rows.
+as rows. So is one that a shorter WITHIN would change: an event means the same wherever it is read.
 """
 
 from collections.abc import Callable, Mapping
@@ -57,19 +57,29 @@ def part_of(
     links: Links,
     used: set[Attribute],
     like: Watch,
+    within: int | None,
     analyst: Analyst,
 ) -> Part:
-    """Return what stands for a constituent in an expression that is watched like `like`."""
+    """Return what stands for a constituent in an expression that is watched like `like`.
+
+    `within` is the shortest span that the expression gives it.
+    """
     keys = links.keys[label]
     spoken_of = {column for owner, column in used if owner == label}
     if isinstance(operator, Detect) and not links.masks[label] and not {START, END} & spoken_of:
-        order = _key_order(operator, keys)
+        order = _key_order(operator, keys) if _fits(operator.watch.event, within) else None
         if order is not None and replace(operator.watch, event=like.event) == like:
             return _opened(label, operator, order)
     conditions = [*links.masks[label], *links.guards[label]]
     occurs = masked(operator, conditions, analyst)
     leaf = Primitive(key(occurs), label, keys, lasts(occurs))
     return Part(label, leaf, (occurs,), None, {key(occurs): label})
+
+
+def _fits(event: Event, within: int | None) -> bool:
+    """Say whether a span around an event leaves its detections as they are."""
+    own = None if isinstance(event, Primitive) else event.within
+    return within is None or (own is not None and own <= within)
 
 
 def _key_order(detect: Detect, keys: tuple[str, ...]) -> tuple[int, ...] | None:

@@ -168,8 +168,9 @@ def test_an_event_over_an_event_is_one_expression() -> None:
         "SELECT f.temp FROM (fire f SEQ smoke g) WITHIN INTERVAL 1 MINUTE",
         "SELECT f._start AS began FROM (fire f SEQ smoke g) PARTITION BY room",
         "SELECT f.temp FROM (fire f SEQ smoke g) PARTITION BY room WITH (semantics => 'point')",
+        "SELECT f.temp FROM (fire f SEQ smoke g) PARTITION BY room WITHIN INTERVAL 1 MINUTE",
     ],
-    ids=["masked", "other keys", "its own times", "other semantics"],
+    ids=["masked", "other keys", "its own times", "other semantics", "a shorter span"],
 )
 def test_an_event_that_cannot_be_part_of_another_is_fed_as_rows(why: str) -> None:
     events = {**EVENTS, "fire": "SELECT h.room, h.temp FROM (smoke s SEQ hot h) PARTITION BY room"}
