@@ -28,7 +28,7 @@ from penstock.plan.bind import expand_stars
 from penstock.plan.bind_names import refuse_twins
 from penstock.plan.clauses import in_order, refuse_deep
 from penstock.plan.event_links import Attribute, Links, attributes, links_of, scope_of
-from penstock.plan.event_parts import Part, part_of, relabelled
+from penstock.plan.event_parts import Around, Part, part_of, relabelled
 from penstock.plan.occurrences import LEAF, TIMESTAMP, as_occurrences
 from penstock.plan.operators import Detect, EventTime, Filter, Operator, Project, key
 from penstock.plan.operators.detect import END, START, bases_of
@@ -109,9 +109,10 @@ class Composite:
     ) -> dict[str, Part]:
         """Return what stands for each constituent in the expression, by its label."""
         like = Watch(Primitive(""), self.mode, self.event.semantics == "point", self.event.limit)
+        around = Around(links, used, like, self.analyst)
         spans = dict(_spans(self.event.source, None))
         return {
-            label: part_of(label, operator, links, used, like, spans[label], self.analyst)
+            label: part_of(label, operator, around, spans[label])
             for label, operator in sources.items()
         }
 

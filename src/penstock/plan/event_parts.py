@@ -51,27 +51,29 @@ class Part:
         return (self.label, column) if self.shows is None else self.shows[column]
 
 
-def part_of(
-    label: str,
-    operator: Operator,
-    links: Links,
-    used: set[Attribute],
-    like: Watch,
-    within: int | None,
-    analyst: Analyst,
-) -> Part:
-    """Return what stands for a constituent in an expression that is watched like `like`.
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What an expression says of its constituents.
 
-    `within` is the shortest span that the expression gives it.
+    `used` are the attributes that are spoken of, `like` is how the whole is watched.
     """
+
+    links: Links
+    used: set[Attribute]
+    like: Watch
+    analyst: Analyst
+
+
+def part_of(label: str, operator: Operator, around: Around, within: int | None) -> Part:
+    """Return what stands for a constituent; `within` is the shortest span around it."""
+    links, like = around.links, around.like
     keys = links.keys[label]
-    spoken_of = {column for owner, column in used if owner == label}
+    spoken_of = {column for owner, column in around.used if owner == label}
     if isinstance(operator, Detect) and not links.masks[label] and not {START, END} & spoken_of:
         order = _key_order(operator, keys) if _fits(operator.watch.event, within) else None
         if order is not None and replace(operator.watch, event=like.event) == like:
             return _opened(label, operator, order)
-    conditions = [*links.masks[label], *links.guards[label]]
-    occurs = masked(operator, conditions, analyst)
+    occurs = masked(operator, [*links.masks[label], *links.guards[label]], around.analyst)
     leaf = Primitive(key(occurs), label, keys, lasts(occurs))
     return Part(label, leaf, (occurs,), None, {key(occurs): label})
 
