@@ -66,6 +66,8 @@ def test_a_sequence_is_told_to_who_subscribes_also_out_of_order(ps: Connection) 
     ps.push("rooms", rows("temp", (12, "a", 50), (10, "a", 45), (11, "b", 60), (9, "a", 30)))
     ps.push("smokes", rows("level", (11, "a", 2), (8, "a", 1), (11, "b", 3), (7, "b", 0)))
     ps.push("rooms", rows("temp", (8, "a", 41), (90, "a", 70)))
+    for stream, value in (("smokes", "level"), ("rooms", "temp")):  # NULL agrees with nothing
+        ps.push(stream, [{"ts": moment(85), "room": None, value: 99}])
     ended(ps)
     found = results(ps, "fire")
     assert found.column_names == ["room", "level", "temp", "_start", "_end"]

@@ -13,7 +13,6 @@ from sqlglot import exp
 from penstock.errors import BadEventError, TypeMismatchError, UnknownColumnError
 from penstock.model.schema import Schema
 from penstock.plan.clauses import conjuncts, refuse_deep
-from penstock.plan.occurrences import not_null
 from penstock.plan.scope import Scope, is_bound, place_of, plain, relation
 
 Attribute = tuple[str, str]  # a constituent's label, and one of its columns
@@ -93,9 +92,8 @@ def _in_all(schemas: Mapping[str, Schema], column: exp.Expr) -> list[Attribute]:
 
 
 def _key(group: set[Attribute], label: str, guards: dict[str, list[exp.Expr]]) -> str:
-    """Return a constituent's column of a key; it has a value, and others equal it."""
+    """Return a constituent's column of a key, which others equal; the detector knows of NULL."""
     first, *others = sorted(column for owner, column in group if owner == label)
-    guards[label].append(not_null(first))
     guards[label] += [exp.EQ(this=plain(first), expression=plain(each)) for each in others]
     return first
 

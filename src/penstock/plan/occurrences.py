@@ -37,12 +37,14 @@ def as_occurrences(operator: Operator, what: str) -> Operator:
     if end == END:
         return operator
     own = [column for column in operator.schema if column.name.lower() not in (START, END)]
-    columns = [(column.name, quoted(column.name)) for column in own]
+    below, written = operator, {name: quoted(name) for name in operator.schema.names}
+    if isinstance(operator, Project):  # one projection is as good as two, and masks go below it
+        below, written = operator.input, dict(operator.columns)
+    columns = [(column.name, written[column.name]) for column in own]
     schema = (*own, Column(START, TIMESTAMP), Column(END, TIMESTAMP))
+    bounds = ((START, written[start]), (END, written[end]))
     times = (EventTime(END, operator.times[0].offset),)
-    return Project(
-        operator, (*columns, (START, quoted(start)), (END, quoted(end))), Schema(schema), times
-    )
+    return Project(below, (*columns, *bounds), Schema(schema), times)
 
 
 def lasts(operator: Operator) -> bool:
@@ -97,8 +99,3 @@ def _below(project: Project, conditions: Iterable[exp.Expr]) -> list[exp.Expr] |
 
 def _is_plain(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and not node.table
-
-
-def not_null(column: str) -> exp.Expr:
-    """Return the condition that a column has a value."""
-    return exp.Not(this=exp.Is(this=plain(column), expression=exp.Null()))

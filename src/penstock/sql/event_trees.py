@@ -73,12 +73,11 @@ def constituents(written: Written) -> Iterator[Constituent]:
 
 
 def names_of(event: WrittenEvent) -> set[str]:
-    """Return the names that an event reads, in lower case."""
-    found: set[str] = set()
-    for each in constituents(event.source):
-        if each.select is None:
-            found.add(each.name.lower())
-        else:
-            tables = each.select.find_all(exp.Table)
-            found |= {".".join(p.name for p in table.parts).lower() for table in tables}
+    """Return the names that an event reads, also inside its conditions, in lower case."""
+    found = {each.name.lower() for each in constituents(event.source) if each.select is None}
+    selects = [each.select for each in constituents(event.source)]
+    for tree in (event.shown, event.mask, event.where, *selects):
+        if tree is not None:
+            tables = tree.find_all(exp.Table)
+            found |= {".".join(part.name for part in table.parts).lower() for table in tables}
     return found

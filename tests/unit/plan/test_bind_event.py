@@ -83,15 +83,17 @@ def test_equalities_that_link_all_constituents_are_keys_of_the_matching() -> Non
     assert found == detect("SELECT h.temp FROM (smoke s SEQ hot h) PARTITION BY room")
 
 
-def test_an_occurrence_without_its_key_takes_no_part() -> None:
-    found = detect("SELECT h.temp FROM (smoke s SEQ hot h) PARTITION BY room")
+def test_attributes_of_one_constituent_that_equal_its_key_are_its_mask() -> None:
+    found = detect(
+        "SELECT h.temp FROM (smoke s SEQ (SELECT ts, room, room AS again, temp FROM rooms) h) "
+        "WHERE s.room = h.room AND s.room = h.again"
+    )
     asked = [
         node.input.conditions
         for node in found.primitives
         if isinstance(node, Project) and isinstance(node.input, Filter)
     ]
-    assert all(any("IS NULL" in text for text in each) for each in asked)
-    assert len(asked) == 2
+    assert asked == [("`room` = `room`",)]
 
 
 def test_a_condition_on_one_constituent_is_part_of_its_mask() -> None:

@@ -132,6 +132,8 @@ def test_a_mask_may_be_called_mask() -> None:
 def test_an_event_reads_names_also_inside_a_select() -> None:
     found = event("SELECT a.k FROM Smoke a SEQ (SELECT k FROM hot JOIN t ON hot.k = t.k) b")
     assert names_of(found) == {"smoke", "hot", "t"}
+    masked = event("SELECT k MASK k IN (SELECT k FROM known) FROM s")
+    assert names_of(masked) == {"s", "known"}
 
 
 def test_statements_about_events() -> None:
