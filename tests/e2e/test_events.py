@@ -126,6 +126,39 @@ def test_events_over_events_and_windows_over_events(ps: Connection) -> None:
     assert [c for (c,) in shown(results(ps, "fires"), "c")] == [2, 2]
 
 
+def test_events_over_windows_tables_and_inline_selects(ps: Connection, tmp_path: Path) -> None:
+    write_json(tmp_path / "watched.json", [{"room": "a"}])
+    ps.script(
+        ROOMS
+        + SMOKES
+        + f"""
+        CREATE TABLE watched FROM files(path => '{tmp_path}/watched.json', format => 'json');
+        CREATE QUERY means AS SELECT window_end, room, avg(temp) AS mean
+          FROM rooms [RANGE 10 SECONDS] GROUP BY room;
+        CREATE EVENT warm AS SELECT room, mean MASK mean > 40 FROM means;
+        CREATE EVENT smoke AS SELECT room, level * 10 AS level
+          MASK room IN (SELECT room FROM watched) FROM smokes;
+        CREATE EVENT both AS SELECT w.room, s.level, w.mean, h.temp
+          FROM (smoke s SEQ (SELECT ts, room, temp FROM rooms WHERE temp > 70) h SEQ warm w)
+          PARTITION BY room WITHIN INTERVAL 1 MINUTE;
+        CREATE QUERY q AS SELECT room, level, mean, temp, _end FROM both;
+        CREATE QUERY first AS SELECT room, mean FROM both STOP AFTER 1 TUPLES;
+        """
+    )
+    ps.push("smokes", rows("level", (1, "a", 3), (1.5, "b", 4)))
+    ps.push("rooms", rows("temp", (2, "a", 72), (4, "a", 30), (5, "b", 90), (13, "a", 80)))
+    ended(ps)
+    found = results(ps, "q")
+    told = shown(found, "room", "level", "mean", "temp")
+    assert told == [("a", 30, 51.0, 72), ("a", 30, 80.0, 80)]
+    assert [row["_end"].second for row in found.to_pylist()] == [10, 20]
+    assert shown(results(ps, "first"), "mean") == [(51.0,)]
+    with pytest.raises(PenstockError, match="IN_USE"):
+        ps.sql("DROP TABLE watched")
+    with pytest.raises(PenstockError, match="IN_USE"):
+        ps.sql("DROP QUERY means")
+
+
 def test_timers_conditions_and_expressions(ps: Connection) -> None:
     ps.script(
         ROOMS
