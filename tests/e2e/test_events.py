@@ -223,6 +223,42 @@ def test_sharing_is_seen(ps: Connection) -> None:
     assert kinds["_end"] == "timestamp"
 
 
+def test_figures_tell_what_is_held_and_what_a_limit_dropped(ps: Connection) -> None:
+    ps.script(
+        ROOMS
+        + SMOKES
+        + EVENTS
+        + """
+        CREATE EVENT capped AS SELECT s.level, h.temp FROM (smoke s SEQ hot h)
+          PARTITION BY room WITH (limit => 2);
+        CREATE QUERY q AS SELECT level, temp FROM capped [CONTEXT unrestricted];
+        CREATE QUERY r AS SELECT level, temp FROM capped [CONTEXT unrestricted] WHERE temp > 45;
+        CREATE QUERY s AS SELECT level, temp FROM capped;
+        CREATE QUERY h AS SELECT * FROM hot;
+        """
+    )
+    ps.push("smokes", rows("level", *((n, "a", n) for n in range(1, 6)), (60, "b", 9)))
+    ps.push("rooms", rows("temp", (10, "a", 50), (60, "b", 41)))
+    with ps.subscribe("q") as subscription:
+        assert next(iter(subscription))["level"] == 4
+    found = rows_of(ps.sql("SHOW EVENTS").table)
+    by_mode = {row["mode"]: row for row in found if row["event"] == "capped"}
+    assert by_mode.keys() == {"unrestricted", "recent"}
+    every = by_mode["unrestricted"]
+    assert (every["readers"], every["detections"]) == (2, 2)
+    assert (every["partial_matches"], every["dropped"]) == (2, 3)
+    assert (by_mode["recent"]["dropped"], by_mode["recent"]["partial_matches"]) == (0, 1)
+    (hot,) = [row for row in found if row["event"] == "hot"]
+    assert (hot["mode"], hot["detections"], hot["operator"]) == (None, 2, "primitive")
+    (unread,) = [row for row in found if row["event"] == "fire"]
+    assert unread["state"] == "UNREAD"
+    text = ps.sql("EXPLAIN EVENT capped").message
+    assert "(smoke[room] SEQ hot[room]) unrestricted limit 2" in text
+    assert "holds 2  dropped 3" in text
+    assert "WITHIN 1 MINUTE" in ps.sql("EXPLAIN EVENT fire").message
+    assert "nobody reads it" in ps.sql("EXPLAIN EVENT fire").message
+
+
 def test_what_is_wrong_with_an_event_is_told(ps: Connection) -> None:
     ps.script(ROOMS + SMOKES + EVENTS + "CREATE QUERY q AS SELECT * FROM fire;")
     for text, code in WRONG:

@@ -20,6 +20,9 @@ SECOND = 1_000_000
 def queries_in(unit: Unit, graph: Graph) -> list[str]:
     """Return the queries whose rows a unit gives, by name."""
     roots = {key(root) for root in unit.roots}
+    if isinstance(unit.bundle, EventBundle):  # what is detected may be read by way of conditions
+        users = graph.queries_of()
+        return sorted({name for root in roots for name in users.get(root, ())})
     return sorted(name for name, root in graph.queries.items() if key(root) in roots)
 
 

@@ -55,13 +55,11 @@ def event_rows(system: System) -> list[dict[str, Any]]:
 
 
 def uses_of(system: System, known: KnownEvent) -> list[Use]:
-    """Return how an event is read now; only at rest."""
+    """Return how an event is read now, a primitive one once: modes do not matter; at rest."""
     queries = system.plant.graph.queries_of()
-    return [
-        Use(mode, tuple(readers), root)
-        for mode, root in known.bound.items()
-        if (readers := queries.get(key(root)))
-    ]
+    roots = {key(root): (mode, root) for mode, root in reversed(known.bound.items())}
+    uses = [(roots[name], readers) for name in roots if (readers := queries.get(name))]
+    return [Use(mode, tuple(readers), root) for (mode, root), readers in reversed(uses)]
 
 
 def detection_of(system: System, detect: Detect) -> Detection | None:
@@ -93,18 +91,19 @@ def _rows(system: System, known: KnownEvent) -> Iterator[dict[str, Any]]:
 
 
 def _figures(system: System, use: Use) -> dict[str, Any]:
-    row: dict[str, Any] = {"mode": str(use.mode), "readers": len(use.readers), "state": "RUNNING"}
+    detect = use.detect
+    row: dict[str, Any] = {"readers": len(use.readers), "state": "RUNNING"}
+    row["mode"] = None if detect is None else str(use.mode)
     causes = [q.cause for name in use.readers if (q := system.plant.queries.get(name)) and q.cause]
     if causes:
         row |= {"state": "FAILED", "cause": causes[0].partition("\n")[0]}
-    detect = use.detect
     if detect is None:
         writer = system.plant.writers.get(key(use.root))
         return row | {"detections": writer.rows_out if writer is not None else None}
     detection, name = detection_of(system, detect), key(detect)
     if detection is None:
         return row
-    nodes = [node for node in detection.detecting.graph if name in node.watches]
+    nodes = [node for node in detection.detecting.graph if node.parts and name in node.watches]
     live = system.plant.writers.get(name)
     return row | {
         "detections": detection.found.get(name, 0),

@@ -9,8 +9,8 @@ from penstock.events.detector import NodeFacts
 from penstock.model.events import Mode
 from penstock.plan.bundles.event_member import asking
 from penstock.plan.explain import explain
-from penstock.plan.operators import Detect, Operator, key, walk
-from penstock.plan.operators.detect import bases_of
+from penstock.plan.operators import Detect, Operator, Scan, key, walk
+from penstock.plan.operators.detect import bases_of, with_spans
 from penstock.runtime.events import detection_of, uses_of
 from penstock.runtime.system import System
 from penstock.sql import Form
@@ -75,7 +75,7 @@ def _below(graph: Sequence[NodeFacts], watch: str) -> list[NodeFacts]:
 def _node(
     node: NodeFacts, events: Mapping[str, list[str]], leaves: Mapping[str, Operator]
 ) -> dict[str, Any]:
-    what = node.name
+    what = with_spans(node.name)
     for name, leaf in leaves.items():
         what = what.replace(name, _leaf_text(leaf, events))
     return {
@@ -94,8 +94,9 @@ def _leaf_text(leaf: Operator, events: Mapping[str, list[str]]) -> str:
         return named[0]
     conditions = asking(leaf).conditions
     (base,) = bases_of([leaf])
-    over = events.get(key(base), [base.text()])[0]
-    return f"{over} MASK {' AND '.join(conditions)}" if conditions else over
+    over = base.stream if isinstance(base, Scan) else f"node {key(base)[:6]}"
+    over = events.get(key(base), [over])[0]
+    return f"{{{over} MASK {' AND '.join(conditions)}}}" if conditions else over
 
 
 def _events_by_key(system: System) -> dict[str, list[str]]:

@@ -4,8 +4,10 @@ Primitive events are filters and projections over the inputs, their *bases*. The
 conditions over a base at once, and detects by `penstock.events`.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from penstock.model.event_forms import event_text, shared_form
@@ -14,11 +16,13 @@ from penstock.model.schema import Schema, quoted
 from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.operator import EventTime, Operator, key
 from penstock.plan.operators.project import Project
+from penstock.sql.intervals import duration_sql
 
 if TYPE_CHECKING:
     from penstock.plan.bundles.event_member import EventMember
 
 START, END = "_start", "_end"
+SPAN = re.compile(r"\b(\d+) us\b")
 SHORT = 6  # digits of a node's name that tell it apart in a text
 
 
@@ -43,7 +47,7 @@ class Detect:
 
     def text(self) -> str:
         """Show the expression, how it is detected, and what its leaves are."""
-        form = event_text(shared_form(self.watch.event).event)
+        form = with_spans(event_text(shared_form(self.watch.event).event))
         leaves = []
         for each in self.primitives:
             form = form.replace(key(each), key(each)[:SHORT])
@@ -78,6 +82,11 @@ class EventBundle:
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: what it gives are the members' rows, each with columns of its own."""
         raise TypeError(f"{self.text()} has no rows of its own")
+
+
+def with_spans(text: str) -> str:
+    """Return an event's text with lengths of time as they are written."""
+    return SPAN.sub(lambda found: duration_sql(timedelta(microseconds=int(found[1]))), text)
 
 
 def base_of(primitive: Operator) -> Operator:
