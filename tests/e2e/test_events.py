@@ -465,6 +465,7 @@ def test_events_run_alone_where_nothing_is_shared(spark: SparkSession, tmp_path:
         ps.push("rooms", rows("temp", (2, "a", 50), (3, "a", 44)))
         ended(ps)
         assert shown(results(ps, "q"), "room", "temp") == [("a", 50)]
+        assert ps.sql("EXPLAIN EVENT fire").message
 
 
 def test_timers_fire_in_silence_where_the_stream_says_so(ps: Connection) -> None:

@@ -11,6 +11,7 @@ from penstock.engine.states.detection import Detection
 from penstock.model.events import Mode
 from penstock.plan.operators import Detect, Operator, key, walk
 from penstock.runtime.directory import KnownEvent
+from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.system import System
 from penstock.sql import Combined, names_of
 
@@ -64,11 +65,16 @@ def uses_of(system: System, known: KnownEvent) -> list[Use]:
 
 def detection_of(system: System, detect: Detect) -> Detection | None:
     """Return what detects an event, or None where it does not run."""
-    live = system.plant.writers.get(key(detect)) or next(
-        (each for each in system.plant.units.values() if each.unit.stateful is detect), None
-    )
+    live = _live_of(system, detect)
     state = live.state if live is not None else None
     return state.detection if isinstance(state, DetectState | EventsState) else None
+
+
+def _live_of(system: System, detect: Detect) -> LiveUnit | None:
+    """Return the unit that detects an event: its bundle's, or its own with what is above it."""
+    name, units = key(detect), system.plant.units.values()
+    own = (live for live in units if live.unit.stateful and key(live.unit.stateful) == name)
+    return system.plant.writers.get(name) or next(own, None)
 
 
 def operator_of(known: KnownEvent) -> str:
@@ -104,7 +110,7 @@ def _figures(system: System, use: Use) -> dict[str, Any]:
     if detection is None:
         return row
     nodes = [node for node in detection.detecting.graph if node.parts and name in node.watches]
-    live = system.plant.writers.get(name)
+    live = _live_of(system, detect)
     return row | {
         "detections": detection.found.get(name, 0),
         "partial_matches": sum(node.held for node in nodes),

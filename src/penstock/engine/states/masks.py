@@ -45,6 +45,7 @@ class Masks:
         Rows carry their place among those tuples, in the order of arrival.
         """
         tuples = run.select(self._sql(run), run.leaves(), single=False, wide=self._is_wide)
+        tuples = tuples.combine_chunks()  # once, since everybody takes from it
         found = {
             member.key: self._rows(run, tuples, member, tail)
             for member, tail in zip(self.members, self.tails, strict=True)
@@ -84,19 +85,21 @@ class Masks:
         places = np.flatnonzero(asked_for(tuples, self.told, member.asked))
         if not len(places):
             return _numbered(empty_table(member.root.schema), places)
-        whole = len(places) == tuples.num_rows
-        table = tuples if whole else tuples.combine_chunks().take(pa.array(places))
-        if (picks := tail.shape.picks) is not None:
-            rows = pa.table([table[name] for name in picks.values()], names=list(picks))
-            return _numbered(fit(rows, wanted), places)
-        return self._computed(run, table, member, tail, places)
+        picks = tail.shape.picks
+        names = list(picks.values() if picks is not None else self.base.schema.names)
+        table = tuples.select(list(dict.fromkeys(names)))
+        if len(places) < tuples.num_rows:
+            table = table.take(pa.array(places))
+        if picks is None:
+            return self._computed(run, table, member, tail, places)
+        rows = pa.table([table[name] for name in names], names=list(picks))
+        return _numbered(fit(rows, wanted), places)
 
     def _computed(
         self, run: Run, table: pa.Table, member: FlowMember, tail: Tail, places: np.ndarray
     ) -> pa.Table:
         """Return what Spark makes of a primitive event's tuples; it may leave some of them out."""
-        mine = table.select(list(self.base.schema.names))
-        mine = mine.append_column(MEMBER, pa.array(np.zeros(len(places), np.int64)))
+        mine = table.append_column(MEMBER, pa.array(np.zeros(len(places), np.int64)))
         mine = with_constants(mine, [member], {member.key: tail}, tail.shape.types)
         at = mine.column_names.index(MEMBER)
         mine = mine.set_column(at, MEMBER, pa.array(np.arange(len(places), dtype=np.int64)))
