@@ -213,8 +213,20 @@ def test_sharing_is_seen(ps: Connection) -> None:
     units = [row for row in rows_of(ps.sql("SHOW OPERATORS").table) if "events" in row["operator"]]
     assert len(units) == 1
     assert units[0]["queries"] == 2
+    assert ps.sql("EXPLAIN SCHEDULE AS JSON").message
+    assert ps.sql("EXPLAIN ESTIMATE SELECT * FROM blaze [CONTEXT chronicle]").message
+    assert "detection of events" in ps.sql("EXPLAIN ALL").message
+    assert rows_of(ps.sql("SHOW SHARING").table)
+    promised = "WITH (max_latency => INTERVAL 1 HOUR) AS SELECT temp FROM fire"
+    ps.script(
+        f"CREATE QUERY p {promised}; CREATE QUERY p2 AS SELECT * FROM fire [CONTEXT chronicle]"
+    )
     ps.push("smokes", rows("level", (1, "a", 1)))
     ps.push("rooms", rows("temp", (2, "a", 50)))
+    with ps.subscribe("fire") as subscription:
+        ps.push("smokes", rows("level", (60, "b", 1)))
+        ps.push("rooms", rows("temp", (60, "b", 1)))
+        next(iter(subscription))
     ended(ps)
     figures = {row["event"]: row for row in rows_of(ps.sql("SHOW EVENTS").table)}
     assert figures.keys() == {"hot", "smoke", "fire", "blaze"}

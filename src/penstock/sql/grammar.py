@@ -17,7 +17,6 @@ from penstock.sql.statements import (
     ExplainAll,
     ExplainEstimate,
     ExplainEvent,
-    ExplainSchedule,
     Form,
     Kinds,
     ResumeQuery,
