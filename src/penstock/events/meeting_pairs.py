@@ -123,7 +123,7 @@ def _beyond(sides: list[Ints], over: Mask, cap: int, left: Mask) -> int:
     """Let go of the oldest where one more than the cap would wait; return how many."""
     dropped = 0
     for side in sides:
-        place = np.flatnonzero(over[side] & left[side])
+        place = np.flatnonzero(over[side])
         gone = side[place - cap] if len(place) else place
         left[gone] = False
         dropped += len(gone)
