@@ -25,7 +25,7 @@ from penstock.sql import (
 )
 
 SCRIPTS = sorted((Path(__file__).parent / "parse").glob("*.sql"))
-UNSHOWN = ("text", "place")  # the script itself shows them
+UNSHOWN = ("text", "place", "values")  # the script itself shows them, or the actions do
 
 
 def shown(value: object) -> str:

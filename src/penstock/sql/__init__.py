@@ -12,8 +12,10 @@ from penstock.sql.event_trees import (
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
+    AlterRule,
     CreateEvent,
     CreateQuery,
+    CreateRule,
     CreateStream,
     CreateTable,
     Describe,
@@ -26,6 +28,7 @@ from penstock.sql.statements import (
     Form,
     Punctuate,
     ResumeQuery,
+    RetryRule,
     SelectOnce,
     SetDecider,
     Show,
@@ -35,10 +38,12 @@ from penstock.sql.statements import (
 from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
+    "AlterRule",
     "Combined",
     "Constituent",
     "CreateEvent",
     "CreateQuery",
+    "CreateRule",
     "CreateStream",
     "CreateTable",
     "Describe",
@@ -53,6 +58,7 @@ __all__ = [
     "Penstock",
     "Punctuate",
     "ResumeQuery",
+    "RetryRule",
     "SelectOnce",
     "SetDecider",
     "Show",

@@ -1,4 +1,4 @@
-"""CREATE STREAM, CREATE TABLE, CREATE QUERY and CREATE EVENT."""
+"""CREATE STREAM, CREATE TABLE, CREATE QUERY, CREATE EVENT and CREATE RULE."""
 
 from penstock.model.definitions import TableDefinition
 from penstock.sql.columns import read_schema
@@ -8,13 +8,21 @@ from penstock.sql.events import read_event
 from penstock.sql.queries import read_query
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
-from penstock.sql.statements import CreateEvent, CreateQuery, CreateStream, CreateTable, Kind
+from penstock.sql.rules import read_rule
+from penstock.sql.statements import (
+    CreateEvent,
+    CreateQuery,
+    CreateRule,
+    CreateStream,
+    CreateTable,
+    Kind,
+)
 from penstock.sql.streams import read_stream
 
-KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT")
+KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT", "RULE")
 
 
-Create = CreateStream | CreateTable | CreateQuery | CreateEvent
+Create = CreateStream | CreateTable | CreateQuery | CreateEvent | CreateRule
 
 
 def read_create(reader: Penstock.Parser) -> Create:
@@ -45,6 +53,9 @@ def read_create(reader: Penstock.Parser) -> Create:
         case "EVENT":
             event, written = read_event(reader, name, text)
             return CreateEvent(text, place, event, written, if_not_exists, or_replace)
+        case "RULE":
+            rule, (condition, values) = read_rule(reader, name, text)
+            return CreateRule(text, place, rule, condition, values, if_not_exists, or_replace)
 
 
 def _kind(reader: Reader) -> Kind:

@@ -7,6 +7,7 @@ from penstock.sql.create import KINDS, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.punctuate import read_punctuate
 from penstock.sql.refusals import near_miss, place_at
+from penstock.sql.rules import read_alter_rule, read_retry_rule
 from penstock.sql.scheduling import read_explain_schedule, read_set
 from penstock.sql.settle import select_of
 from penstock.sql.statements import (
@@ -32,6 +33,7 @@ SHOWN: tuple[Kinds, ...] = (
     "TABLES",
     "QUERIES",
     "EVENTS",
+    "RULES",
     "SHARING",
     "OPERATORS",
     "STRATEGY",
@@ -95,7 +97,8 @@ def _show(reader: Parser) -> Show:
 def _describe(reader: Parser) -> Describe:
     text, place = _source(reader)
     reader.expect("DESCRIBE")
-    return Describe(text, place, _after_kind(reader, "the name of a stream, table, query or event"))
+    what = "the name of a stream, table, query, event or rule"
+    return Describe(text, place, _after_kind(reader, what))
 
 
 def _after_kind(reader: Parser, what: str) -> str:
@@ -152,6 +155,8 @@ RULES: dict[str, Callable[[Parser], Statement]] = {
     "DROP": _drop,
     "STOP": _stop,
     "RESUME": _resume,
+    "ALTER": read_alter_rule,
+    "RETRY": read_retry_rule,
     "PUNCTUATE": read_punctuate,
     "SET": read_set,
     "SHOW": _show,

@@ -13,14 +13,16 @@ from penstock.model.definitions import (
     StreamDefinition,
     TableDefinition,
 )
+from penstock.model.rules import RuleDefinition
 from penstock.sql.event_trees import WrittenEvent
 
-Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT"]
+Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE"]
 Kinds = Literal[
     "STREAMS",
     "TABLES",
     "QUERIES",
     "EVENTS",
+    "RULES",
     "SHARING",
     "OPERATORS",
     "STRATEGY",
@@ -78,8 +80,34 @@ class CreateEvent(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateRule(Statement):
+    """CREATE RULE, with the trees of its condition and of each action's expressions."""
+
+    definition: RuleDefinition
+    condition: exp.Expr | None
+    values: tuple[tuple[exp.Expr, ...], ...]
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterRule(Statement):
+    """ALTER RULE: ENABLE or DISABLE."""
+
+    name: str
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule(Statement):
+    """RETRY RULE: do its dead letters again."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Drop(Statement):
-    """DROP STREAM, DROP TABLE, DROP QUERY or DROP EVENT."""
+    """DROP STREAM, TABLE, QUERY, EVENT or RULE."""
 
     kind: Kind
     name: str
@@ -110,14 +138,14 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, TABLES, QUERIES, EVENTS, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
+    """SHOW STREAMS, TABLES, QUERIES, EVENTS, RULES, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
 
     what: Kinds
 
 
 @dataclass(frozen=True, slots=True)
 class Describe(Statement):
-    """DESCRIBE a stream, table, query or event."""
+    """DESCRIBE a stream, table, query, event or rule."""
 
     name: str
 

@@ -232,7 +232,7 @@ def test_a_window_that_never_closes_is_refused() -> None:
 
 
 def test_a_word_that_starts_no_statement_is_told_which_there_are() -> None:
-    hint = refused("ALTER STREAM s").hint
+    hint = refused("GRANT STREAM s").hint
     for word in ("CREATE", "DROP", "STOP", "RESUME", "SHOW", "DESCRIBE", "EXPLAIN", "SELECT"):
         assert word in hint
 
