@@ -101,15 +101,15 @@ class Unit:
 
     def rows_sql(self, views: Mapping[str, str]) -> str:
         """Return the SELECT of the operators below the stateful one, or of all without one."""
-        return self.input_sql(0, views) if self.stateful else _select(self.root, views)
+        return self.input_sql(0, views) if self.stateful else select_sql(self.root, views)
 
     def input_sql(self, place: int, views: Mapping[str, str]) -> str:
         """Return the SELECT of one input of the stateful operator, over the leaves."""
-        return _select(self._stateful().inputs[place], views)
+        return select_sql(self._stateful().inputs[place], views)
 
     def above_sql(self, relation: str) -> str:
         """Return the SELECT of the operators above the stateful one, over its output."""
-        return _select(self.root, {key(self._stateful()): relation})
+        return select_sql(self.root, {key(self._stateful()): relation})
 
     def pane_sql(self, views: Mapping[str, str]) -> str:
         """Return the SELECT from the leaves' tuples to partials."""
@@ -237,14 +237,15 @@ def _unit_members(root: Operator, ends: set[str]) -> list[Operator]:
     return [node for node in walk(root) if key(node) in found]
 
 
-def _select(operator: Operator, views: Mapping[str, str]) -> str:
+def select_sql(operator: Operator, views: Mapping[str, str]) -> str:
+    """Return the SELECT of an operator over views of some of the nodes below it, by their keys."""
     if view := views.get(key(operator)):
         return f"SELECT * FROM {view}"
     return operator.sql([_relation(each, views) for each in operator.inputs])
 
 
 def _relation(operator: Operator, views: Mapping[str, str]) -> str:
-    return views.get(key(operator)) or f"({_select(operator, views)})"
+    return views.get(key(operator)) or f"({select_sql(operator, views)})"
 
 
 Mark = tuple[int, bool]  # a watermark, and whether all that it comes from is idle

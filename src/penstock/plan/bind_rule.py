@@ -1,0 +1,230 @@
+"""From a rule's trees to operators over its event: which tuples fire it, what actions make of them.
+
+The operators stand over a leaf of their own, not over the event's operators: a rule is asked about
+tuples that the event has given, train by train.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
+from penstock.model.definitions import Expression, StreamDefinition
+from penstock.model.rules import Insert, Reach, RuleDefinition
+from penstock.model.schema import Column, Schema, quoted
+from penstock.plan.bind import Binder
+from penstock.plan.bind_from import LEAF
+from penstock.plan.once import names_in
+from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan
+from penstock.plan.scope import Scope, place_of, plain, relation
+from penstock.plan.sources import Analyst, Lookup, Source, StreamSource
+from penstock.sql import parse_select, spark_sql
+
+CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)  # of these Spark need not be asked
+ARGUMENTS = "args"  # of a command: the option, and the column that holds them
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRule:
+    """`chosen` are the tuples of `leaf` that fire the rule, `makes` what each action makes of them.
+
+    `reads` are the tables that the condition asks, in lower case.
+    """
+
+    leaf: Scan
+    chosen: Operator
+    makes: tuple[Project | None, ...]
+    reads: frozenset[str] = frozenset()
+
+    @property
+    def conditions(self) -> tuple[str, ...] | None:
+        """Return what a tuple has to fulfil, or None where that is more than conditions on it."""
+        if self.chosen is self.leaf:
+            return ()
+        alone = isinstance(self.chosen, Filter) and self.chosen.input is self.leaf
+        return self.chosen.conditions if isinstance(self.chosen, Filter) and alone else None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleBinder:
+    """Binds rules over an event; `lookup` knows the tables that a condition may ask."""
+
+    event: Operator
+    definition: RuleDefinition
+    lookup: Lookup
+    analyst: Analyst
+
+    @property
+    def leaf(self) -> Scan:
+        """Return what stands for the event's tuples; no two rules have the same."""
+        name = f"{self.definition.event} for rule {self.definition.name}"
+        return Scan(name, 0, self.event.schema, self.event.times)
+
+    def bind(
+        self,
+        condition: exp.Expr | None,
+        values: Sequence[Sequence[exp.Expr]],
+        targets: Sequence[StreamDefinition | None],
+    ) -> BoundRule:
+        """Return the rule's operators, or raise what is wrong with it.
+
+        `values` are the expressions of each action, `targets` the streams that they are for.
+        """
+        leaf = self.leaf
+        chosen = leaf if condition is None else self._chosen(leaf, condition)
+        makes = tuple(
+            self._made(leaf, action, trees, target)
+            for action, trees, target in zip(self.definition.actions, values, targets, strict=True)
+        )
+        reads = frozenset() if condition is None else frozenset(names_in(condition))
+        return BoundRule(leaf, chosen, makes, reads)
+
+    def _chosen(self, leaf: Scan, condition: exp.Expr) -> Operator:
+        def lookup(name: str) -> Source | None:
+            own = name.lower() == self.definition.event.lower()
+            return StreamSource(leaf) if own else self.lookup(name)
+
+        table = exp.Table(this=exp.to_identifier(self.definition.event, quoted=True))
+        select = exp.select(exp.Star()).from_(table).where(condition.copy())
+        if not (isinstance(condition.unnest(), CONDITIONS) or condition.find(exp.Query)):
+            self._refuse_type(leaf, condition)
+        return Binder(lookup, self.analyst).bind(select)
+
+    def _refuse_type(self, leaf: Scan, condition: exp.Expr) -> None:
+        found = self._project(leaf, [("holds", spark_sql(self._scope(leaf).resolve(condition)))])
+        kind = found.schema.columns[0].type.lower()
+        if kind != "boolean":
+            raise TypeMismatchError(
+                f"the condition of a rule is {kind}, not boolean",
+                hint="compare: WHEN temp > 60",
+                place=place_of(condition),
+            )
+
+    def _made(
+        self,
+        leaf: Scan,
+        action: object,
+        trees: Sequence[exp.Expr],
+        target: StreamDefinition | None,
+    ) -> Project | None:
+        match action:
+            case Insert() if target is not None:
+                return self._inserted(leaf, action, trees, target)
+            case Reach(connector):
+                option = connector.option(ARGUMENTS)
+                return self._arguments(leaf, option) if isinstance(option, Expression) else None
+            case _:
+                return None
+
+    def _inserted(
+        self, leaf: Scan, action: Insert, trees: Sequence[exp.Expr], target: StreamDefinition
+    ) -> Project:
+        """Return the target's columns, each from its value; what has none is NULL.
+
+        Where the event time of the target is left out, it is that of the event.
+        """
+        values = self._expanded(leaf, trees)
+        named = dict(zip(self._columns(leaf, action, target, len(values)), values, strict=True))
+        time = target.time_column
+        if time and time.lower() not in named:
+            if not leaf.times:
+                raise BadQueryError(
+                    f"{action.target} needs a value for its event time {time}",
+                    hint=f"{self.definition.event} has none that could stand in for it",
+                )
+            named[time.lower()] = plain(leaf.times[0].column)
+        scope = self._scope(leaf)
+        columns = []
+        for column in target.schema:
+            value = named.get(column.name.lower())
+            columns.append((column, value and self._cast(leaf, scope.resolve(value), column)))
+        texts = [(c.name, sql or f"CAST(NULL AS {c.type})") for c, sql in columns]
+        return Project(leaf, tuple(texts), target.schema, _times(target))
+
+    def _expanded(self, leaf: Scan, trees: Sequence[exp.Expr]) -> list[exp.Expr]:
+        """Return the values, with the event's columns for `*`."""
+        return [
+            each
+            for tree in trees
+            for each in ([plain(n) for n in leaf.schema.names] if _is_star(tree) else [tree])
+        ]
+
+    def _columns(
+        self, leaf: Scan, action: Insert, target: StreamDefinition, count: int
+    ) -> list[str]:
+        """Return which of the target's columns the values are for, in lower case."""
+        if action.columns:
+            for name in action.columns:
+                if target.schema.find(name) is None:
+                    raise BadQueryError(f"stream {target.name} has no column {name}")
+            if len({name.lower() for name in action.columns}) < count:
+                raise BadQueryError("a column of the INSERT is named twice")
+            return [name.lower() for name in action.columns]
+        names = [name.lower() for name in target.schema.names]
+        untimed = [name for name in names if name != (target.time_column or "").lower()]
+        for each in (names, untimed if leaf.times else names):
+            if len(each) == count:
+                return each
+        raise BadQueryError(
+            f"{target.name} has {len(names)} columns, and {count} values are given",
+            hint=f"its columns are {', '.join(target.schema.names)}",
+        )
+
+    def _cast(self, leaf: Scan, value: exp.Expr, column: Column) -> str:
+        """Return a value as a column's type, as Spark casts it."""
+        sql = spark_sql(value)
+        try:
+            found = self._project(leaf, [(column.name, sql)]).schema.columns[0].type
+            if found == column.type:
+                return sql
+            written = f"CAST({sql} AS {column.type})"
+            self._project(leaf, [(column.name, written)])
+        except PenstockError as error:
+            error.place = error.place or place_of(value)
+            raise
+        return written
+
+    def _arguments(self, leaf: Scan, option: Expression) -> Project:
+        tree = parse_select(f"SELECT {option.sql} FROM i").expressions[0]
+        if not isinstance(tree, exp.Array) and tree.name.lower() != "array":
+            raise BadQueryError(
+                f"{ARGUMENTS} of a command is an array of its arguments",
+                hint="args => array('--room', room)",
+            )
+        words = (spark_sql(self._scope(leaf).resolve(each)) for each in tree.expressions)
+        written = ", ".join(f"CAST({each} AS STRING)" for each in words)
+        return self._project(leaf, [(ARGUMENTS, f"CAST(array({written}) AS ARRAY<STRING>)")])
+
+    def _project(self, leaf: Scan, texts: Sequence[tuple[str, str]]) -> Project:
+        bare = Project(leaf, tuple(texts), Schema())
+        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: leaf.schema})
+        return Project(leaf, tuple(texts), schema)
+
+    def _scope(self, leaf: Scan) -> Scope:
+        return Scope((relation(self.definition.event, leaf.schema.names, plain),))
+
+
+def _is_star(tree: exp.Expr) -> bool:
+    return isinstance(tree, exp.Star) or (
+        isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
+    )
+
+
+def _times(target: StreamDefinition) -> tuple[EventTime, ...]:
+    return (EventTime(target.time_column),) if target.time_column else ()
+
+
+def plain_picks(make: Project) -> tuple[str, ...] | None:
+    """Return the leaf's columns that a projection merely shows, or None where it computes.
+
+    What only picks columns of the right types needs no Spark.
+    """
+    types = {quoted(column.name): column for column in make.input.schema}
+    picked = [types.get(sql) for _, sql in make.columns]
+    if any(
+        column is None or column.type != wanted.type
+        for column, wanted in zip(picked, make.schema, strict=True)
+    ):
+        return None
+    return tuple(column.name for column in picked if column is not None)
