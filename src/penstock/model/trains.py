@@ -16,7 +16,8 @@ class TrainInfo:
     except late ones. `arrived` is when the first tuple arrived (seconds since 1970). After an
     `idle` train nothing may come for long: others need not wait for it. After a train with a
     `punctuation` no tuple comes for which that condition holds; such a train has no rows. Results
-    of its tuples are worth nothing after its `deadline` (seconds since 1970).
+    of its tuples are worth nothing after its `deadline` (seconds since 1970). `depth` is how many
+    rules, one after the other, led to the deepest of its tuples.
     """
 
     number: int
@@ -29,6 +30,7 @@ class TrainInfo:
     idle: bool = False
     punctuation: str = ""
     deadline: float = math.inf
+    depth: int = 0
 
     @property
     def is_end(self) -> bool:

@@ -250,6 +250,7 @@ class Feed:
             self.idle,
             cut.boundary.get(PUNCTUATION, ""),
             deadline_of(first, self.definition.valid_for),
+            int(cut.boundary.get("depth", 0)),
         )
         return Train(info, rows)
 

@@ -268,6 +268,7 @@ class Turns:
             output.idle,
             output.punctuation,
             deadline_of_trains([train for each in group.values() for train in each]),
+            max((train.info.depth for each in group.values() for train in each), default=0),
         )
         return Train(info, rows)
 

@@ -4,6 +4,9 @@ segment  = magic, frame(schema), frame(record)*      named by the tuples before 
 frame    = length (4), CRC-32 of the body (4), body
 record   = arrival, seconds since 1970 (8), tuples (4), Arrow IPC batch; END tuples: the stream ends
 
+The five highest bits of the tuples' number are their depth: how many rules, one after the other,
+led to them.
+
 Only the last segment can have a torn tail: it is cut off when the log is opened. Damage anywhere
 else is an error, since tuples that were acknowledged would be missing.
 """
@@ -24,6 +27,8 @@ MAGIC = b"PENSTOCK-PUSH-1\n"
 FRAME = struct.Struct("<II")
 RECORD = struct.Struct("<dI")
 END = 2**32 - 1
+DEPTH_SHIFT = 27
+MOST_ROWS = 1 << DEPTH_SHIFT  # of one record
 SEGMENT_BYTES = 64 << 20  # what a commit leaves behind at most, and one open reads through
 
 
@@ -36,6 +41,7 @@ class Span:
     last: int
     rows: int
     arrived: float
+    depth: int = 0
 
 
 class Log:
@@ -60,10 +66,13 @@ class Log:
         """Return how many tuples were ever appended."""
         return self._segment + self._rows_here
 
-    def append(self, batches: list[pa.RecordBatch], arrived: float) -> list[Span]:
+    def append(self, batches: list[pa.RecordBatch], arrived: float, depth: int = 0) -> list[Span]:
         """Add the batches, all or none, and return where they lie."""
+        if any(batch.num_rows >= MOST_ROWS for batch in batches):
+            raise BadRowError(f"these are {MOST_ROWS:,} rows or more", hint="push them in parts")
         bodies = [
-            RECORD.pack(arrived, batch.num_rows) + batch.serialize().to_pybytes()
+            RECORD.pack(arrived, depth << DEPTH_SHIFT | batch.num_rows)
+            + batch.serialize().to_pybytes()
             for batch in batches
         ]
         if any(len(body) >= END for body in bodies):
@@ -73,7 +82,7 @@ class Log:
         spans, place = [], self._size
         for batch, body in zip(batches, bodies, strict=True):
             end = place + FRAME.size + len(body)
-            spans.append(Span(self._segment, place, end, batch.num_rows, arrived))
+            spans.append(Span(self._segment, place, end, batch.num_rows, arrived, depth))
             place = end
         self._write(b"".join(framed(body) for body in bodies))
         self._rows_here += sum(span.rows for span in spans)
@@ -175,7 +184,7 @@ class Log:
         while place < len(data) and (body := self._body(data, place)) is not None:
             count = RECORD.unpack_from(body)[1]
             self.ended = count == END
-            rows += 0 if self.ended else count
+            rows += 0 if self.ended else count % MOST_ROWS
             place += FRAME.size + len(body)
         with writing(path):
             self._handle = os.open(path, os.O_RDWR | os.O_APPEND)
@@ -192,12 +201,13 @@ class Log:
                 if len(head) < FRAME.size + RECORD.size:
                     raise self._damage(segment, place)
                 length, _ = FRAME.unpack_from(head)
-                arrived, rows = RECORD.unpack_from(head, FRAME.size)
+                arrived, count = RECORD.unpack_from(head, FRAME.size)
                 end = place + FRAME.size + length
                 if end > size:
                     raise self._damage(segment, place)
-                if rows != END:
-                    yield Span(segment, place, end, rows, arrived)
+                if count != END:
+                    depth, rows = divmod(count, MOST_ROWS)
+                    yield Span(segment, place, end, rows, arrived, depth)
                 place = end
 
     def _body(self, data: bytes, place: int) -> bytes | None:

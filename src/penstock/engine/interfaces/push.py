@@ -1,6 +1,7 @@
 """`push`: rows from Python, kept in a log before they are acknowledged.
 
-A boundary is `{segment, from, to}`: whole records of one segment of the log (log.py).
+A boundary is `{segment, from, to}`: whole records of one segment of the log (log.py), and the
+`depth` of their rows where rules have inserted them.
 """
 
 import threading
@@ -75,7 +76,7 @@ class Push:
                 last = self._waiting.popleft()
                 rows += last.rows
         where = {"segment": first.segment, "from": first.first, "to": last.last}
-        return Offer(where, first.arrived)
+        return Offer(where | ({"depth": first.depth} if first.depth else {}), first.arrived)
 
     def read(self, boundary: Boundary) -> Ingest:
         log = self._opened()
@@ -102,6 +103,16 @@ class Push:
         of = table_of_table if isinstance(rows, pa.Table) else table_of_rows
         table = of(rows, schema)
         require_times(table, self._time)
+        return self.append(table)
+
+    def append(
+        self, table: pa.Table, depth: int = 0, intend: Callable[[int], None] | None = None
+    ) -> int:
+        """Append rows of the stream's schema that rules, one after the other, have led to.
+
+        `intend` is told the number of tuples before them; nobody else appends between that and
+        the rows, so that more tuples than these, after a crash, say that the rows are there.
+        """
         with self._lock:
             log = self._opened()
             if log.ended:
@@ -109,11 +120,25 @@ class Push:
                     f"{self._stream.name} has ended", hint="after end() nothing can be pushed"
                 )
             if table.num_rows:
+                if intend is not None:
+                    intend(log.rows)
                 batches = table.combine_chunks().to_batches()
-                self._waiting.extend(log.append(batches, self._around.clock.now()))
+                self._waiting.extend(log.append(batches, self._around.clock.now(), depth))
             position = log.rows
         self._tell()
         return position
+
+    @property
+    def waits(self) -> bool:
+        """Say whether rows wait to be offered."""
+        with self._lock:
+            return bool(self._waiting)
+
+    @property
+    def rows(self) -> int:
+        """Return how many tuples were ever appended."""
+        with self._lock:
+            return self._opened().rows
 
     def end(self) -> None:
         """Say, for good, that nothing follows; the stream ends when what waits is drained."""
@@ -124,7 +149,8 @@ class Push:
     def _joins(self, last: Span, rows: int) -> bool:
         """Say whether the next record still goes into the train that ends with `last`."""
         after = self._waiting[0]
-        return after.segment == last.segment and rows + after.rows <= self._rows_per_train
+        alike = after.segment == last.segment and after.depth == last.depth
+        return alike and rows + after.rows <= self._rows_per_train
 
     def _opened(self) -> Log:
         if self._log is None:

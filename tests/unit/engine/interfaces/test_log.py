@@ -231,3 +231,22 @@ def full_after(room: int, write: Callable[[int, bytes], int]) -> Callable[[int, 
         return done
 
     return limited
+
+
+@given(records=st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), min_size=1, max_size=6))
+def test_records_keep_how_deep_in_a_cascade_they_are(
+    records: list[tuple[int, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("log")
+    log = opened(home)
+    for depth, count in records:
+        log.append([batch(*range(count))], 1.0, depth)
+    log.close()
+    again = opened(home)
+    assert [(span.depth, span.rows) for span in again.after(-1, 0)] == records
+    assert again.rows == sum(count for _, count in records)
+    again.end()
+    again.close()
+    ended = opened(home)
+    assert ended.ended
+    ended.close()
