@@ -19,6 +19,7 @@ PenstockError
  ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
  ├─ SourceError             SOURCE_FAILED        a source that cannot be read
  ├─ SinkError               SINK_FAILED          a sink that cannot be written
+ ├─ ActionError             ACTION_FAILED        an action of a rule that could not be done
  ├─ RunError                RUN_FAILED           a unit that Spark could not run
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
@@ -178,6 +179,12 @@ class SinkError(PenstockError):
     """A sink that cannot be written."""
 
     code = "SINK_FAILED"
+
+
+class ActionError(PenstockError):
+    """An action of a rule that could not be done."""
+
+    code = "ACTION_FAILED"
 
 
 class RunError(PenstockError):

@@ -1,0 +1,94 @@
+"""command(program => '/usr/bin/logger', args => array('-t', room)): a program, without a shell.
+
+Every argument is one value, whole: nothing that a tuple holds is read as syntax by anybody but the
+program. Only programs that the operator has allowed are started, named by their whole path, in an
+environment that has nothing of ours but the key and the rule's name. The tuples come as JSON on
+standard input.
+"""
+
+import os
+import signal
+import subprocess
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from penstock.engine.actions.action import Occasion
+from penstock.engine.options import Declared, read_options, text
+from penstock.errors import ActionError, BadOptionError
+from penstock.model.definitions import Connector, Expression, Option
+
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
+LEFT_OF_ERRORS = 200  # characters of what the program wrote last to standard error
+
+
+def _array(value: Option) -> Expression:
+    if not isinstance(value, Expression):
+        raise ValueError("must be an array, such as array('-t', room)")  # noqa: TRY004
+    return value
+
+
+OPTIONS = {"program": Declared(text, required=True), "args": Declared(_array)}
+
+
+class Command:
+    """One program to start; the arguments are what the rule has made of the tuples."""
+
+    def __init__(self, connector: Connector) -> None:
+        self._program: str = read_options(connector, OPTIONS)["program"]
+        if not Path(self._program).is_absolute():
+            raise BadOptionError(
+                f"the program {self._program} of a command is named by its whole path",
+                hint="command(program => '/usr/bin/logger', args => array(room))",
+            )
+
+    def check(self, allowed: Collection[str]) -> None:
+        if self._program not in allowed:
+            raise BadOptionError(
+                f"no rule may start {self._program}",
+                hint="the operator allows programs: connect(commands=[…]), or a line of the file "
+                "`commands` in the home",
+            )
+
+    def perform(self, occasion: Occasion, seconds: float) -> None:
+        if self._program not in occasion.allowed:
+            raise ActionError(f"no rule may start {self._program} any more")
+        for arguments in _arguments(occasion):
+            self._run([self._program, *arguments], occasion, seconds)
+
+    def _run(self, words: list[str], occasion: Occasion, seconds: float) -> None:
+        passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        told = {"PENSTOCK_KEY": occasion.key, "PENSTOCK_RULE": occasion.rule}
+        try:
+            process = subprocess.Popen(  # noqa: S603  (allowed by the operator, and no shell)
+                words,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=passed | told,
+                cwd="/",
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # ValueError: an argument with a zero byte
+            raise ActionError(f"{self._program} cannot be started: {error}") from None
+        with process:
+            try:
+                _, errors = process.communicate(occasion.json(), timeout=seconds)
+            except subprocess.TimeoutExpired:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.communicate()
+                raise ActionError(f"{self._program} took longer than {seconds:g} s") from None
+        if process.returncode:
+            said = errors.decode(errors="replace").strip()[-LEFT_OF_ERRORS:]
+            raise ActionError(
+                f"{self._program} ended with {process.returncode}: {said}".rstrip(": ")
+            )
+
+
+def _arguments(occasion: Occasion) -> list[list[str]]:
+    """Return the arguments of each start: one for each tuple, or one without arguments."""
+    if occasion.made is None:
+        return [[]]
+    made = occasion.made.column(0).to_pylist()
+    return [["" if each is None else each for each in words or ()] for words in made]

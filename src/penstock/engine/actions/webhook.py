@@ -1,0 +1,106 @@
+"""webhook(url => 'https://…'): a POST of JSON, with a key that is the same for each new try.
+
+Only http and https, straight to the address that the rule names: a redirect is a failure, so that
+an answer can send nobody to a file or into another network. Errors name the host, and neither the
+path nor what was sent: secrets are often part of both. A token is not written into the rule: the
+rule names the environment variable that holds it.
+"""
+
+import http.client
+import os
+from collections.abc import Collection
+from urllib.parse import SplitResult, urlsplit
+
+from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.within import within
+from penstock.engine.options import Declared, read_options, text
+from penstock.errors import ActionError, BadOptionError
+from penstock.model.definitions import Connector
+
+OPTIONS = {
+    "url": Declared(text, required=True),
+    "token_from": Declared(text),  # the name of an environment variable
+}
+CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
+    "http": http.client.HTTPConnection,
+    "https": http.client.HTTPSConnection,
+}
+TAKEN = range(200, 300)
+
+
+class Webhook:
+    """One address to tell."""
+
+    def __init__(self, connector: Connector) -> None:
+        options = read_options(connector, OPTIONS)
+        self._address = _address(options["url"])
+        self._token_from: str | None = options["token_from"]
+
+    def check(self, allowed: Collection[str]) -> None:
+        """Everything that can be looked at was, when it was made."""
+
+    def perform(self, occasion: Occasion, seconds: float) -> None:
+        connection = self._connection(seconds)
+        body, headers = occasion.json(), self._headers(occasion)
+
+        def post() -> None:
+            try:
+                connection.request("POST", self._target(), body, headers)
+                with connection.getresponse() as answer:
+                    status = answer.status
+                if status not in TAKEN:
+                    raise self._failure(f"it answered {status}")
+            except (OSError, http.client.HTTPException) as error:
+                raise self._failure(_reason(error)) from None
+            finally:
+                connection.close()
+
+        within(seconds, post, connection.close)
+
+    def _connection(self, seconds: float) -> http.client.HTTPConnection:
+        host, port = self._address.hostname or "", self._address.port
+        return CONNECTIONS[self._address.scheme](host, port, timeout=seconds)
+
+    def _headers(self, occasion: Occasion) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": occasion.key}
+        if self._token_from is not None:
+            token = os.environ.get(self._token_from)
+            if token is None:
+                raise ActionError(f"the environment has no {self._token_from}")
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+    def _target(self) -> str:
+        query = f"?{self._address.query}" if self._address.query else ""
+        return (self._address.path or "/") + query
+
+    def _failure(self, why: str) -> ActionError:
+        return ActionError(f"the webhook at {self._address.hostname} failed: {why}")
+
+
+def _address(url: str) -> SplitResult:
+    """Return a URL's parts, or raise what is wrong with it."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in CONNECTIONS and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or not url.isascii() or any(each <= " " for each in url):
+        raise BadOptionError(
+            "the url of a webhook is an address of http or https",
+            hint="webhook(url => 'https://example.org/alarm')",
+        )
+    if parts.username or parts.password:
+        raise BadOptionError(
+            "the url of a webhook has a password in it, and rules are shown to everybody",
+            hint="put a token into the environment, and name it: token_from => 'ALARM_TOKEN'",
+        )
+    return parts
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return f"it does not speak HTTP ({type(error).__name__})"
