@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
+from penstock.engine.actions.call import Function
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
@@ -37,20 +38,24 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     settings: Settings = DEFAULTS,
     bounds: Bounds = DEFAULT_BOUNDS,
     aggregates: Sequence[UserAggregate] = (),
+    actions: Mapping[str, Function] | None = None,
+    commands: Sequence[str] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
     One process may have a home open at a time. Leaving the connection finishes the units that
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
     With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
-    Queries that call users' aggregates come back only where these are given again.
+    Queries that call users' aggregates come back only where these are given again, and so do rules
+    that CALL `actions`. `commands` are the programs, by their whole paths, that rules may start.
     """
     held = Home(Path(home))
     try:
         sessions = open_sessions(master, spark, held.path / "spark.log")
         catalog, journal = SqliteCatalog(held.catalog), SqliteJournal(held.journal)
         now = clock or WallClock()
-        parts = Parts(held, sessions, catalog, journal, now, bounds, tuple(aggregates))
+        given = (tuple(aggregates), actions or {}, frozenset(commands))
+        parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         system = System(parts, settings)
     except BaseException:
         held.close()
@@ -156,6 +161,15 @@ class Connection:
         a restart.
         """
         self._system.attach(query, CallbackSink(function))
+
+    def action(self, name: str, function: Function) -> None:
+        """Make a function known to rules, which CALL it with the tuples and the firing's key.
+
+        One that raises or takes too long is called again with the same tuples and key. It is not
+        remembered over a restart: give it to `connect(actions={…})`, so that rules that call it
+        come back.
+        """
+        self._system.calls.register(name, function)
 
     def tap(self, function: Callable[[Delivery], None]) -> None:
         """Call `function` for every delivery of every query, before it counts as delivered."""

@@ -20,6 +20,7 @@ import pytest
 
 from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
+from penstock.runtime.firings import Firings
 from penstock.runtime.journal_sqlite import SqliteJournal
 from tests.e2e.support import PATIENCE, shown
 
@@ -107,12 +108,12 @@ def _watched(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
 
 def _statement(name: str, arguments: tuple[Any, ...]) -> str:
     """Return a statement's first words; runs of units and of queries are told apart."""
-    if name != "journal":
+    if name not in ("journal", "firings"):
         return f"catalog {name}"
     words = str(arguments[0]).split()
     label = " ".join(words[:3] if words[0] in ("INSERT", "DELETE") else words[:1])
     owner = str(arguments[1]).partition(":")[0] if "runs" in label and len(arguments) > 1 else ""
-    return f"journal {label} {owner}".rstrip()
+    return f"{name} {label} {owner}".rstrip()
 
 
 @contextmanager
@@ -122,6 +123,7 @@ def reaping(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
         sys.addaudithook(_audit)
         _hooked.append(True)
     monkeypatch.setattr(SqliteJournal, "_execute", _watched("journal", SqliteJournal._execute))
+    monkeypatch.setattr(Firings, "_execute", _watched("firings", Firings._execute))
     for method in ("put", "remove", "set_state"):
         changed = _watched(method, getattr(SqliteCatalog, method))
         monkeypatch.setattr(SqliteCatalog, method, changed)
@@ -154,6 +156,7 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     for feed in system.plant.feeds.values():
         feed.interface.close()
     system.journal.close()
+    system.firings.close()
     system.catalog.close()
     system.home.close()
 

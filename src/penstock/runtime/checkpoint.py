@@ -29,6 +29,7 @@ from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 
@@ -54,11 +55,13 @@ def write_checkpoint(
         "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
         "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
         "tables": plant.tables.kept() if plant.tables is not None else {},
+        "occasions": {each.reader: _occasions(each) for each in plant.occasions.values()},
         "apart": sorted(plant.apart),
         **(decided or {}),
     }
     runs = {live.reader: live.runs for live in plant.units.values()}
     runs |= {query.reader: query.runs for query in plant.queries.values()}
+    runs |= {each.reader: each.runs for each in plant.occasions.values()}
     with journal.together():
         for reader in plant.gone:
             journal.forget_unit(reader)
@@ -101,6 +104,7 @@ def note_gone(plant: Plant, manifest: Manifest) -> None:
     """Note what the checkpoint had and is no more, so that the journal forgets it with the next."""
     plant.gone |= {f"unit:{name}" for name in manifest["units"] if name not in plant.units}
     plant.gone |= {f"query:{name}" for name in manifest["queries"] if name not in plant.queries}
+    plant.gone |= manifest.get("occasions", {}).keys() - plant.occasions.keys()
     plant.gone_streams |= manifest["feeds"].keys() - plant.feeds.keys()
 
 
@@ -146,6 +150,20 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
         query.runs, query.delivered = kept["runs"], kept["delivered"]
         query.meter.rows, query.deadline = kept["rows"], kept["deadline"]
     query.replay.extend(journal.runs_after(query.reader, query.runs))
+
+
+def restore_occasions(each: LiveOccasions, manifest: Manifest, journal: Journal) -> None:
+    """Put the reader of an event for rules back where the checkpoint saw it."""
+    if (kept := manifest.get("occasions", {}).get(each.reader)) is not None:
+        each.runs = kept["runs"]
+    each.replay.extend(journal.runs_after(each.reader, each.runs))
+
+
+def begun_at(manifest: Manifest, reader: str, rule: str) -> int | None:
+    """Return the train of its event behind which a rule looks, None where that is not known."""
+    kept = manifest.get("occasions", {}).get(reader, {"rules": {}})
+    begun = kept["rules"].get(rule)
+    return None if begun is None else int(begun)
 
 
 def restore_finished(query: LiveQuery, manifest: Manifest) -> None:
@@ -231,6 +249,11 @@ def _query(query: LiveQuery) -> dict[str, Any]:
         "rows": query.meter.rows,
         "deadline": query.deadline,
     }
+
+
+def _occasions(each: LiveOccasions) -> dict[str, Any]:
+    rules = {rule.key: rule.since for rule in each.rules.values()}
+    return {"root": each.input, "runs": each.runs, "rules": rules}
 
 
 def _figures(query: LiveQuery) -> dict[str, Any]:

@@ -17,7 +17,7 @@ Finish = Callable[[Future[object]], None]
 
 
 class Crew:
-    """Pools for reading sources, running units (as many as slots), delivering and archiving.
+    """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
 
     Nobody waits for a sink: what is done at rest is done while one may be at work.
     """
@@ -29,11 +29,13 @@ class Crew:
         self._pools = {
             "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
             "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
+            "rules": ThreadPoolExecutor(slots, thread_name_prefix="penstock-rules"),
             "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
             "sink": ThreadPoolExecutor(SINK_THREADS, thread_name_prefix="penstock-sink"),
             "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
         }
         self._busy: set[str] = set()
+        self.started = 0  # so many things, ever
         self._done: list[Callable[[], None]] = []
         self._woken = False
         self._settling = False  # what is half settled is not idle, for those who look meanwhile
@@ -66,6 +68,7 @@ class Crew:
         The name's first part, up to the colon, is its pool.
         """
         self._busy.add(name)
+        self.started += 1
 
         def settle(future: Future[object]) -> None:
             def done() -> None:

@@ -12,7 +12,7 @@ def needed_cuts(plant: Plant) -> set[str]:
     Somebody has trains of theirs to read, they are held, they are a query's own answer, or they
     have come farther in a stream, or less far, than what they would be one with.
     """
-    roots = {query.input for query in plant.queries.values()}
+    roots = plant.outputs
     readers = {live.reader for live in plant.units.values()}
     needed = {
         name

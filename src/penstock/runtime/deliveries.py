@@ -127,8 +127,14 @@ class Deliveries:
         waiting = buffer.waiting(query.reader) if buffer is not None else []
         if query.replay:
             found = recorded({query.input: waiting}, query.replay[0].inputs)
-            return (found or {}).get(query.input, [])
-        return coalesced(waiting, TOGETHER_ROWS, TOGETHER_BYTES)
+            again = (found or {}).get(query.input, [])
+            return again if again == self._open(query, again) else []
+        return coalesced(self._open(query, waiting), TOGETHER_ROWS, TOGETHER_BYTES)
+
+    def _open(self, query: LiveQuery, trains: list[Train]) -> list[Train]:
+        """Return the trains for which immediate rules have done what they had to."""
+        gate = self.plant.gate(query.input)
+        return trains if gate is None else [t for t in trains if t.info.number <= gate]
 
     def _submit(self, loads: Sequence[_Load]) -> None:
         if not loads:

@@ -13,6 +13,7 @@ from penstock.model.definitions import (
     TableDefinition,
 )
 from penstock.model.events import Mode
+from penstock.model.rules import RuleDefinition
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator, Scan, Take
 from penstock.plan.sources import EventSource, Source, StreamSource, TableSource
@@ -69,7 +70,22 @@ class KnownEvent:
         return self.bound[mode]
 
 
-Known = KnownStream | KnownTable | KnownQuery | KnownEvent
+@dataclass(frozen=True, slots=True)
+class KnownRule:
+    """A rule, and the tables that its condition asks (in lower case)."""
+
+    definition: RuleDefinition
+    incarnation: int
+    reads: frozenset[str]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Return every name that it cannot do without, in lower case."""
+        own = self.definition
+        return self.reads | own.targets | own.steered | {own.event.lower()}
+
+
+Known = KnownStream | KnownTable | KnownQuery | KnownEvent | KnownRule
 
 
 @dataclass(slots=True)
@@ -111,6 +127,17 @@ class Directory:
             raise self.unknown("event", name, self.events())
         return entry
 
+    def rule(self, name: str) -> KnownRule:
+        """Return the rule of that name."""
+        entry = self.get(name)
+        if not isinstance(entry, KnownRule):
+            raise self.unknown("rule", name, self.rules())
+        return entry
+
+    def rules(self) -> Iterator[KnownRule]:
+        """Yield the rules."""
+        return (each for each in self.known.values() if isinstance(each, KnownRule))
+
     def streams(self) -> Iterator[KnownStream]:
         """Yield the streams."""
         return (each for each in self.known.values() if isinstance(each, KnownStream))
@@ -150,7 +177,7 @@ class Directory:
                 if reader.lower() in self.reads(name):
                     raise CycleError(f"{reader} would read itself through {name}")
                 return EventSource(lambda mode: _limited(event.root(mode), reader, stop))
-            case None:
+            case KnownRule() | None:
                 return None
 
     def reads(self, name: str) -> set[str]:
@@ -166,7 +193,7 @@ class Directory:
         return found
 
     def refuse_in_use(self, name: str) -> None:
-        """Raise where a query or event reads the name."""
+        """Raise where a query or event reads the name, or a rule needs it."""
         queries = [q.definition.name for q in self.queries() if name.lower() in q.reads]
         events = [e.definition.name for e in self.events() if name.lower() in e.reads]
         if queries or events:
@@ -174,6 +201,10 @@ class Directory:
             raise InUseError(
                 f"{name} is read by {', '.join([*queries, *events])}",
                 hint=f"DROP {kinds} those first",
+            )
+        if rules := [each.definition.name for each in self.rules() if name.lower() in each.needs]:
+            raise InUseError(
+                f"{name} is needed by rule {', '.join(rules)}", hint="DROP RULE those first"
             )
 
 

@@ -13,19 +13,30 @@ from penstock.errors import (
     UnknownNameError,
 )
 from penstock.model.definitions import Definition, QueryState
+from penstock.model.rules import RuleDefinition
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
-from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import (
+    KnownEvent,
+    KnownQuery,
+    KnownRule,
+    KnownStream,
+    KnownTable,
+)
 from penstock.runtime.explained import drawn, explained
 from penstock.runtime.explained_event import explained_event
 from penstock.runtime.foresight import estimate_text, refuse_unless_room
 from penstock.runtime.once import run_once
+from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_enabled
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
+from penstock.runtime.steering import resume_query, stop_query
 from penstock.runtime.system import System
 from penstock.sql import (
+    AlterRule,
     CreateEvent,
     CreateQuery,
+    CreateRule,
     CreateStream,
     CreateTable,
     Describe,
@@ -37,6 +48,7 @@ from penstock.sql import (
     ExplainSchedule,
     Punctuate,
     ResumeQuery,
+    RetryRule,
     SelectOnce,
     SetDecider,
     Show,
@@ -50,6 +62,9 @@ CHANGES = (
     | CreateTable
     | CreateQuery
     | CreateEvent
+    | CreateRule
+    | AlterRule
+    | RetryRule
     | Drop
     | StopQuery
     | ResumeQuery
@@ -61,6 +76,7 @@ KINDS = {
     KnownTable: "TABLE",
     KnownQuery: "QUERY",
     KnownEvent: "EVENT",
+    KnownRule: "RULE",
 }
 
 
@@ -121,12 +137,18 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _create_query(system, statement)
         case CreateEvent():
             return _create_event(system, statement)
+        case CreateRule():
+            return _create_rule(system, statement)
+        case AlterRule(name=name, enabled=enabled):
+            return Result(set_enabled(system, name, enabled))
+        case RetryRule(name=name):
+            return Result(retry_rule(system, name))
         case Drop():
             return _drop(system, statement)
         case StopQuery(name=name):
-            return _stop(system, name)
+            return Result(stop_query(system, name))
         case ResumeQuery(name=name):
-            return _resume(system, name)
+            return Result(resume_query(system, name))
         case Punctuate():
             return _punctuate(system, statement)
         case SetDecider():
@@ -151,7 +173,7 @@ def carry_out(system: System, statement: Statement) -> Result:
             raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
 
 
-Create = CreateStream | CreateTable | CreateQuery | CreateEvent
+Create = CreateStream | CreateTable | CreateQuery | CreateEvent | CreateRule
 
 
 def _stands(system: System, statement: Create, kind: str) -> str:
@@ -178,7 +200,7 @@ def _stands(system: System, statement: Create, kind: str) -> str:
     return ""
 
 
-def _same(one: Definition, other: Definition) -> bool:
+def _same(one: Definition | RuleDefinition, other: Definition | RuleDefinition) -> bool:
     """Say whether two definitions mean the same, however they are written."""
     return replace(one, text="") == replace(other, text="")
 
@@ -242,6 +264,11 @@ def _create_event(system: System, statement: CreateEvent) -> Result:
     return Result(f"event {definition.name} created")
 
 
+def _create_rule(system: System, statement: CreateRule) -> Result:
+    message = _stands(system, statement, "RULE")
+    return Result(message or create_rule(system, statement))
+
+
 def _drop(system: System, statement: Drop) -> Result:
     known = system.directory.get(statement.name)
     kind = statement.kind.lower()
@@ -268,29 +295,12 @@ def _forget(system: System, name: str) -> None:
         case KnownEvent():
             system.withdraw(name)
             system.result_log(name).clear()
+        case KnownRule() as rule:
+            forget_rule(system, rule)
         case None:
             return
     system.directory.remove(name)
     system.catalog.remove(name)
-
-
-def _stop(system: System, name: str) -> Result:
-    known = system.directory.query(name)
-    system.withdraw(name)
-    system.catalog.set_state(known.definition.name, QueryState.STOPPED, "")
-    return Result(f"query {name} stopped")
-
-
-def _resume(system: System, name: str) -> Result:
-    known = system.directory.query(name)
-    if (query := system.plant.queries.get(name.lower())) is not None:
-        system.plant.resume(query)
-        return Result(f"query {name} runs")
-    system.forget_late(known)
-    system.run_query(known)
-    system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
-    system.supervisor.changed()
-    return Result(f"query {name} runs, from the next tuples on")
 
 
 def _punctuate(system: System, statement: Punctuate) -> Result:

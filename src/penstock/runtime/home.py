@@ -4,6 +4,8 @@ home/
  ├─ format      the version of this layout
  ├─ lock        locked while a process is at home; holds its pid
  ├─ catalog.db  journal.db
+ ├─ firings.db  what rules have still to do, and could not do
+ ├─ commands    programs that rules may start, one a line; the operator writes it
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
  ├─ tables/               one directory a table: the version in force
@@ -76,6 +78,19 @@ class Home:
     def journal(self) -> Path:
         """Return the journal's file, which may not exist yet."""
         return self.path / "journal.db"
+
+    @property
+    def firings(self) -> Path:
+        """Return the file of what rules have to do, which may not exist yet."""
+        return self.path / "firings.db"
+
+    def commands(self) -> frozenset[str]:
+        """Return the programs that the operator lets rules start."""
+        try:
+            lines = (self.path / "commands").read_text().splitlines()
+        except (OSError, UnicodeDecodeError):
+            return frozenset()
+        return frozenset(line.strip() for line in lines if line.strip())
 
     @property
     def state(self) -> Path:
@@ -221,7 +236,10 @@ def _format(home: Path) -> int | None:
 
 def _refuse_strangers(home: Path) -> None:
     """Take no directory that has our names for things of its own: spill/ will be emptied."""
-    taken = sorted({*ROOMS, "catalog.db", "journal.db"} & {entry.name for entry in home.iterdir()})
+    taken = sorted(
+        {*ROOMS, "catalog.db", "journal.db", "firings.db"}
+        & {entry.name for entry in home.iterdir()}
+    )
     if taken:
         raise HomeError(
             f"{home} is no home of Penstock and has a {taken[0]} of its own",

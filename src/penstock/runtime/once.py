@@ -18,7 +18,14 @@ from penstock.plan.lateness import judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.archive import covers
-from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import (
+    KnownEvent,
+    KnownQuery,
+    KnownRule,
+    KnownStream,
+    KnownTable,
+)
+from penstock.runtime.rules_shown import dead_letters
 from penstock.runtime.system import System, file_of, watching
 
 REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
@@ -60,12 +67,14 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
         (KnownQuery, "late"): lambda: late_rows(system, known),
         (KnownStream, "rejects"): lambda: rejects(system, known),
+        (KnownRule, "dead"): lambda: dead_letters(system, owner),
     }
     reader = readers.get((type(known), part.lower()))
     if reader is None:
         raise UnknownNameError(
             f"no stream, table, query or event {name}",
-            hint="a query's late rows are query.late, what did not fit a stream is stream.rejects",
+            hint="a query's late rows are query.late, what did not fit a stream is stream.rejects, "
+            "what a rule could not do is rule.dead",
         )
     return reader()
 

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from penstock.engine.buffers import BufferPool
+from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
 from penstock.engine.states import State, Together, new_state, new_together
 from penstock.model.definitions import QueryState
+from penstock.model.rules import Coupling
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking, Member
 from penstock.plan.graph import Graph
@@ -19,6 +21,7 @@ from penstock.runtime.counting import go_on_counting
 from penstock.runtime.feed import Feed
 from penstock.runtime.history import complete_from, history_of, lost_before
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.table_versions import TableVersions
 
@@ -47,6 +50,7 @@ class Plant:
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
+    occasions: dict[str, LiveOccasions] = field(default_factory=dict)
     tables: TableVersions | None = None
     stirred: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
@@ -54,8 +58,27 @@ class Plant:
 
     @property
     def graph(self) -> Graph:
-        """Return the shared graph of the queries that are here."""
-        return Graph({name: query.root for name, query in list(self.queries.items())})
+        """Return the shared graph of the queries that are here, and of the events of rules."""
+        rules = {each.title: each.event for each in list(self.occasions.values())}
+        return Graph(rules | {name: query.root for name, query in list(self.queries.items())})
+
+    @property
+    def outputs(self) -> set[str]:
+        """Return the keys of the nodes whose trains leave the graph."""
+        read = (each.input for each in list(self.occasions.values()))
+        return {*(query.input for query in list(self.queries.values())), *read}
+
+    def gate(self, name: str) -> int | None:
+        """Return the last train of a node that immediate rules are done with; None without any."""
+        buffer = self.buffers.get(name)
+        if not self.occasions or buffer is None:
+            return None
+        places = [
+            buffer.readers().get(each.reader, 0)
+            for each in list(self.occasions.values())
+            if each.input == name and each.coupling is Coupling.IMMEDIATE
+        ]
+        return min(places, default=None)
 
     def set_apart(self, roots: set[str]) -> None:
         """Let these run alone from the next cut on."""
@@ -84,7 +107,7 @@ class Plant:
             self.units[unit.key] = self._live_bundle(unit, old)
         self.must_cut = False
         self.stirred |= old.keys() | self.units.keys()
-        self.apart &= {key(query.root) for query in self.queries.values()}
+        self.apart &= self.outputs
         self.writers = {key(root): live for live in self.units.values() for root in live.unit.roots}
         for name, live in self.units.items():
             if live is not old.get(name):
@@ -92,6 +115,8 @@ class Plant:
         go_on_counting(self.units.values(), old)
         for query in self.queries.values():
             self.buffers.open(query.input, query.root.schema).register(query.reader)
+        for each in self.occasions.values():
+            self.buffers.open(each.input, each.event.schema).register(each.reader)
         self.gone |= {live.reader for name, live in old.items() if name not in self.units}
         self._unregister_gone()
 
@@ -246,6 +271,7 @@ class Plant:
         wanted = {(live.reader, name) for live in self.units.values() for name in live.unit.inputs}
         wanted |= {(query.reader, query.input) for query in self.queries.values()}
         wanted |= {(archive.reader, name) for name, archive in self.archives.items()}
+        wanted |= {(each.reader, each.input) for each in self.occasions.values()}
         for buffer in self.buffers:
             for reader in buffer.readers():
                 if (reader, buffer.key) not in wanted:
@@ -263,16 +289,21 @@ class Plant:
         """Hold the queries whose answers need a unit that cannot run."""
         queries = self.graph.queries_of()
         for name in {each for root in unit.roots for each in queries.get(key(root), ())}:
-            self.set_state(self.queries[name], QueryState.FAILED, cause)
+            if name in self.queries:
+                self.set_state(self.queries[name], QueryState.FAILED, cause)
 
     def resume(self, query: LiveQuery) -> None:
         """Let a held query and the units it needs go on."""
-        for node in walk(query.root):
+        self.mend(query.root)
+        self.set_state(query, QueryState.RUNNING, "")
+
+    def mend(self, root: Operator) -> None:
+        """Let the units go on that a node needs."""
+        for node in walk(root):
             if live := self.writers.get(key(node)):
                 live.cause = ""
                 self.stirred.add(live.unit.key)
-        self.apart.discard(query.input)
-        self.set_state(query, QueryState.RUNNING, "")
+        self.apart.discard(key(root))
 
     def end_takes(self, query: LiveQuery) -> bool:
         """End the input of a query whose time is up; False while recorded runs must come first."""
@@ -336,7 +367,8 @@ class Plant:
         """Say whether every source has ended and everything that can be done is done."""
         for feed in list(self.feeds.values()):
             buffer = self.buffers.get(feed.key)
-            if buffer is not None and buffer.readers() and not (feed.ended or feed.given_up):
+            over = feed.ended or feed.given_up or self.waits_for_rules(feed)
+            if buffer is not None and buffer.readers() and not over:
                 return False
         units, queries = list(self.units.values()), list(self.queries.values())
         if any((live.must_end or live.history) and not live.cause for live in units):
@@ -346,6 +378,12 @@ class Plant:
         active = self.active_readers()
         late = (reader for buffer in self.buffers.waited_for() for reader in buffer.behind())
         return not any(reader in active for reader in late)
+
+    def waits_for_rules(self, feed: Feed) -> bool:
+        """Say whether all of a stream is read that rules add to: it ends when all others have."""
+        rules = [rule for each in list(self.occasions.values()) for rule in each.rules.values()]
+        added_to = any(feed.definition.name.lower() in rule.definition.targets for rule in rules)
+        return added_to and isinstance(feed.interface, Push) and not feed.interface.waits
 
     def is_over(self, query: LiveQuery) -> bool:
         """Say whether a running query has read everything that will ever come."""
@@ -358,14 +396,16 @@ class Plant:
         """Say whether recorded runs wait to be done again; those that are held do not count."""
         units = (live.replay for live in list(self.units.values()) if not live.cause)
         running = (q for q in list(self.queries.values()) if q.state is QueryState.RUNNING)
-        return any(units) or any(query.replay for query in running)
+        rules = (each.replay for each in list(self.occasions.values()))
+        return any(units) or any(query.replay for query in running) or any(rules)
 
     def active_readers(self) -> set[str]:
-        """Return the units, queries and archives that are not held."""
+        """Return the units, queries, archives and readers for rules that are not held."""
         archives = {each.reader for each in list(self.archives.values()) if not each.given_up}
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
-        return archives | active | {query.reader for query in running}
+        rules = {each.reader for each in list(self.occasions.values())}
+        return archives | active | rules | {query.reader for query in running}
 
 
 def _judge(member: Asking) -> str:

@@ -8,11 +8,18 @@ from penstock.catalog import Entry
 from penstock.errors import UnknownNameError
 from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan, key, walk
-from penstock.runtime.directory import KnownEvent, KnownQuery, KnownStream, KnownTable
+from penstock.runtime.directory import (
+    KnownEvent,
+    KnownQuery,
+    KnownRule,
+    KnownStream,
+    KnownTable,
+)
 from penstock.runtime.events import EVENT_COLUMNS, event_rows
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
 from penstock.runtime.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
+from penstock.runtime.rules_shown import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
 from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
 from penstock.runtime.system import System
@@ -79,6 +86,8 @@ def show(system: System, what: str) -> pa.Table:
         )
     if what == "EVENTS":
         return pa.Table.from_pylist(event_rows(system), EVENT_COLUMNS)
+    if what == "RULES":
+        return pa.Table.from_pylist(rule_rows(system), RULE_COLUMNS)
     if what == "SHARING":
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     if what == "OPERATORS":
@@ -95,7 +104,7 @@ def show(system: System, what: str) -> pa.Table:
 
 
 def describe(system: System, name: str) -> pa.Table:
-    """Return the columns of a stream, table, query or event; of an event in mode recent."""
+    """Return the columns of a stream, table, query or event (in mode recent), a rule's parts."""
     known = system.directory.get(name)
     match known:
         case KnownStream(definition, scan):
@@ -108,8 +117,10 @@ def describe(system: System, name: str) -> pa.Table:
         case KnownEvent():
             schema = known.root().schema
             times = [time.column for time in known.root().times[:1]]
+        case KnownRule():
+            return pa.Table.from_pylist(described(known), PART_COLUMNS)
         case None:
-            raise UnknownNameError(f"no stream, table, query or event {name}")
+            raise UnknownNameError(f"no stream, table, query, event or rule {name}")
     rows = [
         {"column": c.name, "type": c.type, "note": "event time" if c.name in times else ""}
         for c in schema

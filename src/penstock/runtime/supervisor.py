@@ -19,6 +19,7 @@ from penstock.errors import PenstockError, RunError, told
 from penstock.plan.bundles.bundling import Standing, bundled
 from penstock.plan.graph import Graph
 from penstock.plan.units import Unit, cut_at_shared
+from penstock.runtime.acting import Acting
 from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
 from penstock.runtime.control import EVERYTHING, ROUND_ROBIN, Control
@@ -28,6 +29,7 @@ from penstock.runtime.deliveries import Deliveries
 from penstock.runtime.intake import Intake
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import Tap
+from penstock.runtime.occasions import Occasions
 from penstock.runtime.plant import Plant
 from penstock.runtime.quality import Quality
 from penstock.runtime.standing import may_bundle, standing_of
@@ -66,6 +68,7 @@ class Means:
     clock: Clock
     state_directory: Path
     settings: Settings = DEFAULTS
+    acting: Acting | None = None  # without it there are no rules
 
 
 class Supervisor:
@@ -85,6 +88,10 @@ class Supervisor:
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
+        self._occasions: Occasions | None = None
+        if means.acting is not None:
+            rules = (plant, self._crew, journal, clock, means.processor, means.acting)
+            self._occasions = Occasions(*rules)
         self._resting = self._changing = 0
         self._stopped_at = 0.0
         self._changed = False
@@ -113,6 +120,8 @@ class Supervisor:
         """Finish what runs, write a checkpoint, end."""
         self._stopped_at = self._clock.now()
         self._stopping = True
+        if self._occasions is not None:
+            self._occasions.stopping = True
         self._crew.wake()
         if self._thread.is_alive():
             self._thread.join()
@@ -121,6 +130,11 @@ class Supervisor:
     def wake(self) -> None:
         """Look again at once: something has arrived."""
         self._crew.wake()
+
+    def look_at_lanes(self) -> None:
+        """Find out what rules have to do; only at rest."""
+        if self._occasions is not None:
+            self._occasions.look()
 
     def catch_up(self) -> None:
         """Return once recorded runs are done again, or cannot be: no replay crosses a change."""
@@ -199,7 +213,7 @@ class Supervisor:
         standing, needed = standing_of(self.plant), needed_cuts(self.plant)
         self.plant.connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
         self.statistics.forget_all_but(self.plant)
-        self._held = bool(needed - {query.input for query in self.plant.queries.values()})
+        self._held = bool(needed - self.plant.outputs)
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
 
     def use_strategy(self, choice: Choice) -> None:
@@ -279,6 +293,8 @@ class Supervisor:
             self.control.look(now)
             self.quality.look(self.shared_graph, now)
             self._deliveries.start()
+            if self._occasions is not None:
+                self._occasions.start(now)
             self._turns.start(now)
             self._archiving.start(now)
             self._intake.start(now)
@@ -322,6 +338,12 @@ class Supervisor:
             self.plant.tables.swap()
 
     def _is_idle(self) -> bool:
+        """Say whether nothing is left to do; nothing may begin while this looks."""
+        started = self._crew.started
+        return self._has_nothing_to_do() and self._crew.started == started
+
+    def _has_nothing_to_do(self) -> bool:
         if not self._crew.is_idle or self.plant.must_cut or self.plant.retired():
             return False
-        return self.plant.is_drained()
+        idle = self._occasions is None or self._occasions.is_idle
+        return idle and self.plant.is_drained()

@@ -1,13 +1,15 @@
 """One running Penstock: a home, a Spark, the definitions, and the supervisor over them."""
 
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
 from penstock.catalog import Catalog, Entry
 from penstock.clock import Clock
 from penstock.engine import interfaces, sinks
+from penstock.engine.actions.call import Callables, Function
 from penstock.engine.analysis import SparkAnalyst, check_types
 from penstock.engine.buffers import DEFAULT_BOUNDS, KEEP_TRAINS, Bounds, BufferPool
 from penstock.engine.interfaces.interface import Surroundings
@@ -44,7 +46,9 @@ from penstock.plan.operators import (
 )
 from penstock.plan.sampled import bind_sampled, why_whole
 from penstock.plan.user_calls import marked
+from penstock.runtime.acting import Acting, Doors
 from penstock.runtime.archive import Archive
+from penstock.runtime.asking import made
 from penstock.runtime.checkpoint import (
     Manifest,
     knows,
@@ -63,20 +67,25 @@ from penstock.runtime.directory import (
     KnownTable,
 )
 from penstock.runtime.feed import Feed
+from penstock.runtime.firings import Firings
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.plant import Plant
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
+from penstock.runtime.rules import bring_back, restore, stand, stream_of
 from penstock.runtime.shelf import ResultShelf
+from penstock.runtime.steering import steer
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
 from penstock.sql import (
     CreateEvent,
     CreateQuery,
+    CreateRule,
     CreateStream,
     CreateTable,
     names_of,
@@ -99,6 +108,8 @@ class Parts:
     clock: Clock
     bounds: Bounds = DEFAULT_BOUNDS
     aggregates: tuple[UserAggregate, ...] = ()
+    actions: Mapping[str, Function] = field(default_factory=dict)
+    commands: frozenset[str] = frozenset()
 
 
 class System:
@@ -119,16 +130,41 @@ class System:
         buffers = BufferPool(self.home.spill, parts.bounds)
         self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
         self.processor = Processor(self.sessions, self.home.spill)
+        self.firings, self.calls, self._commands = (
+            Firings(self.home.firings),
+            Callables({name.lower(): each for name, each in parts.actions.items()}),
+            parts.commands,
+        )
         means = Means(
             self.processor,
             self.journal,
             self.clock,
             self.home.state,
             settings,
+            self._acting(),
         )
         self.supervisor = Supervisor(self.plant, means)
         checkpoint = self.journal.last_checkpoint()
+        self._new_rules: list[tuple[LiveRule, Operator]] = []
         self._newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
+
+    def _acting(self) -> Acting:
+        doors = Doors(
+            lambda name: stream_of(self, name),
+            lambda what: steer(self, what),
+            self.commands,
+            self.calls,
+        )
+        return Acting(
+            self.firings,
+            self.clock,
+            lambda rule, action, rows: made(self.processor, rule, action, rows),
+            doors,
+        )
+
+    def commands(self) -> frozenset[str]:
+        """Return the programs that rules may start."""
+        return self._commands | self.home.commands()
 
     def start(self) -> None:
         """Let everything flow."""
@@ -145,6 +181,7 @@ class System:
         for feed in self.plant.feeds.values():
             feed.interface.close()
         self.journal.close()
+        self.firings.close()
         self.catalog.close()
         self.shelf.close()
         self.home.close()
@@ -381,16 +418,21 @@ class System:
             restore_unit(live, manifest, self.journal, self.home.state)
         for query in self.plant.queries.values():
             restore_query(query, manifest, self.journal)
+        restore(self, manifest)
+        self.supervisor.look_at_lanes()
         return newcomers
 
     def _add(self, newcomers: list[KnownQuery]) -> None:
         """Do what a death kept from being done: a replay may not cross a change of the graph."""
-        if newcomers:
+        if newcomers or self._new_rules:
             self.supervisor.catch_up()
             with self.supervisor.at_rest():
                 for known in newcomers:
                     self.catalog.set_state(known.definition.name, QueryState.RUNNING)
                     self.run_query(known)
+                with self.supervisor.changing():
+                    for rule, event in self._new_rules:
+                        stand(self, rule, event)
                 self.supervisor.reconnect()
 
     def _bring_back_one(self, entry: Entry, manifest: Manifest) -> list[KnownQuery]:
@@ -411,6 +453,8 @@ class System:
                 self.directory.add(event)
                 if entry.state is not None:  # somebody has subscribed to it
                     return self._bring_back_query(watching(event), entry, manifest)
+            case CreateRule():
+                self._new_rules += bring_back(self, statement, entry.incarnation, manifest)
             case _:
                 raise BadQueryError(f"the catalog holds no definition of {entry.name}")
         return []

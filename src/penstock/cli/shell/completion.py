@@ -12,6 +12,7 @@ from penstock.runtime.directory import (
     Directory,
     KnownEvent,
     KnownQuery,
+    KnownRule,
     KnownStream,
     KnownTable,
 )
@@ -73,6 +74,8 @@ def known_names(directory: Directory) -> Names:
                 schema = entry.root.schema
             case KnownTable():
                 schema = entry.schema
+            case KnownRule():
+                schema = Schema()
             case KnownEvent(bound=bound):  # what nobody has read yet is not bound for this
                 schema = next((root.schema for root in bound.values()), Schema())
         found[entry.definition.name] = schema.names

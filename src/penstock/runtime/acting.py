@@ -1,0 +1,146 @@
+"""Acting: does what rules have fired, one action of one rule at a time, within its limits.
+
+INSERT, RAISE, START and STOP have their effect once: what was done is noted with it, or can be told
+from what is there. What reaches outside is done at least once, with a key that stays the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from penstock.clock import Clock
+from penstock.engine import actions
+from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.call import Callables
+from penstock.engine.interfaces.push import Push
+from penstock.errors import ActionError, told
+from penstock.events.cascades import DEEPEST
+from penstock.events.rates import Bucket, full, ready_at, take
+from penstock.events.retries import next_try
+from penstock.model.rules import Call, Coupling, Insert, Reach, Steer
+from penstock.runtime.firing import Firing
+from penstock.runtime.firings import Firings
+from penstock.runtime.live_rule import LiveRule
+
+Made = Callable[[LiveRule, int, pa.Table], pa.Table | None]
+Lane = tuple[str, int]  # a rule's key, and which of its actions
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """What actions act on: streams (a name gives a key and a source), queries, rules, functions."""
+
+    stream: Callable[[str], tuple[str, Push]]
+    steer: Callable[[Steer], None]
+    commands: Callable[[], frozenset[str]]
+    calls: Callables
+
+
+@dataclass(slots=True)
+class Acting:
+    """A lane is worked on by one thread at a time."""
+
+    firings: Firings
+    clock: Clock
+    made: Made
+    doors: Doors
+    _buckets: dict[str, Bucket] = field(default_factory=dict)
+    _slowed: dict[Lane, int] = field(default_factory=dict)
+
+    def step(self, rule: LiveRule, action: int) -> float | None:
+        """Do the next piece of what waits in a lane; return when the one after it is due.
+
+        0 is at once, None is never: nothing waits.
+        """
+        firing = self.firings.next(rule.key, action)
+        if firing is None:
+            return None
+        now = self.clock.now()
+        if firing.due > now:
+            return firing.due
+        left = firing.count - firing.done
+        wanted = left if rule.takes_all(action) else 1
+        granted, again = self._granted(rule, firing, wanted, left, now)
+        if granted:
+            self._try(rule, firing, granted, now)
+        return again
+
+    def _granted(
+        self, rule: LiveRule, firing: Firing, wanted: int, left: int, now: float
+    ) -> tuple[int, float]:
+        """Return how many tuples may be acted on now, and when to look again."""
+        rate = rule.definition.limits.rate
+        if rate is None:
+            return wanted, 0.0
+        bucket = self._buckets.get(rule.key) or full(rate, now)
+        granted, bucket = take(bucket, rate, wanted, now)
+        self._buckets[rule.key] = bucket
+        if granted:
+            return granted, 0.0
+        if rule.definition.coupling is Coupling.DETACHED:
+            if self._slowed.get((rule.key, firing.action)) != firing.id:
+                self._slowed[rule.key, firing.action] = firing.id
+                self.firings.held_back(rule.key, left)
+            return 0, ready_at(bucket, rate)
+        cause = f"more than {rate:g} a second"  # a train waits for no clock
+        self._bury(rule, firing, left, cause, counter="held_back")
+        return 0, 0.0
+
+    def _try(self, rule: LiveRule, firing: Firing, count: int, now: float) -> None:
+        rows = firing.rows.slice(0, count)
+        deep = isinstance(rule.definition.actions[firing.action], Insert)
+        if deep and firing.depth >= DEEPEST:
+            cause = f"{DEEPEST} rules have set each other off: this is a loop"
+            self._bury(rule, firing, count, cause, counter="held_back")
+            return
+        try:
+            self._perform(rule, firing, rows)
+        except Exception as error:  # whatever an action raises is its own failure
+            cause = told(error)
+            due = next_try(rule.definition.limits, firing.tries + 1, now)
+            if due is None:
+                self._bury(rule, firing, count, cause)
+            else:
+                self.firings.failed(firing, cause, due)
+        else:
+            self.firings.did(firing, count)
+
+    def _bury(
+        self, rule: LiveRule, firing: Firing, count: int, cause: str, counter: str = "failures"
+    ) -> None:
+        most = rule.definition.limits.dead
+        self.firings.bury(firing, count, cause, most=most, counter=counter)
+
+    def _perform(self, rule: LiveRule, firing: Firing, rows: pa.Table) -> None:
+        match rule.definition.actions[firing.action]:
+            case Insert(target=target):
+                self._insert(rule, firing, rows, target)
+            case Steer() as steer:
+                self.doors.steer(steer)
+            case Call(name):
+                occasion = self._occasion(rule, firing, rows)
+                self.doors.calls.perform(name, occasion, _seconds(rule))
+            case Reach(connector):
+                occasion = self._occasion(rule, firing, rows)
+                actions.build(connector).perform(occasion, _seconds(rule))
+
+    def _insert(self, rule: LiveRule, firing: Firing, rows: pa.Table, target: str) -> None:
+        table = self.made(rule, firing.action, rows)
+        if table is None or table.num_rows != rows.num_rows:
+            raise ActionError(f"rule {rule.name} made no rows for {target}")
+        stream, source = self.doors.stream(target)
+
+        def intend(position: int) -> None:
+            self.firings.intend(firing, stream, position, table.num_rows)
+
+        source.append(table, firing.depth + 1, intend)
+
+    def _occasion(self, rule: LiveRule, firing: Firing, rows: pa.Table) -> Occasion:
+        definition = rule.definition
+        made = self.made(rule, firing.action, rows)
+        return Occasion(rule.name, definition.event, firing.key, rows, made, self.doors.commands())
+
+
+def _seconds(rule: LiveRule) -> float:
+    return rule.definition.limits.timeout.total_seconds()

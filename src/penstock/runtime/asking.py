@@ -1,0 +1,130 @@
+"""Asking rules: which tuples of an event fire which of them, in one SELECT for all.
+
+What a condition compares with constants, or claims otherwise, is told of each tuple once, as it is
+for queries that run as one bundle (plan/bundles); picking a rule's tuples is then a look at some
+numbers. Conditions that ask tables have a SELECT of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.engine.processor import Processor
+from penstock.engine.rows import Rows, in_memory, laid_together
+from penstock.engine.states.section_rows import asked_for
+from penstock.errors import told
+from penstock.model.schema import Schema
+from penstock.plan.bind_rule import BoundRule, plain_picks
+from penstock.plan.bundles.member import FlowMember
+from penstock.plan.bundles.told import told_by
+from penstock.plan.operators import Project, key
+from penstock.plan.units import select_sql
+from penstock.runtime.live_rule import LiveRule
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The tuples that fire each rule, by its key, and why some could not be asked."""
+
+    rows: Mapping[str, pa.Table]
+    failures: Mapping[str, str]
+
+
+def ask(
+    processor: Processor, reader: str, rules: Sequence[LiveRule], trains: Sequence[Rows]
+) -> Answer:
+    """Return the tuples of some trains that fire each of the rules; `reader` names the views."""
+    failures: dict[str, str] = {}
+    view = f"penstock_{reader.replace(':', '_')}"
+    found = _all(rules, trains)
+    found |= _alike(processor, view, _with_conditions(rules), trains, failures)
+    for place, rule in enumerate(rules):
+        if rule.bound.conditions is None:
+            try:
+                found[rule.key] = _alone(processor, f"{view}_{place}", rule, trains)
+            except Exception as error:  # whatever it is holds this rule, and no other
+                failures[rule.key] = told(error)
+    return Answer(found, failures)
+
+
+def _all(rules: Sequence[LiveRule], trains: Sequence[Rows]) -> dict[str, pa.Table]:
+    """Return every tuple for the rules without a condition."""
+    plain = [rule for rule in rules if rule.bound.conditions == ()]
+    if not plain:
+        return {}
+    schema = plain[0].bound.leaf.schema
+    whole = laid_together([rows.to_table(schema) for rows in trains])
+    return {rule.key: whole for rule in plain}
+
+
+def _with_conditions(rules: Sequence[LiveRule]) -> list[LiveRule]:
+    return [rule for rule in rules if rule.bound.conditions]
+
+
+def _alike(
+    processor: Processor,
+    view: str,
+    rules: Sequence[LiveRule],
+    trains: Sequence[Rows],
+    failures: dict[str, str],
+) -> dict[str, pa.Table]:
+    """Ask rules together; where that fails, in halves, until those are known that fail alone."""
+    if not rules:
+        return {}
+    try:
+        return _together(processor, view, rules, trains)
+    except Exception as error:
+        if len(rules) == 1:
+            failures[rules[0].key] = told(error)
+            return {}
+    half = len(rules) // 2
+    first = _alike(processor, view, rules[:half], trains, failures)
+    return first | _alike(processor, view, rules[half:], trains, failures)
+
+
+def _together(
+    processor: Processor, view: str, rules: Sequence[LiveRule], trains: Sequence[Rows]
+) -> dict[str, pa.Table]:
+    members = [_member(rule.bound) for rule in rules]
+    asked, apart = [member.asked for member in members], told_by(members)
+    schema = rules[0].bound.leaf.schema
+    sql = f"SELECT * FROM {apart.sql(view)} AS i{apart.wanted_sql(asked)}"
+    leaves = {view: (trains, schema)}
+    tuples = processor.select(leaves, sql, None, single=False, wide=bool(apart.claims))
+    whole = tuples.select(list(schema.names))
+    found: dict[str, pa.Table] = {}
+    for rule, each in zip(rules, asked, strict=True):
+        places = np.flatnonzero(asked_for(tuples, apart, each))
+        if len(places):
+            found[rule.key] = whole.take(pa.array(places))
+    return found
+
+
+def _member(bound: BoundRule) -> FlowMember:
+    return FlowMember(bound.chosen, bound.leaf, bound.conditions or ())
+
+
+def _alone(processor: Processor, view: str, rule: LiveRule, trains: Sequence[Rows]) -> pa.Table:
+    leaf = rule.bound.leaf
+    sql = select_sql(rule.bound.chosen, {key(leaf): view})
+    return processor.select({view: (trains, leaf.schema)}, sql, leaf.schema, single=False)
+
+
+def made(processor: Processor, rule: LiveRule, action: int, rows: pa.Table) -> pa.Table | None:
+    """Return what a rule makes of tuples for one of its actions, or None where that is nothing."""
+    make = rule.bound.makes[action]
+    if make is None:
+        return None
+    if (picks := plain_picks(make)) is not None:
+        return rows.select(list(picks)).rename_columns(list(make.schema.names))
+    return _projected(processor, f"penstock_rule_{key(make)}_{action}", make, rows)
+
+
+def _projected(processor: Processor, view: str, make: Project, rows: pa.Table) -> pa.Table:
+    schema: Schema = make.input.schema
+    leaves = {view: ([in_memory(rows)], schema)}
+    return processor.select(
+        leaves, select_sql(make, {key(make.input): view}), make.schema, single=False
+    )

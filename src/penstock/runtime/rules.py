@@ -1,0 +1,235 @@
+"""Rules as statements make and change them; only at rest."""
+
+from typing import TYPE_CHECKING
+
+from penstock.engine import actions
+from penstock.engine.interfaces.push import Push
+from penstock.errors import BadQueryError, NotYetError, UnknownNameError
+from penstock.events.cascades import DEEPEST, Reach, loop_of
+from penstock.model.definitions import QueryState, StreamDefinition
+from penstock.model.events import Mode
+from penstock.model.rules import Action, Call, Insert, RuleDefinition, Steer
+from penstock.model.rules import Reach as Outside
+from penstock.plan.bind_rule import BoundRule, RuleBinder
+from penstock.plan.operators import Operator, key
+from penstock.plan.sources import EventSource, StreamSource
+from penstock.runtime.checkpoint import Manifest, begun_at, restore_occasions
+from penstock.runtime.directory import KnownRule, KnownStream, KnownTable
+from penstock.runtime.live_rule import LiveOccasions, LiveRule, reader_of
+from penstock.sql import CreateRule
+
+if TYPE_CHECKING:
+    from penstock.runtime.system import System
+
+
+def event_of(system: "System", definition: RuleDefinition) -> Operator:
+    """Return the operator whose tuples a rule is asked about."""
+    source = system.directory.source(definition.event, "", None)
+    if isinstance(source, StreamSource):
+        return source.operator
+    if isinstance(source, EventSource):
+        return source.read(definition.context or Mode.RECENT)
+    if source is None:
+        there = iter(system.directory.known.values())
+        raise system.directory.unknown("event, query or stream", definition.event, there)
+    raise BadQueryError(
+        f"{definition.event} is a table, and nothing happens in a table",
+        hint="a rule stands ON an event, a query or a stream",
+    )
+
+
+def bind_rule(system: "System", statement: CreateRule) -> tuple[Operator, BoundRule]:
+    """Return a rule's event and its operators, or raise what is wrong with it."""
+    definition = statement.definition
+    event = event_of(system, definition)
+    for action in definition.actions:
+        _check(system, action)
+    binder = RuleBinder(
+        event,
+        definition,
+        lambda name: system.directory.source(name, "", None),
+        system.analyst,
+    )
+    targets = [_target(system, action) for action in definition.actions]
+    return event, binder.bind(statement.condition, statement.values, targets)
+
+
+def _check(system: "System", action: Action) -> None:
+    match action:
+        case Outside(connector):
+            actions.build(connector).check(system.commands())
+        case Steer("START" | "STOP", name):
+            system.directory.query(name)
+        case Steer(_, name):
+            system.directory.rule(name)
+        case Call(name) if name not in system.calls.known:
+            raise UnknownNameError(
+                f"no action {name} is registered",
+                hint="register it first: ps.action('name', function), or connect(actions={…})",
+            )
+        case _:
+            return
+
+
+def _target(system: "System", action: Action) -> StreamDefinition | None:
+    """Return the stream that an action adds to."""
+    if not isinstance(action, Insert):
+        return None
+    known = system.directory.get(action.target)
+    if not isinstance(known, KnownStream):
+        hint = "rules add to streams FROM push()"
+        if known is None:
+            raise UnknownNameError(f"no stream {action.target}", hint=hint)
+        if isinstance(known, KnownTable):
+            raise NotYetError(f"INSERT INTO the table {action.target} does not run yet", hint=hint)
+        raise BadQueryError(f"nothing can be added to {action.target}", hint=hint)
+    if known.definition.source.name != "push":
+        raise BadQueryError(
+            f"stream {action.target} has a source of its own", hint="define it FROM push()"
+        )
+    return known.definition
+
+
+def create_rule(system: "System", statement: CreateRule) -> str:
+    """Let a new rule stand from the next trains of its event on; return what to say."""
+    definition = statement.definition
+    event, bound = bind_rule(system, statement)
+    if isinstance(old := system.directory.get(definition.name), KnownRule):
+        forget_rule(system, old)
+    entry = system.catalog.put("RULE", definition.name, definition.text, replace=True)
+    system.catalog.set_state(definition.name, QueryState.RUNNING)
+    known = KnownRule(definition, entry.incarnation, bound.reads)
+    system.directory.add(known)
+    stand(system, LiveRule(definition, bound, entry.incarnation), event)
+    return f"rule {definition.name} stands{_warning(system, definition.name)}"
+
+
+def stand(system: "System", rule: LiveRule, event: Operator) -> None:
+    """Put a rule into the plant, to begin behind the trains that its event has given by now."""
+    plant, definition = system.plant, rule.definition
+    reader = reader_of(definition.coupling, event)
+    if reader not in plant.occasions:
+        system.firings.forget_place(reader)
+    each = occasions_of(system, definition, event)
+    each.rules[rule.name.lower()] = rule
+    system.supervisor.changed()
+    buffer = plant.buffers.get(each.input)
+    rule.since = buffer.written if buffer is not None else 0
+
+
+def occasions_of(system: "System", definition: RuleDefinition, event: Operator) -> LiveOccasions:
+    """Return the reader of an event for the rules of a coupling, made where there is none."""
+    reader = reader_of(definition.coupling, event)
+    mode = f" in {definition.context}" if definition.context else ""
+    title = f"rules on {definition.event.lower()}{mode}"
+    made = LiveOccasions(definition.coupling, event, title)
+    return system.plant.occasions.setdefault(reader, made)
+
+
+def bring_back(
+    system: "System", statement: CreateRule, incarnation: int, manifest: Manifest
+) -> list[tuple[LiveRule, Operator]]:
+    """Let a rule stand as the checkpoint saw it; return it where that does not have it."""
+    definition = statement.definition
+    event, bound = bind_rule(system, statement)
+    entry = system.catalog.get(definition.name)
+    state = entry.state if entry is not None else None
+    system.directory.add(KnownRule(definition, incarnation, bound.reads))
+    rule = LiveRule(definition, bound, incarnation, enabled=state is not QueryState.STOPPED)
+    if state is QueryState.FAILED and entry is not None:
+        rule.cause = entry.cause
+    begun = begun_at(manifest, reader_of(definition.coupling, event), rule.key)
+    if begun is None:
+        return [(rule, event)]
+    rule.since = begun
+    occasions_of(system, definition, event).rules[rule.name.lower()] = rule
+    return []
+
+
+def restore(system: "System", manifest: Manifest) -> None:
+    """Put the readers for rules back, and settle what was about to be inserted at the end."""
+    for each in system.plant.occasions.values():
+        restore_occasions(each, manifest, system.journal)
+    sources = {feed.key: feed.interface for feed in system.plant.feeds.values()}
+    for intent in system.firings.intents():
+        source = sources.get(intent.stream)
+        happened = isinstance(source, Push) and source.rows > intent.position
+        system.firings.settle(intent, happened=happened)
+    for rule in system.firings.rules():
+        name, _, incarnation = rule.rpartition(".")
+        entry = system.catalog.get(name)
+        if entry is None or str(entry.incarnation) != incarnation:
+            system.firings.forget(rule)
+
+
+def find(system: "System", name: str) -> tuple[LiveOccasions, LiveRule]:
+    """Return a rule with the reader that it looks through."""
+    known = system.directory.rule(name)
+    for each in system.plant.occasions.values():
+        rule = each.rules.get(name.lower())
+        if rule is not None and rule.incarnation == known.incarnation:
+            return each, rule
+    raise UnknownNameError(f"rule {name} could not be brought back")
+
+
+def forget_rule(system: "System", known: KnownRule) -> None:
+    """Take a rule away, with what it has not done."""
+    each, rule = find(system, known.definition.name)
+    del each.rules[rule.name.lower()]
+    if not each.rules:
+        del system.plant.occasions[each.reader]
+        system.plant.gone.add(each.reader)
+    system.firings.forget(rule.key)
+    system.supervisor.changed()
+
+
+def set_enabled(system: "System", name: str, enabled: bool) -> str:
+    """Let a rule look at its event again, from the next trains on, or no more."""
+    each, rule = find(system, name)
+    if enabled:
+        system.plant.mend(each.event)
+    if enabled and (not rule.enabled or rule.cause):
+        buffer = system.plant.buffers.get(each.input)
+        rule.since = buffer.written if buffer is not None else 0
+    rule.enabled, rule.cause = enabled, ""
+    state = QueryState.RUNNING if enabled else QueryState.STOPPED
+    system.catalog.set_state(rule.name, state, "")
+    return f"rule {rule.name} is {'enabled' if enabled else 'disabled'}"
+
+
+def retry_rule(system: "System", name: str) -> str:
+    """Let a rule's dead letters be tried again."""
+    _, rule = find(system, name)
+    count = system.firings.retry(rule.key)
+    system.supervisor.look_at_lanes()
+    return f"{count:,} dead letters of rule {rule.name} are tried again"
+
+
+def _warning(system: "System", name: str) -> str:
+    """Return a warning where a rule can set itself off."""
+    adds = system.directory.rule(name).definition.targets
+    way = loop_of(name.lower(), reaches(system)) if adds else []
+    if not way:
+        return ""
+    return (
+        f"; beware, it can set itself off: {' -> '.join(way)}. After {DEEPEST} steps what it would "
+        "insert goes to its dead letters"
+    )
+
+
+def reaches(system: "System") -> dict[str, Reach]:
+    """Return what every rule looks at, and what it adds to."""
+    directory = system.directory
+    return {
+        each.definition.name.lower(): Reach(
+            {each.definition.event.lower(), *directory.reads(each.definition.event)},
+            each.definition.targets,
+        )
+        for each in directory.rules()
+    }
+
+
+def stream_of(system: "System", name: str) -> tuple[str, Push]:
+    """Return the key and the source of a stream that rules add to."""
+    known = system.directory.stream(name)
+    return key(known.scan), system.push_source(name)

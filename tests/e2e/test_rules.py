@@ -1,0 +1,376 @@
+"""Rules on real Spark: conditions, actions, couplings, priorities, cascades and limits."""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.errors import PenstockError
+from penstock.runtime.rules_shown import RULE_COLUMNS
+from tests.e2e.support import PATIENCE, results, rows_of, shown
+
+pytestmark = pytest.mark.spark
+
+HOUSE = """
+CREATE STREAM house (ts TIMESTAMP, room STRING, temp DOUBLE) FROM push() TIMESTAMP BY ts;
+CREATE STREAM alarms (ts TIMESTAMP, room STRING, temp DOUBLE) FROM push() TIMESTAMP BY ts;
+CREATE QUERY warm AS SELECT ts, room, temp FROM house WHERE temp > 20;
+CREATE QUERY seen AS SELECT ts, room, temp FROM alarms;
+"""
+
+
+@pytest.fixture
+def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
+    with penstock.connect(tmp_path / "home", spark=spark) as connection:
+        connection.script(HOUSE)
+        yield connection
+
+
+def reading(second: int, room: str, temp: float) -> dict[str, Any]:
+    return {"ts": f"2026-01-01T00:00:{second:02}Z", "room": room, "temp": temp}
+
+
+def until(ps: Connection, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, shown(ps) + str(rows_of(ps.sql("SHOW RULES").table))
+        time.sleep(0.02)
+
+
+def rule(ps: Connection, name: str) -> dict[str, Any]:
+    return next(row for row in rows_of(ps.sql("SHOW RULES").table) if row["rule"] == name)
+
+
+def rooms(ps: Connection, query: str = "seen") -> list[str]:
+    return [row["room"] for row in results(ps, query).to_pylist()]
+
+
+def test_a_rule_on_a_query_inserts_what_fulfils_its_condition_and_goes_on_after_a_restart(
+    ps: Connection, spark: SparkSession, tmp_path: Path
+) -> None:
+    ps.sql(
+        "CREATE RULE hot ON warm WHEN temp > 60 "
+        "DO INSERT INTO alarms SELECT concat(room, '!'), temp * 2"
+    )
+    ps.push("house", [reading(1, "attic", 61), reading(2, "hall", 25), reading(3, "bath", 10)])
+    until(ps, lambda: len(rooms(ps)) == 1)
+    assert results(ps, "seen").to_pylist()[0]["temp"] == 122
+    assert rooms(ps) == ["attic!"]
+    until(ps, lambda: rule(ps, "hot")["done"] == 1)
+    told = rule(ps, "hot")
+    assert (told["fired"], told["waiting"], told["dead"], told["state"]) == (1, 0, 0, "ENABLED")
+    ps.close()
+    with penstock.connect(tmp_path / "home", spark=spark) as again:
+        again.push("house", [reading(4, "roof", 70)])
+        until(again, lambda: len(rooms(again)) == 2)
+        assert rule(again, "hot")["fired"] == 2
+        again.sql("ALTER RULE hot DISABLE")
+        again.push("house", [reading(5, "cellar", 70)])
+        until(again, lambda: len(rooms(again, "warm")) == 4)
+        again.sql("ALTER RULE hot ENABLE")
+        again.push("house", [reading(6, "shed", 70)])
+        until(again, lambda: len(rooms(again)) == 3)
+        assert rooms(again) == ["attic!", "roof!", "shed!"]
+
+
+class Heard:
+    """Functions for rules to CALL; remembers who was called, with which rooms, in which order."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, list[str]]] = []
+        self.keys: list[str] = []
+
+    def named(self, name: str) -> Callable[[pa.Table, str], None]:
+        def function(rows: pa.Table, key: str) -> None:
+            self.calls.append((name, rows["room"].to_pylist()))
+            self.keys.append(key)
+
+        return function
+
+    def delivered(self, rows: pa.Table, number: int) -> None:
+        self.calls.append(("delivered", rows["room"].to_pylist()))
+
+
+def test_couplings_and_priorities_order_what_one_train_leads_to(ps: Connection) -> None:
+    heard = Heard()
+    for name in ("low", "high", "after", "first"):
+        ps.action(name, heard.named(name))
+    ps.callback("warm", heard.delivered)
+    ps.script(
+        """
+        CREATE RULE a COUPLING immediate PRIORITY 1 ON warm DO CALL low;
+        CREATE RULE b COUPLING immediate PRIORITY 9 ON warm WHEN temp > 40 DO CALL high, CALL first;
+        CREATE RULE c COUPLING deferred ON warm DO CALL after;
+        """
+    )
+    ps.push("house", [reading(1, "attic", 50), reading(2, "hall", 30)])
+    until(ps, lambda: len(heard.calls) == 5)
+    both = ["attic", "hall"]
+    assert heard.calls == [
+        ("high", ["attic"]),
+        ("first", ["attic"]),
+        ("low", both),
+        ("delivered", both),
+        ("after", both),
+    ]
+    assert len(set(heard.keys)) == 4
+
+
+def test_a_hanging_action_of_a_detached_rule_holds_nobody_and_ends_as_a_dead_letter(
+    ps: Connection,
+) -> None:
+    heard = Heard()
+    ps.action("quick", heard.named("quick"))
+    ps.action("hangs", lambda *_: time.sleep(3))
+    ps.script(
+        """
+        CREATE RULE slow ON warm DO CALL hangs
+          WITH (timeout => INTERVAL 200 MILLISECONDS, retries => 1);
+        CREATE RULE quick ON warm DO CALL quick;
+        """
+    )
+    ps.push("house", [reading(1, "attic", 50)])
+    until(ps, lambda: len(heard.calls) == 1 and len(rooms(ps, "warm")) == 1)
+    until(ps, lambda: rule(ps, "slow")["dead"] == 1)
+    told = rule(ps, "slow")
+    assert (told["failures"], told["waiting"]) == (2, 0)
+    letters = rows_of(ps.sql("SELECT * FROM slow.dead").table)
+    assert "attic" in letters[0]["tuple"]
+    assert letters[0]["action"] == "CALL hangs"
+    key = letters[0]["key"]
+    ps.action("hangs", heard.named("mended"))
+    time.sleep(3)  # the one that hangs must have come back
+    ps.sql("RETRY RULE slow")
+    until(ps, lambda: rule(ps, "slow")["done"] == 1)
+    assert heard.calls[-1] == ("mended", ["attic"])
+    assert heard.keys[-1] == key
+    assert rows_of(ps.sql("SELECT * FROM slow.dead").table) == []
+
+
+def test_rules_on_tables_and_with_conditions_that_fail_stand_beside_others(
+    ps: Connection, tmp_path: Path
+) -> None:
+    heard = Heard()
+    (tmp_path / "kept.csv").write_text("room\nattic\n")
+    ps.action("told", heard.named("told"))
+    ps.script(
+        f"""
+        CREATE TABLE kept (room STRING) FROM files(path => '{tmp_path}/kept.csv', format => 'csv');
+        CREATE RULE known ON warm WHEN room IN (SELECT room FROM kept) DO CALL told;
+        CREATE RULE fails ON warm WHEN 100 / (temp - 50) > 1 DO CALL told;
+        CREATE RULE large ON warm WHEN temp > 45 DO CALL told;
+        CREATE RULE narrow ON warm WHEN temp BETWEEN 46 AND 48 OR room = 'hall' DO CALL told;
+        """
+    )
+    ps.push("house", [reading(1, "attic", 50), reading(2, "hall", 30), reading(3, "bath", 47)])
+    until(ps, lambda: len(heard.calls) == 3)
+    assert sorted(each for _, each in heard.calls) == [
+        ["attic"],
+        ["attic", "bath"],
+        ["hall", "bath"],
+    ]
+    told = rule(ps, "fails")
+    assert told["state"] == "FAILED"
+    assert "DIVIDE_BY_ZERO" in told["cause"] or "zero" in told["cause"].lower()
+
+
+def test_an_event_that_cannot_run_is_told_by_its_rules(ps: Connection) -> None:
+    heard = Heard()
+    ps.action("told", heard.named("told"))
+    ps.script(
+        """
+        CREATE EVENT numbered AS SELECT room, CAST(room AS INT) AS number FROM house;
+        CREATE RULE counts ON numbered WHEN number > 1 DO CALL told;
+        """
+    )
+    ps.push("house", [reading(1, "2", 50)])
+    until(ps, lambda: heard.calls == [("told", ["2"])])
+    ps.push("house", [reading(2, "attic", 50)])
+    until(ps, lambda: "its event is held" in rule(ps, "counts")["cause"])
+    assert rule(ps, "counts")["state"] == "ENABLED"
+    ps.sql("ALTER RULE counts ENABLE")  # it fails again, and is told again
+    until(ps, lambda: "its event is held" in rule(ps, "counts")["cause"])
+    ps.sql("DROP RULE counts")
+
+
+def test_a_rule_may_stop_and_start_queries_and_other_rules(ps: Connection) -> None:
+    ps.script(
+        """
+        CREATE RULE other ON warm DO INSERT INTO alarms SELECT room, temp;
+        CREATE RULE off COUPLING immediate ON house WHEN temp > 90
+          DO STOP QUERY warm, ALTER RULE other DISABLE;
+        CREATE RULE back ON house WHEN temp < 0 DO START QUERY warm, ALTER RULE other ENABLE;
+        """
+    )
+
+    def state(query: str) -> str:
+        shown = rows_of(ps.sql("SHOW QUERIES").table)
+        return next(str(row["state"]) for row in shown if row["query"] == query)
+
+    ps.push("house", [reading(1, "attic", 91)])
+    until(ps, lambda: state("warm") == "STOPPED" and rule(ps, "other")["state"] == "DISABLED")
+    ps.push("house", [reading(2, "attic", -1)])
+    until(ps, lambda: state("warm") == "RUNNING" and rule(ps, "other")["state"] == "ENABLED")
+    ps.push("house", [reading(3, "attic", 30)])
+    until(ps, lambda: "attic" in rooms(ps, "warm"))
+
+
+def test_a_cascade_goes_on_to_its_limit_and_its_loop_is_told(ps: Connection) -> None:
+    said = ps.sql("CREATE RULE echo ON seen DO RAISE alarms(room, temp + 1)").message
+    assert "echo -> alarms -> echo" in said
+    ps.push("alarms", [reading(1, "attic", 0)])
+    until(ps, lambda: rule(ps, "echo")["dead"] == 1)
+    temps = [row["temp"] for row in results(ps, "seen").to_pylist()]
+    assert temps == [float(n) for n in range(17)]
+    told = rule(ps, "echo")
+    assert (told["held_back"], told["done"]) == (1, 16)
+    assert "loop" in told["cause"]
+
+
+def test_a_rate_holds_back_what_is_above_it_and_says_so(ps: Connection) -> None:
+    heard = Heard()
+    ps.action("told", heard.named("told"))
+    ps.sql("CREATE RULE now COUPLING immediate ON warm DO CALL told WITH (rate => 2)")
+    ps.sql("CREATE RULE later ON warm DO CALL told WITH (rate => 20)")
+    ps.push("house", [reading(n, f"r{n}", 50) for n in range(30)])
+    until(ps, lambda: rule(ps, "later")["done"] == 30 and rule(ps, "now")["dead"] == 28)
+    assert rule(ps, "now")["held_back"] == 28
+    assert rule(ps, "later")["held_back"] > 0
+    assert sum(len(each) for _, each in heard.calls) == 32
+
+
+@pytest.mark.parametrize(
+    ("statement", "code", "says"),
+    [
+        ("CREATE RULE r ON nothing DO STOP QUERY warm", "UNKNOWN_NAME", "nothing"),
+        ("CREATE RULE r ON warm WHEN tmp > 1 DO STOP QUERY warm", "UNKNOWN_COLUMN", "temp"),
+        ("CREATE RULE r ON warm WHEN temp DO STOP QUERY warm", "TYPE_MISMATCH", "boolean"),
+        ("CREATE RULE r ON warm DO STOP QUERY cold", "UNKNOWN_NAME", "cold"),
+        ("CREATE RULE r ON warm DO ALTER RULE none ENABLE", "UNKNOWN_NAME", "none"),
+        ("CREATE RULE r ON warm DO CALL nobody", "UNKNOWN_NAME", "nobody"),
+        ("CREATE RULE r ON warm DO INSERT INTO nowhere SELECT room", "UNKNOWN_NAME", "nowhere"),
+        ("CREATE RULE r ON warm DO INSERT INTO warm SELECT room", "BAD_QUERY", "push"),
+        ("CREATE RULE r ON warm DO INSERT INTO alarms SELECT room", "BAD_QUERY", "3 columns"),
+        ("CREATE RULE r ON warm DO INSERT INTO alarms SELECT rom, temp", "UNKNOWN_COLUMN", "rom"),
+        ("CREATE RULE r ON warm DO RAISE alarms(room, array(1))", "TYPE_MISMATCH", ""),
+        ("CREATE RULE r ON warm DO webhook(url => 'file:///etc/passwd')", "BAD_OPTION", "http"),
+        ("CREATE RULE r ON warm DO webhook(url => 'http://u:p@x/')", "BAD_OPTION", "password"),
+        ("CREATE RULE r ON warm DO webhook()", "BAD_OPTION", "url"),
+        ("CREATE RULE r ON warm DO command(program => '/bin/sh')", "BAD_OPTION", "allow"),
+        ("CREATE RULE r ON warm DO command(program => 'sh')", "BAD_OPTION", "path"),
+        ("ALTER RULE r ENABLE", "UNKNOWN_NAME", "rule r"),
+        ("RETRY RULE r", "UNKNOWN_NAME", "rule r"),
+        ("DROP RULE r", "UNKNOWN_NAME", "rule r"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_told(
+    ps_once: Connection, statement: str, code: str, says: str
+) -> None:
+    with pytest.raises(PenstockError) as caught:
+        ps_once.sql(statement)
+    assert caught.value.code == code
+    assert says in str(caught.value)
+
+
+@pytest.fixture(scope="module")
+def ps_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    with penstock.connect(tmp_path_factory.mktemp("bad") / "home", spark=spark) as connection:
+        connection.script(HOUSE)
+        yield connection
+        assert rows_of(connection.sql("SHOW RULES").table) == []
+
+
+def test_what_a_rule_needs_cannot_be_dropped_and_rules_can_be_replaced(ps: Connection) -> None:
+    ps.sql("CREATE RULE hot ON warm DO INSERT INTO alarms SELECT room, temp")
+    for statement in ("DROP QUERY warm", "DROP STREAM alarms"):
+        with pytest.raises(PenstockError) as caught:
+            ps.sql(statement)
+        assert caught.value.code == "IN_USE"
+    again = "CREATE RULE IF NOT EXISTS hot ON warm DO STOP QUERY warm"
+    assert "left as it is" in ps.sql(again).message
+    with pytest.raises(PenstockError) as taken:
+        ps.sql("CREATE RULE hot ON warm DO STOP QUERY warm")
+    assert taken.value.code == "NAME_TAKEN"
+    ps.sql(
+        "CREATE OR REPLACE RULE hot PRIORITY 7 ON warm WHEN temp > 40 "
+        "DO INSERT INTO alarms SELECT room, temp"
+    )
+    parts = {row["part"]: row["value"] for row in rows_of(ps.sql("DESCRIBE RULE hot").table)}
+    assert parts["condition"] == "temp > 40"
+    assert parts["priority"] == "7"
+    ps.push("house", [reading(1, "attic", 50), reading(2, "hall", 30)])
+    until(ps, lambda: rooms(ps) == ["attic"])
+    ps.sql("DROP RULE hot")
+    assert rows_of(ps.sql("SHOW RULES").table) == []
+
+
+def test_rules_on_one_event_see_it_each_in_a_consumption_mode_of_its_own(ps: Connection) -> None:
+    heard = Heard()
+    for name in ("chronicle", "recent", "first"):
+        ps.action(name, heard.named(name))
+    ps.script(
+        """
+        CREATE STREAM smoke_alarms (ts TIMESTAMP, room STRING, level INT)
+          FROM push() TIMESTAMP BY ts;
+        CREATE EVENT smoke AS SELECT room, level FROM smoke_alarms;
+        CREATE EVENT hot AS SELECT room, temp MASK temp > 40 FROM warm;
+        CREATE EVENT smoke_then_hot AS SELECT h.room, h.temp FROM (smoke s SEQ hot h)
+          WHERE s.room = h.room WITHIN INTERVAL 5 MINUTES;
+        CREATE RULE pairs CONTEXT chronicle PRIORITY 9 ON smoke_then_hot WHEN temp > 50
+          DO CALL chronicle, INSERT INTO alarms SELECT room, temp;
+        CREATE RULE latest COUPLING immediate ON smoke_then_hot WHEN temp > 50 DO CALL recent;
+        CREATE RULE plain ON hot WHEN temp > 50 DO CALL first;
+        """
+    )
+    ps.push("smoke_alarms", [{"ts": "2026-01-01T00:00:01Z", "room": "attic", "level": 1}])
+    ps.push("house", [reading(2, "attic", 61), reading(3, "attic", 62), reading(4, "hall", 60)])
+    ps.push("smoke_alarms", [{"ts": "2026-01-01T00:00:09Z", "room": "hall", "level": 1}])
+    ps.push("house", [reading(9, "bath", 10)])
+    until(ps, lambda: len(rooms(ps)) == 1 and rule(ps, "latest")["done"] == 2)
+    until(ps, lambda: rule(ps, "plain")["done"] == 3)
+    assert rooms(ps) == ["attic"]
+    told = [each for name, some in heard.calls if name == "recent" for each in some]
+    assert told == ["attic", "attic"]
+    assert rule(ps, "pairs")["context"] == "chronicle"
+    with pytest.raises(PenstockError) as caught:
+        ps.sql("DROP EVENT smoke_then_hot")
+    assert caught.value.code == "IN_USE"
+    modes = {row["mode"] for row in rows_of(ps.sql("SHOW EVENTS").table)}
+    assert {"chronicle", "recent"} <= modes
+
+
+REFERENCE = Path(__file__).parents[2] / "docs/reference/rules.md"
+
+
+def test_every_statement_of_the_reference_runs_as_it_stands(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    blocks = re.findall(r"```sql\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
+    (python,) = re.findall(r"```python\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
+    assert len(blocks) == 4
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        for block in blocks:
+            ps.script(block)
+        exec(python, {"ps": ps})
+        rules = {row["rule"] for row in rows_of(ps.sql("SHOW RULES").table)}
+        assert rules == {"evacuate", "page"}
+        columns = re.findall(
+            r"^\| (`.*) \|", REFERENCE.read_text().partition("SHOW RULES`")[2], re.M
+        )
+        named = {name for each in columns for name in re.findall(r"`(\w+)`", each)}
+        assert named <= set(RULE_COLUMNS.names)
+
+
+def test_nothing_can_be_inserted_into_a_table_yet(ps: Connection, tmp_path: Path) -> None:
+    (tmp_path / "kept.csv").write_text("room\nattic\n")
+    ps.sql(f"CREATE TABLE kept FROM files(path => '{tmp_path}/kept.csv', format => 'csv')")
+    with pytest.raises(PenstockError) as caught:
+        ps.sql("CREATE RULE r ON warm DO INSERT INTO kept SELECT room")
+    assert caught.value.code == "NOT_YET"

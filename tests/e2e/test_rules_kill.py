@@ -1,0 +1,114 @@
+"""After kill -9 at any moment rules have inserted every row once, the same as without the kill."""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.runtime import occasions, readiness
+from penstock.runtime.supervisor import Settings
+from tests.e2e.death import ANY, Reaper, live, reaping
+from tests.e2e.support import finish, results, rows_of, write_json
+
+pytestmark = pytest.mark.spark
+
+OFTEN = Settings(checkpoint_seconds=0.1)
+ROWS = 300
+SCRIPT = """
+CREATE STREAM IF NOT EXISTS house (ts TIMESTAMP, room STRING, n INT)
+  FROM files(path => '{data}', format => 'json', bounded => true, rows_per_train => 20)
+  TIMESTAMP BY ts;
+CREATE STREAM IF NOT EXISTS alarms (ts TIMESTAMP, who STRING, n INT) FROM push() TIMESTAMP BY ts;
+CREATE QUERY IF NOT EXISTS odd AS SELECT ts, room, n FROM house WHERE n % 2 = 1;
+CREATE RULE IF NOT EXISTS now COUPLING immediate ON odd WHEN n > 10
+  DO INSERT INTO alarms SELECT 'now', n, RAISE alarms('again', n + 1), CALL told;
+CREATE RULE IF NOT EXISTS after COUPLING deferred ON odd DO INSERT INTO alarms SELECT 'after', n;
+CREATE RULE IF NOT EXISTS later ON odd WHEN n > 20 AND room <> 'hall'
+  DO INSERT INTO alarms SELECT 'later', n, CALL told;
+"""
+# Where the system dies, in turn, and the how manieth time it gets there in that life.
+POINTS = (
+    ("firings INSERT INTO firings before", 2),
+    ("firings INSERT INTO firings after", 4),
+    ("firings INSERT INTO places after", 2),
+    ("firings UPDATE after", 1),
+    ("firings UPDATE after", 2),
+    ("firings UPDATE after", 3),
+    ("firings UPDATE after", 6),
+    ("firings UPDATE before", 7),
+    ("firings INSERT OR IGNORE before", 4),
+    ("firings INSERT OR IGNORE after", 7),
+    ("firings DELETE FROM firings before", 2),
+    ("firings DELETE FROM firings after", 3),
+    ("journal INSERT INTO runs rules before", 2),
+    ("journal INSERT INTO runs rules after", 2),
+    ("journal INSERT INTO checkpoints before", 1),
+    ("journal COMMIT after", 2),
+    *((ANY, random.Random(place).randrange(20, 200)) for place in range(8)),
+)
+
+
+@pytest.fixture
+def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
+    monkeypatch.setattr(readiness, "FLOW_ROWS", 50)
+    monkeypatch.setattr(occasions, "TOGETHER_ROWS", 30)
+    with reaping(tmp_path, monkeypatch) as watching:
+        yield watching
+
+
+def test_rules_that_die_at_any_point_insert_each_row_once(
+    reaper: Reaper, spark: SparkSession, tmp_path: Path
+) -> None:
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [
+        {"ts": str(begin + timedelta(seconds=n)), "room": ("hall", "attic", "bath")[n % 3], "n": n}
+        for n in range(ROWS)
+    ]
+    write_json(tmp_path / "data" / "house.json", rows)
+    odd = [row for row in rows if row["n"] % 2]
+    expected = Counter(
+        [("now", row["n"]) for row in odd if row["n"] > 10]
+        + [("again", row["n"] + 1) for row in odd if row["n"] > 10]
+        + [("after", row["n"]) for row in odd]
+        + [("later", row["n"]) for row in odd if row["n"] > 20 and row["room"] != "hall"]
+    )
+    waiting, missed, round_ = list(POINTS), [], 0
+    while waiting:
+        round_ += 1
+        home, called = tmp_path / f"home-{round_}", Counter[int]()
+
+        def told(table: pa.Table, _: str, called: Counter[int] = called) -> None:
+            called.update(table["n"].to_pylist())
+
+        over = False
+        while not over:
+            point = waiting.pop(0) if waiting else (None, 1)
+            reaper.live_until(None)
+            ps = penstock.connect(home, spark=spark, settings=OFTEN, actions={"told": told})
+            ps.script(SCRIPT.format(data=tmp_path / "data"))
+            reaper.live_until(*point)
+            over = live(ps, reaper)
+            if over and point[0]:
+                missed.append(point)
+        reaper.live_until(None)
+        with ps:
+            assert _inserted(ps) == expected
+            assert all(row["dead"] == 0 for row in rows_of(ps.sql("SHOW RULES").table))
+        wanted = Counter(n for who, n in expected.elements() if who in ("now", "later"))
+        assert not wanted - called  # at least once
+    assert len(missed) <= len(POINTS) // 3, missed
+
+
+def _inserted(ps: Connection) -> Counter[tuple[str, int]]:
+    """Return what is in the stream that the rules have added to; nobody has read it before."""
+    ps.sql("CREATE QUERY seen AS SELECT ts, who, n FROM alarms")
+    ps.end("alarms")
+    finish(ps)
+    return Counter((row["who"], row["n"]) for row in results(ps, "seen").to_pylist())

@@ -1,0 +1,139 @@
+"""Actions within their limits, on a clock that is moved by hand."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.clock import HandClock
+from penstock.engine.actions.call import Callables
+from penstock.engine.interfaces.push import Push
+from penstock.errors import ActionError
+from penstock.events.cascades import DEEPEST
+from penstock.model.rules import Call, Coupling, Insert, Limits, RuleDefinition
+from penstock.model.schema import Column, Schema
+from penstock.plan.bind_rule import BoundRule
+from penstock.plan.operators import Scan
+from penstock.runtime.acting import Acting, Doors
+from penstock.runtime.firing import Fired
+from penstock.runtime.firings import Firings
+from penstock.runtime.live_rule import LiveOccasions, LiveRule
+
+LEAF = Scan("e", 0, Schema((Column("n", "bigint"),)))
+
+
+class World:
+    """A rule that calls a function; it raises what it is told to."""
+
+    def __init__(
+        self, coupling: Coupling = Coupling.DETACHED, action: Any = None, **limits: Any
+    ) -> None:
+        self.clock, self.firings = HandClock(100.0), Firings(":memory:")
+        self.calls: list[tuple[list[int], str]] = []
+        self.inserted: list[tuple[list[int], int]] = []
+        self.fails = 0
+        definition = RuleDefinition(
+            "r", "e", "", (action or Call("f"),), coupling, limits=Limits(**limits)
+        )
+        self.rule = LiveRule(definition, BoundRule(LEAF, LEAF, (None,)), 1)
+        doors = Doors(self._stream, lambda _: None, frozenset, Callables({"f": self._call}))
+        self.acting = Acting(self.firings, self.clock, lambda *given: given[2], doors)
+
+    def fire(self, *numbers: int, depth: int = 0, occasion: int = 1) -> None:
+        table = pa.table({"n": pa.array(numbers, pa.int64())})
+        self.firings.put("x", occasion, [Fired(self.rule.key, 0, table, depth, 1000)], 100.0)
+
+    def run(self, seconds: float = 1000.0) -> float:
+        """Act until nothing waits; return how long that took."""
+        began, end = self.clock.now(), self.clock.now() + seconds
+        while (due := self.acting.step(self.rule, 0)) is not None and self.clock.now() < end:
+            if due:
+                self.clock.sleep(max(1e-6, due - self.clock.now()))
+        return self.clock.now() - began
+
+    def _call(self, rows: pa.Table, key: str) -> None:
+        self.calls.append((rows["n"].to_pylist(), key))
+        if self.fails:
+            self.fails -= 1
+            raise ValueError("not now")
+
+    def _stream(self, _: str) -> tuple[str, Push]:
+        world = self
+
+        class Stream:
+            def append(self, table: pa.Table, depth: int, intend: Callable[[int], None]) -> int:
+                intend(7)
+                world.inserted.append((table["n"].to_pylist(), depth))
+                return 0
+
+        return "s", Stream()  # type: ignore[return-value]
+
+
+def test_a_failing_action_is_tried_again_with_the_same_key_and_longer_waits() -> None:
+    world = World(retries=4, backoff=timedelta(seconds=1))
+    world.fails = 3
+    world.fire(1, 2)
+    assert world.run() == pytest.approx(1 + 2 + 4, abs=0.01)
+    assert [numbers for numbers, _ in world.calls] == [[1, 2]] * 4
+    assert len({key for _, key in world.calls}) == 1
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.failures, told.dead) == (2, 3, 0)
+
+
+def test_what_fails_for_good_is_a_dead_letter_and_the_next_firing_is_tried() -> None:
+    world = World(retries=1, backoff=timedelta(seconds=1))
+    world.fails = 2
+    world.fire(1)
+    world.fire(2, occasion=2)
+    world.run()
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.failures, told.dead) == (1, 2, 1)
+    assert "not now" in told.cause
+    key = world.calls[0][1]
+    world.firings.retry(world.rule.key)
+    world.run()
+    assert world.calls[-1] == ([1], key)
+    assert world.firings.figures(world.rule.key).dead == 0
+
+
+def test_a_rate_spreads_what_a_detached_rule_does() -> None:
+    world = World(rate=10.0)
+    world.fire(*range(35))
+    assert world.run() == pytest.approx(2.5, abs=0.2)
+    assert sum(len(numbers) for numbers, _ in world.calls) == 35
+    assert world.firings.figures(world.rule.key).held_back == 25
+
+
+@pytest.mark.parametrize("coupling", [Coupling.IMMEDIATE, Coupling.DEFERRED])
+def test_a_rate_makes_no_train_wait(coupling: Coupling) -> None:
+    world = World(coupling, rate=10.0)
+    world.fire(*range(35))
+    assert world.run() == pytest.approx(0.0, abs=0.001)
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.held_back, told.dead) == (10, 25, 25)
+
+
+def test_a_cascade_ends_at_its_limit() -> None:
+    world = World(action=Insert("s", ("n",)))
+    world.fire(1, depth=DEEPEST - 1)
+    world.fire(2, depth=DEEPEST, occasion=2)
+    world.run()
+    assert world.inserted == [([1], DEEPEST)]
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.held_back, told.dead) == (1, 1, 1)
+
+
+def test_nobody_calls_what_nobody_registered() -> None:
+    with pytest.raises(ActionError):
+        Callables().perform("f", None, 1.0)  # type: ignore[arg-type]
+
+
+def test_rules_of_one_occasion_act_by_priority_and_then_by_age() -> None:
+    each = LiveOccasions(Coupling.IMMEDIATE, LEAF, "rules on e")
+    for incarnation, priority in ((1, 5), (2, 9), (3, 5), (4, 0)):
+        definition = RuleDefinition(f"r{incarnation}", "e", "", (Call("f"),), priority=priority)
+        bound = BoundRule(LEAF, LEAF, (None,))
+        each.rules[definition.name] = LiveRule(definition, bound, incarnation)
+    assert [rule.incarnation for rule in each.in_order()] == [2, 1, 3, 4]
