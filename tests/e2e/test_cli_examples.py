@@ -36,6 +36,7 @@ def test_every_example_has_its_test_here() -> None:
         "smoke.sql",
         "traffic.sql",
         "python_push.py",
+        "rules.sql",
     }
 
 
@@ -123,6 +124,22 @@ def test_pushing_from_python_gives_rows_back(capsys: pytest.CaptureFixture[str])
     assert len([line for line in lines if line[0] == "hot"]) == 9
 
 
+def test_the_rules_open_and_close_a_valve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = str(EXAMPLES / "rules.sql")
+    command = ["run", script, "--until-idle", "--format", "json", "--home", str(tmp_path / "home")]
+    assert main(command) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    rows = [line["row"] for line in lines if line.get("query") == "valve_log"]
+    first = sorted((row["ts"], row["what"]) for row in rows if row["tank"] == "north")
+    assert first[0][1] == "open"
+    assert first[-1][1] == "close"
+    assert {row["tank"] for row in rows} == {"north", "south"}
+    notes = [line["row"] for line in lines if line.get("query") == "noted"]
+    assert len(notes) == len([row for row in rows if row["what"] == "open"])
+
+
 def test_the_demo_plays_and_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--seconds", "10"]) == 0
     printed = capsys.readouterr()
@@ -130,4 +147,10 @@ def test_the_demo_plays_and_tells_its_story(capsys: pytest.CaptureFixture[str]) 
     for name in ("hot_rooms", "power", "speeding", "flow", "jams", "alarms"):
         assert re.search(rf"^{name} +\| RUNNING", printed.out, re.MULTILINE), name
     assert "The rush" in printed.out
+    fired = re.search(
+        r"^call_police +\| lasting_jam +\| ENABLED +\| +(\d+) +\| +(\d+)", printed.out, re.M
+    )
+    assert fired is not None
+    assert int(fired[1]) == int(fired[2]) > 0
+    assert re.search(r"called +place \w+ road", printed.out)
     assert len(printed.out.splitlines()) < 120

@@ -31,7 +31,8 @@ def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
 def refuse_endless(system: System) -> None:
     """Raise where a running query, or an archive, reads a source that does not end by itself."""
     for feed in system.plant.feeds.values():
-        if _is_read(system, feed) and not (feed.interface.bounded or feed.interface.ended):
+        ends = feed.interface.bounded or feed.interface.ended
+        if _is_read(system, feed) and not (ends or system.plant.waits_for_rules(feed)):
             source = feed.definition.source.name
             raise BadOptionError(
                 f"stream {feed.definition.name} never ends, so --until-idle would never end",

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from penstock.cli.commands.command import Command, add_master
 from penstock.cli.demo.sampler import Sampler
 from penstock.cli.demo.scene import Scene
-from penstock.cli.demo.story import Moment, is_calm, summary
+from penstock.cli.demo.story import Figures, Moment, is_calm, summary
 from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
 from penstock.cli.following import Until, follow
@@ -22,11 +22,12 @@ from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
+from penstock.runtime.rules_shown import rule_rows
 from penstock.runtime.show import show
 from penstock.runtime.system import System
 
-ABOUT = """Play a scene: sensors in a house, cars on a street, six queries over them and one rush of
-cars; then tell what happened. Needs no network and no data."""
+ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars
+and a rule that acts on it; then tell what happened. Needs no network and no data."""
 LEAST_SECONDS = 10.0  # below it, windows hardly close and the rush is over before it is seen
 
 
@@ -59,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
         most = Until(seconds=scene.seconds * 2)
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
-        queries = show(connection.system, "QUERIES")
-    tell(screen, "\n" + summary(queries, play.moments, scene, args.home))
+        system = connection.system
+        figures = Figures(show(system, "QUERIES"), show(system, "RULES"))
+    tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
     return signals.exit_code or (FAILED if news.failed() else 0)
 
 
@@ -76,18 +78,20 @@ class Play:
         """Make the streams and the queries, and show some of what they find."""
         refuse_used(self._connection.system)
         self._screen.live("setting up streams and queries …")
-        streams, queries = self._scene.scripts()
+        streams, queries, rules = self._scene.scripts()
         self._connection.script(streams)
         self._began = time.monotonic()
         colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         sampler = Sampler(lambda line: tell(self._screen, line), colored=colored)
         self._connection.tap(sampler.deliver)
-        self._connection.script(queries)
+        self._connection.script(queries + rules)
 
     def is_over(self, elapsed: float) -> bool:
-        """Remember the figures of now; say whether the time is up and the rush worked off."""
+        """Remember the figures of now; say whether time is up, the rush over and the rule done."""
         self._look()
-        return elapsed >= self._scene.seconds and is_calm(self.moments, self._scene)
+        if elapsed < self._scene.seconds or not is_calm(self.moments, self._scene):
+            return False
+        return any(row["done"] for row in rule_rows(self._connection.system))
 
     def _look(self) -> None:
         system = self._connection.system
@@ -142,6 +146,7 @@ Spark starts first, which takes some seconds.
             flow       an aggregate over windows of 6 s, every 2 s
             jams       a query over the query flow
             alarms     UNION ALL of three queries
+  a rule    call_police: where a jam lasts, a row goes into the stream that the query called reads
 
 Some of the rows that they find; (+9) is how many more came since the query's last line:
 """

@@ -5,7 +5,7 @@ from pathlib import Path
 from string import Template
 
 HERE = Path(__file__).parent
-SCRIPTS = (HERE / "streams.sql", HERE / "queries.sql")
+SCRIPTS = (HERE / "streams.sql", HERE / "queries.sql", HERE / "rules.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Scene:
         """Return when the rush begins and ends, in seconds since the streams began."""
         return self.rush_every - self.rush_length, self.rush_every
 
-    def scripts(self) -> tuple[str, str]:
-        """Return the SQL that makes the streams, and that of the queries."""
+    def scripts(self) -> tuple[str, str, str]:
+        """Return the SQL that makes the streams, that of the queries, and that of the rule."""
         values = {
             "rooms": str(HERE / "rooms.csv").replace("\\", "\\\\").replace("'", "\\'"),
             "house_rate": self.house_rate,
@@ -43,5 +43,7 @@ class Scene:
             "rush_length": self.rush_length,
             "jam_cars": self.cars_rate * 4,  # twice what a window of 6 s has on one of four roads
         }
-        streams, queries = (Template(path.read_text()).substitute(values) for path in SCRIPTS)
-        return streams, queries
+        streams, queries, rules = (
+            Template(path.read_text()).substitute(values) for path in SCRIPTS
+        )
+        return streams, queries, rules

@@ -10,6 +10,7 @@ from penstock.cli.live_line import count, span
 from penstock.engine.sinks.table_text import table_text
 
 FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "p99_ms", "late_rows"]
+RULE_FIGURES = ["rule", "event", "state", "fired", "done", "held_back", "failures", "dead"]
 CALM = 1.5  # times the most lag and queue before the rush: up to that, nothing is left of it
 
 SLACK_SECONDS = 1.0  # of the streams: the lag that the rush makes is seen that much later
@@ -34,12 +35,23 @@ class Stretch:
     most_lag: float
 
 
-def summary(queries: pa.Table, moments: Sequence[Moment], scene: Scene, home: str | None) -> str:
-    """Return the whole story: the queries' figures, the rush, and where to go from here."""
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What SHOW QUERIES and SHOW RULES say at the end."""
+
+    queries: pa.Table
+    rules: pa.Table
+
+
+def summary(figures: Figures, moments: Sequence[Moment], scene: Scene, home: str | None) -> str:
+    """Return the whole story: the figures, the rush, the rule, and where to go from here."""
     parts = [
         "What the queries did (latencies in milliseconds, from arrival to delivery):",
-        table_text(queries.select(FIGURES)),
+        table_text(figures.queries.select(FIGURES)),
         *rush_told(moments, scene),
+        "The rule: a road that is jammed in two windows, one after the other, is an event; each",
+        "time, a call for the police goes into a stream, which the query called reads.",
+        table_text(figures.rules.select(RULE_FIGURES)),
         onward(home),
     ]
     return "\n".join(parts)

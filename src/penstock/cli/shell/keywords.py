@@ -3,6 +3,8 @@
 KEYWORDS = (
     *("ADAPTIVE", "AFTER", "ALL", "AND", "ARCHIVE", "ANY", "AS", "BATCHING", "BEGIN"),
     *("BETWEEN", "BY", "CONTEXT", "EVENT", "EVENTS", "MASK", "PLUS", "SEQ", "WITHIN"),
+    *("ALTER", "CALL", "COUPLING", "DISABLE", "DO", "ENABLE", "PRIORITY", "RAISE", "RETRY"),
+    *("RULE", "RULES", "START"),
     *("CASE", "CAST", "CREATE", "CROSS", "DAYS", "DESCRIBE", "DISTINCT", "DOT", "DROP", "ELSE"),
     *("END", "EVERY", "EXISTS", "EXPLAIN", "FOR", "FROM", "GROUP", "HAVING", "HOP", "HOURS"),
     *("IDLE", "IF", "IN", "INNER", "INTERVAL", "INTO", "IS", "JOIN", "JSON", "LANDMARK", "LEFT"),
@@ -13,6 +15,6 @@ KEYWORDS = (
     *("STREAM", "STREAMS", "TABLE", "TABLES", "THEN", "TIMESTAMP", "TUPLES", "UNION", "UNTIL"),
     *("USING", "VALID", "WHEN", "WHERE", "WITH"),
 )
-CONNECTORS = ("console", "files", "generator", "push", "replay", "spark")
+CONNECTORS = ("command", "console", "files", "generator", "push", "replay", "spark", "webhook")
 FUNCTIONS = ("avg", "coalesce", "count", "max", "min", "round", "stddev", "sum")
 TYPES = ("BIGINT", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "STRING")

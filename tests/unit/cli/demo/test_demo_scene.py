@@ -7,16 +7,26 @@ import pytest
 from penstock.cli.commands.demo import demo_seconds
 from penstock.cli.demo.sampler import Sampler, row_text
 from penstock.cli.demo.scene import Scene
-from penstock.cli.demo.story import FIGURES, Moment, caught_up, rush_told, stretch, summary
+from penstock.cli.demo.story import (
+    FIGURES,
+    Figures,
+    Moment,
+    caught_up,
+    rush_told,
+    stretch,
+    summary,
+)
 from penstock.engine.interfaces import check
 from penstock.engine.sinks.sink import Delivery
+from penstock.runtime.rules_shown import RULE_COLUMNS
 from penstock.runtime.show import QUERY_COLUMNS
-from penstock.sql import CreateQuery, CreateStream, CreateTable, parse
+from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, CreateTable, parse
 
 
 @pytest.mark.parametrize("seconds", [10.0, 30.0, 47.3])
 def test_the_scripts_parse_and_their_sources_are_right(seconds: float) -> None:
-    streams, queries = (parse(script) for script in Scene(seconds).scripts())
+    streams, queries, rules = (parse(script) for script in Scene(seconds).scripts())
+    assert [type(each) for each in rules] == [CreateEvent, CreateStream, CreateQuery, CreateRule]
     assert [type(each) for each in streams] == [CreateTable, CreateStream, CreateStream]
     assert [type(each) for each in queries] == [CreateQuery] * 6
     for each in streams:
@@ -78,5 +88,6 @@ def test_a_demo_that_ends_before_its_rush_tells_nothing_of_it() -> None:
 def test_the_summary_has_a_line_for_each_query_and_names_the_files() -> None:
     row = dict.fromkeys(QUERY_COLUMNS.names) | {"query": "power", "rows_out": 12}
     queries = pa.Table.from_pylist([row], QUERY_COLUMNS)
-    told = summary(queries, moments((0, 0, 0, 1.0)), Scene(30.0), "h")
+    rules = RULE_COLUMNS.empty_table()
+    told = summary(Figures(queries, rules), moments((0, 0, 0, 1.0)), Scene(30.0), "h")
     assert all(name in told for name in (*FIGURES, "power", "streams.sql", "--home h"))
