@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -368,9 +369,38 @@ def test_every_statement_of_the_reference_runs_as_it_stands(
         assert named <= set(RULE_COLUMNS.names)
 
 
-def test_nothing_can_be_inserted_into_a_table_yet(ps: Connection, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_what_a_rule_inserts_into_a_table_is_joined_from_then_on(
+    ps: Connection, tmp_path: Path, form: str
+) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    if form == "parquet":
+        pq.write_table(pa.table({"room": ["cellar"], "n": [7]}), kept / "first.parquet")
+    columns = "(room STRING, n BIGINT)"
+    ps.script(
+        f"""
+        CREATE TABLE kept {columns} FROM files(path => '{kept}', format => '{form}');
+        CREATE RULE keep ON warm WHEN room NOT IN (SELECT room FROM kept) AND temp > 40
+          DO INSERT INTO kept SELECT room, temp;
+        """
+    )
+    before = len(list(kept.iterdir()))
+    ps.push("house", [reading(1, "attic, 1", 50.9), reading(2, "hall", 30)])
+    until(ps, lambda: rule(ps, "keep")["done"] == 1)
+    found = "SELECT n FROM kept WHERE room = 'attic, 1'"
+    until(ps, lambda: rows_of(ps.sql(found).table) == [{"n": 50}])
+    ps.push("house", [reading(3, "attic, 1", 60), reading(4, "bath", 41)])
+    until(ps, lambda: rule(ps, "keep")["done"] == 2)
+    assert len(list(kept.iterdir())) == before + 2
+    with pytest.raises(PenstockError) as caught:
+        ps.sql("CREATE RULE raises ON warm DO RAISE kept(room, 1)")
+    assert caught.value.code == "BAD_QUERY"
+
+
+def test_nothing_can_be_added_to_a_table_that_is_one_file(ps: Connection, tmp_path: Path) -> None:
     (tmp_path / "kept.csv").write_text("room\nattic\n")
     ps.sql(f"CREATE TABLE kept FROM files(path => '{tmp_path}/kept.csv', format => 'csv')")
     with pytest.raises(PenstockError) as caught:
         ps.sql("CREATE RULE r ON warm DO INSERT INTO kept SELECT room")
-    assert caught.value.code == "NOT_YET"
+    assert caught.value.code == "BAD_QUERY"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
-from penstock.model.definitions import Expression, StreamDefinition
+from penstock.model.definitions import Expression
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bind import Binder
@@ -23,6 +23,15 @@ from penstock.sql import parse_select, spark_sql
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)  # of these Spark need not be asked
 ARGUMENTS = "args"  # of a command: the option, and the column that holds them
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an INSERT adds to: a stream or a table, its columns, and a stream's event time."""
+
+    name: str
+    schema: Schema
+    time_column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +74,11 @@ class RuleBinder:
         self,
         condition: exp.Expr | None,
         values: Sequence[Sequence[exp.Expr]],
-        targets: Sequence[StreamDefinition | None],
+        targets: Sequence[Target | None],
     ) -> BoundRule:
         """Return the rule's operators, or raise what is wrong with it.
 
-        `values` are the expressions of each action, `targets` the streams that they are for.
+        `values` are the expressions of each action, `targets` what these are added to.
         """
         leaf = self.leaf
         chosen = leaf if condition is None else self._chosen(leaf, condition)
@@ -106,7 +115,7 @@ class RuleBinder:
         leaf: Scan,
         action: object,
         trees: Sequence[exp.Expr],
-        target: StreamDefinition | None,
+        target: Target | None,
     ) -> Project | None:
         match action:
             case Insert() if target is not None:
@@ -118,7 +127,7 @@ class RuleBinder:
                 return None
 
     def _inserted(
-        self, leaf: Scan, action: Insert, trees: Sequence[exp.Expr], target: StreamDefinition
+        self, leaf: Scan, action: Insert, trees: Sequence[exp.Expr], target: Target
     ) -> Project:
         """Return the target's columns, each from its value; what has none is NULL.
 
@@ -150,14 +159,12 @@ class RuleBinder:
             for each in ([plain(n) for n in leaf.schema.names] if _is_star(tree) else [tree])
         ]
 
-    def _columns(
-        self, leaf: Scan, action: Insert, target: StreamDefinition, count: int
-    ) -> list[str]:
+    def _columns(self, leaf: Scan, action: Insert, target: Target, count: int) -> list[str]:
         """Return which of the target's columns the values are for, in lower case."""
         if action.columns:
             for name in action.columns:
                 if target.schema.find(name) is None:
-                    raise BadQueryError(f"stream {target.name} has no column {name}")
+                    raise BadQueryError(f"{target.name} has no column {name}")
             if len({name.lower() for name in action.columns}) < count:
                 raise BadQueryError("a column of the INSERT is named twice")
             return [name.lower() for name in action.columns]
@@ -211,7 +218,7 @@ def _is_star(tree: exp.Expr) -> bool:
     )
 
 
-def _times(target: StreamDefinition) -> tuple[EventTime, ...]:
+def _times(target: Target) -> tuple[EventTime, ...]:
     return (EventTime(target.time_column),) if target.time_column else ()
 
 

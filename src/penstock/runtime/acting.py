@@ -14,13 +14,16 @@ from penstock.engine import actions
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
+from penstock.engine.table_files import add_rows
 from penstock.errors import ActionError, told
 from penstock.events.cascades import DEEPEST
 from penstock.events.rates import Bucket, full, ready_at, take
 from penstock.events.retries import next_try
+from penstock.model.definitions import TableDefinition
 from penstock.model.rules import Call, Coupling, Insert, Reach, Steer
 from penstock.runtime.firing import Firing
 from penstock.runtime.firings import Firings
+from penstock.runtime.home import file_name
 from penstock.runtime.live_rule import LiveRule
 
 Made = Callable[[LiveRule, int, pa.Table], pa.Table | None]
@@ -29,9 +32,10 @@ Lane = tuple[str, int]  # a rule's key, and which of its actions
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """What actions act on: streams (a name gives a key and a source), queries, rules, functions."""
+    """What actions act on: streams (their key and source), tables, queries, rules, functions."""
 
     stream: Callable[[str], tuple[str, Push]]
+    table: Callable[[str], TableDefinition | None]
     steer: Callable[[Steer], None]
     commands: Callable[[], frozenset[str]]
     calls: Callables
@@ -129,6 +133,9 @@ class Acting:
         table = self.made(rule, firing.action, rows)
         if table is None or table.num_rows != rows.num_rows:
             raise ActionError(f"rule {rule.name} made no rows for {target}")
+        if (kept := self.doors.table(target)) is not None:
+            add_rows(kept, table, file_name(firing.key))  # done again, it is the same file
+            return
         stream, source = self.doors.stream(target)
 
         def intend(position: int) -> None:

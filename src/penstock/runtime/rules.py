@@ -4,13 +4,14 @@ from typing import TYPE_CHECKING
 
 from penstock.engine import actions
 from penstock.engine.interfaces.push import Push
-from penstock.errors import BadQueryError, NotYetError, UnknownNameError
+from penstock.engine.table_files import check_addable
+from penstock.errors import BadQueryError, UnknownNameError
 from penstock.events.cascades import DEEPEST, Reach, loop_of
-from penstock.model.definitions import QueryState, StreamDefinition
+from penstock.model.definitions import QueryState, TableDefinition
 from penstock.model.events import Mode
 from penstock.model.rules import Action, Call, Insert, RuleDefinition, Steer
 from penstock.model.rules import Reach as Outside
-from penstock.plan.bind_rule import BoundRule, RuleBinder
+from penstock.plan.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator, key
 from penstock.plan.sources import EventSource, StreamSource
 from penstock.runtime.checkpoint import Manifest, begun_at, restore_occasions
@@ -71,23 +72,25 @@ def _check(system: "System", action: Action) -> None:
             return
 
 
-def _target(system: "System", action: Action) -> StreamDefinition | None:
-    """Return the stream that an action adds to."""
+def _target(system: "System", action: Action) -> Target | None:
+    """Return the stream or table that an action adds to."""
     if not isinstance(action, Insert):
         return None
     known = system.directory.get(action.target)
+    if isinstance(known, KnownTable) and action.verb == "INSERT":
+        check_addable(known.definition)
+        return Target(known.definition.name, known.schema)
     if not isinstance(known, KnownStream):
-        hint = "rules add to streams FROM push()"
+        hint = "rules add to tables, and to streams FROM push()"
         if known is None:
             raise UnknownNameError(f"no stream {action.target}", hint=hint)
-        if isinstance(known, KnownTable):
-            raise NotYetError(f"INSERT INTO the table {action.target} does not run yet", hint=hint)
         raise BadQueryError(f"nothing can be added to {action.target}", hint=hint)
     if known.definition.source.name != "push":
         raise BadQueryError(
             f"stream {action.target} has a source of its own", hint="define it FROM push()"
         )
-    return known.definition
+    stream = known.definition
+    return Target(stream.name, stream.schema, stream.time_column)
 
 
 def create_rule(system: "System", statement: CreateRule) -> str:
@@ -223,10 +226,16 @@ def reaches(system: "System") -> dict[str, Reach]:
     return {
         each.definition.name.lower(): Reach(
             {each.definition.event.lower(), *directory.reads(each.definition.event)},
-            each.definition.targets,
+            {name for name in each.definition.targets if table_of(system, name) is None},
         )
         for each in directory.rules()
     }
+
+
+def table_of(system: "System", name: str) -> TableDefinition | None:
+    """Return the table of that name that rules add to, or None where it is none."""
+    known = system.directory.get(name)
+    return known.definition if isinstance(known, KnownTable) else None
 
 
 def stream_of(system: "System", name: str) -> tuple[str, Push]:

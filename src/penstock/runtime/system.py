@@ -76,7 +76,7 @@ from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.plant import Plant
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
-from penstock.runtime.rules import bring_back, restore, stand, stream_of
+from penstock.runtime.rules import bring_back, restore, stand, stream_of, table_of
 from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.steering import steer
 from penstock.runtime.subscription import MAX_ROWS, Subscription
@@ -151,6 +151,7 @@ class System:
     def _acting(self) -> Acting:
         doors = Doors(
             lambda name: stream_of(self, name),
+            lambda name: table_of(self, name),
             lambda what: steer(self, what),
             self.commands,
             self.calls,
