@@ -163,7 +163,7 @@ class Processor:
         """Say whether so many rows are sooner done by one task a branch than by exchanging them."""
         return rows <= tasks * (SINGLE_ROWS // self.slots)
 
-    def select(
+    def select(  # noqa: PLR0913  (all by name but the first three)
         self,
         leaves: Mapping[str, Leaf],
         sql: str,
@@ -172,17 +172,19 @@ class Processor:
         single: bool,
         branches: int = 1,
         wide: bool = False,
+        compiled: bool = False,
     ) -> pa.Table:
         """Run a SELECT over leaves; `single` spares an input that is not large the shuffle.
 
         A UNION ALL of several SELECTs over leaves of their own has so many `branches`, each a task.
-        One that is `wide` has dozens of conditions for each tuple.
+        One that is `wide` has dozens of conditions for each tuple. One that does so much to each
+        tuple that it pays to compile it is to be `compiled`, however few they are.
         """
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
         single = single and self.fits_tasks(rows_in, branches)
-        table = self._answer(leaves, sql, single=single, wide=wide)
+        table = self._answer(leaves, sql, single=single, wide=wide, compiled=compiled)
         return fit(table, arrow_schema(schema)) if schema is not None else table
 
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
@@ -196,15 +198,19 @@ class Processor:
         *,
         single: bool = False,
         wide: bool = False,
+        compiled: bool = False,
         work: Work | None = None,
     ) -> pa.Table:
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
+        small = small and not compiled
         large = self._sessions.wide if wide else self._sessions.large
         session = self._sessions.small if small else large
         drafts: list[Path] = []
         try:
-            for view, source in gathered.items():
+            for view, held in gathered.items():
+                local = compiled and isinstance(held, pa.Table)  # what is local is never compiled
+                source = self._draft(held, drafts) if local else held
                 frame = self._frame(session, source, leaves[view][1], drafts)
                 self._show(frame.coalesce(1) if single else frame, view)
             result = session.sql(sql)
@@ -221,6 +227,11 @@ class Processor:
         """Let SQL read the frame by a name."""
         frame.createOrReplaceTempView(view)
 
+    def _draft(self, table: pa.Table, drafts: list[Path]) -> list[Rows]:
+        """Write a table to a file that lives only for this run."""
+        drafts.append(write_parquet(table, self.spill))
+        return [Rows(table.num_rows, None, (drafts[-1],))]
+
     def _frame(
         self,
         session: SparkSession,
@@ -230,8 +241,7 @@ class Processor:
     ) -> DataFrame:
         """Return one leaf; files that live only for this run are added to `drafts`."""
         if isinstance(source, pa.Table) and not is_small(source):
-            source = [Rows(source.num_rows, None, (write_parquet(source, self.spill),))]
-            drafts += source[0].paths
+            source = self._draft(source, drafts)
         if isinstance(source, pa.Table):
             # Spark stops reading at an empty chunk and loses what lies behind it.
             whole = source.combine_chunks()
