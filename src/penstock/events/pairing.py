@@ -63,7 +63,7 @@ def pair_columns(mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds
         case Mode.RECENT_UNIQUE:
             return _newest_once(firsts, ranges)
         case Mode.CHRONICLE:
-            return _oldest(firsts, lasts, ranges)
+            return _oldest(firsts, lasts, ranges, bounds)
         case Mode.CONTINUOUS | Mode.CUMULATIVE:
             order = np.argsort(lasts.key, kind="stable")
             after = np.searchsorted(code(lasts.key, since)[order], ends, side="right")
@@ -111,7 +111,7 @@ def _newest_once(firsts: Batch, ranges: Ranges) -> Pairs:
     return Pairs(last, ranges.hi[last] - 1, np.ones(len(firsts), np.bool_), mark)
 
 
-def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges) -> Pairs:
+def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Pairs:
     """Pair by a walk: a last moves the place p of the oldest to min(max(p, lo) + 1, hi)."""
     order = np.argsort(lasts.key, kind="stable")
     lo, hi = ranges.lo[order], ranges.hi[order]
@@ -122,8 +122,22 @@ def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges) -> Pairs:
     last, first = order[found], first[found]
     left = np.ones(len(firsts), np.bool_)
     left[first] = False
+    capped = _beyond_cap(firsts, lasts, ranges, bounds) & left
     back = np.argsort(last, kind="stable")
-    return Pairs(last[back], first[back], left, firsts.mark)
+    return Pairs(last[back], first[back], left & ~capped, firsts.mark, int(capped.sum()))
+
+
+def _beyond_cap(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Mask:
+    """Say which firsts had too many newer ones when a last came.
+
+    They have to go at once: when the newer ones are used up, nobody could tell any more.
+    """
+    if bounds.cap is None:
+        return np.zeros(len(firsts), np.bool_)
+    floor = np.zeros(key_count(firsts, lasts), np.int64)
+    np.maximum.at(floor, lasts.key, ranges.hi - bounds.cap)
+    beyond: Mask = np.arange(len(firsts)) < floor[firsts.key]
+    return beyond
 
 
 def _next_last(

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.events.batch import Batch, by_key, coder, in_order, occurrences
+from penstock.events.batch import Batch, by_key, coder, in_order, joined, occurrences
 from penstock.events.bounds import Bounds
 from penstock.events.meeting import Meetings, meet_every, meet_newest
 from penstock.events.meeting_pairs import meet_all, meet_oldest
@@ -33,23 +33,32 @@ def batch(rows: list[tuple[int, int]], mark: int = 0) -> Batch:
     st.none() | st.integers(1, 12),
     st.none() | st.integers(1, 3),
     st.integers(0, 1),
+    TIMES,
 )
 @settings(max_examples=500, deadline=None)
-def test_pairs_are_the_same(
+def test_pairs_are_the_same_in_one_step_or_two(
     rows: tuple[list[tuple[int, int]], ...],
     mode: Mode,
     within: int | None,
     cap: int | None,
     mark: int,
+    cut: int,
 ) -> None:
-    first, middle, last = rows
-    firsts, middles, lasts = by_key(batch(first, mark)), by_key(batch(middle)), batch(last)
+    firsts, middles, lasts = (batch(each, mark) for each in rows)
+    middles = by_key(middles)
     bounds = Bounds(within, None if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} else cap)
-    fast = pair_columns(mode, firsts, middles, lasts, bounds)
-    slow = pair_rows(mode, firsts, middles, lasts, bounds)
-    assert fast.last.tolist() == slow.last.tolist()
-    assert fast.first.tolist() == slow.first.tolist()
-    assert fast.mark.tolist() == slow.mark.tolist()
+    held = {pair_columns: firsts.take(slice(0)), pair_rows: firsts.take(slice(0))}
+    for low, high in ((-1, cut), (cut, 99)):
+        found = []
+        for pair, left in held.items():
+            new = firsts.take((firsts.end >= low) & (firsts.end < high))
+            mine = by_key(joined([left, new]))
+            now = lasts.take((lasts.end >= low) & (lasts.end < high))
+            pairs = pair(mode, mine, middles, now, bounds)
+            numbers = mine.refs[pairs.first, 0]
+            found.append(list(zip(pairs.last.tolist(), numbers.tolist(), strict=True)))
+            held[pair] = mine.marked(pairs.mark).take(pairs.left)
+        assert found[0] == found[1]
 
 
 @given(st.lists(ROWS, min_size=2, max_size=4), st.data(), st.none() | st.integers(1, 12))
