@@ -173,6 +173,22 @@ def test_a_star_keeps_the_newest_middles_under_a_cap() -> None:
     assert one.graph()[-1].dropped == 3
 
 
+@pytest.mark.parametrize("event", [Seq((A, B)), And((A, B)), Seq((A, B), 50), Not(C, A, B)])
+@pytest.mark.parametrize("mode", [Mode.CHRONICLE, Mode.CONTINUOUS, Mode.CUMULATIVE])
+@pytest.mark.parametrize("marks", [(), (5,), (4, 5)])
+def test_what_a_cap_has_cost_does_not_come_back(
+    event: Event, mode: Mode, marks: tuple[int, ...]
+) -> None:
+    one = watching(it=Watch(event, mode, cap=1))
+    some = {"a": rows((1, "p"), (2, "q"), (3, "r")), "b": rows((4, "s"), (6, "t"))}
+    found = []
+    for mark in (*marks, END_OF_TIME):
+        found += one.step(some, mark).detections["it"]["a.v"].to_pylist()
+        some = {}
+    assert found == ([["r"]] if mode is Mode.CUMULATIVE else ["r"])
+    assert one.graph()[-1].dropped == 2
+
+
 EVENTS = [
     Seq((A, B), 8),
     Seq((A, B, C), 8),
