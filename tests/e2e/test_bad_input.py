@@ -184,7 +184,7 @@ WRONG_STATEMENTS = (
     (
         "CREATE STREAM x (a INT, ts TIMESTAMP) TIMESTAMP BY ts SLACK ADAPTIVE 1.5 FROM push()",
         "BAD_OPTION",
-        (1, 71),
+        (1, 70),
     ),
     ("CREATE OR REPLACE QUERY q AS SELECT ts, k, 1 AS n FROM r", None, None),
     ("CREATE STREAM x (a FROB) FROM push()", None, None),

@@ -78,6 +78,7 @@ def test_help_starts_no_thread_and_loads_neither_arrow_nor_spark() -> None:
 CHILD = """
 import subprocess, signal
 from penstock.cli.stop_signals import end_children
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # who runs this may have been told to ignore it
 child = subprocess.Popen(["sleep", "60"])
 end_children()
 print(child.wait())
