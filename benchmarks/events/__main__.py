@@ -18,6 +18,7 @@ from benchmarks.events.load import (
 from benchmarks.many.environments import DEFAULT_CACHE, flink_home
 from benchmarks.many.processes import Child
 from benchmarks.many.systems import FLINK_SETTINGS, flink_child
+from penstock.client import Connection
 
 BATCH, WARM = 100_000, 4
 STREAM = (
@@ -90,7 +91,7 @@ def _penstock(where: Path, batches: int) -> float:
     return batches * BATCH / took
 
 
-def _until_read(connection: penstock.client.Connection, rows: int) -> None:
+def _until_read(connection: Connection, rows: int) -> None:
     """Wait until all of the stream is in, and nothing of it waits."""
     system, until = connection.system, time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:
