@@ -55,6 +55,10 @@ def main() -> None:
         )
         home = flink_home(Path(args.cache).expanduser())
         with flink_child(home, where / "flink.log") as child:
+            if not args.alone:
+                count = _flink_answers(child, where / "check", home.form)
+                assert count == expected(WARM * BATCH), f"Flink finds {count:,}"
+                print(f"flink finds all {count:,} of the first {WARM * BATCH:,} rows", flush=True)
             for turn in range(args.repetitions):
                 found["penstock"].append(_penstock(where / f"p{turn}", args.batches))
                 print(f"penstock {found['penstock'][-1]:,.0f} rows/s", flush=True)
@@ -105,30 +109,40 @@ def _until_read(connection: Connection, rows: int) -> None:
 
 def _flink(child: Child, where: Path, batches: int, form: str) -> float:
     """Return rows a second, a run over the warm rows alone subtracted."""
-    seconds = {}
-    for count in (WARM * BATCH, (batches + WARM) * BATCH):
-        path = where / str(count)
-        write_for_flink(path, count, form)
-        source = (
-            "CREATE TABLE s (millis BIGINT, k INT, kind STRING, "
-            "ts AS CAST(TO_TIMESTAMP_LTZ(millis, 3) AS TIMESTAMP(3)), "
-            f"WATERMARK FOR ts AS ts - INTERVAL '{SLACK_SECONDS}' SECOND) "
-            f"WITH ('connector' = 'filesystem', 'path' = '{path.as_uri()}', 'format' = '{form}')"
-        )
-        sink = (
-            "CREATE TABLE found (k INT, first_at TIMESTAMP(3), last_at TIMESTAMP(3)) "
-            "WITH ('connector' = 'blackhole')"
-        )
-        answer = child.ask(
-            "run",
-            PATIENCE_SECONDS,
-            settings=FLINK_SETTINGS,
-            tables=[source, sink],
-            inserts=[f"INSERT INTO found {MATCH}"],
-        )
-        seconds[count] = answer.said["job_seconds"]
-    less, more = sorted(seconds.values())
+    counts = (WARM * BATCH, (batches + WARM) * BATCH)
+    less, more = (
+        _ask_flink(child, where / str(count), count, form, "'connector' = 'blackhole'")
+        for count in counts
+    )
     return batches * BATCH / (more - less)
+
+
+def _flink_answers(child: Child, where: Path, form: str) -> int:
+    """Return how many sequences it finds in the warm rows."""
+    out = where / "out"
+    sink = f"'connector' = 'filesystem', 'path' = '{out.as_uri()}', 'format' = 'csv'"
+    _ask_flink(child, where / "in", WARM * BATCH, form, sink)
+    return sum(len(each.read_text().splitlines()) for each in out.rglob("*") if each.is_file())
+
+
+def _ask_flink(child: Child, path: Path, count: int, form: str, sink: str) -> float:
+    """Return the seconds of a job over so many rows."""
+    write_for_flink(path, count, form)
+    source = (
+        "CREATE TABLE s (millis BIGINT, k INT, kind STRING, "
+        "ts AS CAST(TO_TIMESTAMP_LTZ(millis, 3) AS TIMESTAMP(3)), "
+        f"WATERMARK FOR ts AS ts - INTERVAL '{SLACK_SECONDS}' SECOND) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{path.as_uri()}', 'format' = '{form}')"
+    )
+    columns = "k INT, first_at TIMESTAMP(3), last_at TIMESTAMP(3)"
+    answer = child.ask(
+        "run",
+        PATIENCE_SECONDS,
+        settings=FLINK_SETTINGS,
+        tables=[source, f"CREATE TABLE found ({columns}) WITH ({sink})"],
+        inserts=[f"INSERT INTO found {MATCH}"],
+    )
+    return float(answer.said["job_seconds"])
 
 
 def _arguments() -> argparse.Namespace:
