@@ -27,6 +27,7 @@ STRATEGIES = (
     "optprofit WITH (handling => profit_dominant)",
 )
 WARM = "chain"  # which asks for trials: what operators cost is known when it counts
+WARM_PHASES = 5  # at most, until all operators have been tried
 SLOTS = 2
 
 
@@ -43,8 +44,11 @@ def main() -> None:
         register_functions(connection)
         connection.script(streams_sql() + ";".join(query.sql() for query in chosen))
         connection.sql(f"SET BATCHING {args.batching}")
-        warm = run_phase(connection, chosen, WARM, args.rate // 4, args.warm)
-        print(f"warm after {warm.seconds:.0f} s, busy {warm.busy_seconds:.0f} s", flush=True)
+        for _ in range(WARM_PHASES):
+            warm = run_phase(connection, chosen, WARM, args.rate // 4, args.warm)
+            print(f"warm for {warm.seconds:.0f} s, busy {warm.busy_seconds:.0f} s", flush=True)
+            if connection.system.supervisor.control.is_sure:
+                break
         chosen_ones = args.strategy or list(STRATEGIES)
         for turn in range(args.rounds):  # each begins with another: what is first is at a loss
             for strategy in (*chosen_ones[turn:], *chosen_ones[:turn]):
