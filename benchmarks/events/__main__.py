@@ -9,6 +9,7 @@ from statistics import median
 
 import penstock
 from benchmarks.events.load import (
+    BATCH_ROWS,
     SLACK_SECONDS,
     WITHIN_SECONDS,
     expected,
@@ -18,9 +19,9 @@ from benchmarks.events.load import (
 from benchmarks.many.environments import DEFAULT_CACHE, flink_home
 from benchmarks.many.processes import Child
 from benchmarks.many.systems import FLINK_SETTINGS, flink_child
-from penstock.client import Connection
+from benchmarks.one_query import until_read
 
-BATCH, WARM = 100_000, 4
+BATCH, WARM = BATCH_ROWS, 4
 STREAM = (
     "CREATE STREAM s (ts TIMESTAMP, k INT, kind STRING) TIMESTAMP BY ts "
     f"SLACK INTERVAL {SLACK_SECONDS} SECONDS "
@@ -84,27 +85,15 @@ def _penstock(where: Path, batches: int) -> float:
         each.rename(read / each.name)
     with penstock.connect(where / "home", master="local[2]") as connection:
         connection.script(STREAM.format(path=read).replace(", bounded => true", "") + ";" + EVENTS)
-        _until_read(connection, WARM * BATCH)
+        until_read(connection, WARM * BATCH)
         began = time.monotonic()
         for each in files[WARM:]:
             each.rename(read / each.name)
-        _until_read(connection, len(files) * BATCH)
+        until_read(connection, len(files) * BATCH)
         took = time.monotonic() - began
         rows = connection.sql("SELECT count(*) AS n FROM found").table
         print(f"  {rows['n'][0].as_py():,} sequences in {took:.1f} s", flush=True)
     return batches * BATCH / took
-
-
-def _until_read(connection: Connection, rows: int) -> None:
-    """Wait until all of the stream is in, and nothing of it waits."""
-    system, until = connection.system, time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        (feed,) = system.plant.feeds.values()
-        idle = system.supervisor._crew.is_idle and not system.plant.buffers.waited_for()
-        if feed.rows >= rows and idle:
-            return
-        time.sleep(0.02)
-    raise TimeoutError("it is never done")
 
 
 def _flink(child: Child, where: Path, batches: int, form: str) -> float:

@@ -9,6 +9,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 KEYS = 10_000
+BATCH_ROWS = 100_000
 NOISE = 4  # every so many turns the rows are of no kind that anybody asks for
 ROWS_A_SECOND = 10_000  # of event time
 WITHIN_SECONDS = 10
