@@ -64,6 +64,7 @@ def _chosen(asked: argparse.Namespace) -> list[tuple[str, int]]:
 def _size(asked: argparse.Namespace) -> Size:
     size = TINY if asked.tiny else FULL if asked.all else QUICK
     size = size.with_rows(asked.rows) if asked.rows else size
+    size = replace(size, phases=replace(size.phases, pause=asked.pause))
     return replace(size, patience=asked.patience) if asked.patience else size
 
 
@@ -80,6 +81,7 @@ def _arguments() -> argparse.Namespace:
     add("--peers", type=_listed(PEERS), default=["streaming"], help="streaming, flink or nothing")
     add("--repetitions", type=int, default=3, help="of each system (at least 3)")
     add("--rows", type=int, help="rows a file")
+    add("--pause", type=float, default=0.0, help="seconds before each query that is added")
     add("--patience", type=float, help="seconds that a system may take for one run")
     add("--cache", type=Path, default=DEFAULT_CACHE, help="where environments of peers are kept")
     add("--json", type=Path, help="where to write; Markdown and plots beside it")

@@ -18,13 +18,17 @@ STEPS = (1, 10, 100, 1_000)
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Seconds of warm-up, before and after `added` queries come, and at most for adding them."""
+    """Seconds of warm-up, before and after `added` queries come, and at most for adding them.
+
+    There are `pause` seconds before each of them.
+    """
 
     warm: float
     before: float
     after: float
     budget: float
     added: int = 100
+    pause: float = 0.0
 
     @property
     def patience(self) -> float:
@@ -65,7 +69,7 @@ class LiveBench:
             **self._texts(load),
             **{self._word: self._created(queries[:standing])},
             added=self._created(queries[standing:]),
-            phases=[phases.warm, phases.before, phases.after],
+            phases=[phases.warm, phases.before, phases.after, phases.pause],
             home=home,
             budget=phases.budget,
         )

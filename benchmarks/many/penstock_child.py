@@ -119,7 +119,7 @@ class PenstockChild:
         budget: float,
     ) -> dict[str, Any]:
         """Time the probes' rows before, while and after queries are added one by one."""
-        probes, warm, before, after = Probes(), *phases
+        probes, warm, before, after, pause = Probes(), *phases
         with penstock.connect(home, spark=self._spark) as connection:
             connection.script(streams + PROBE_QUERIES + "".join(queries))
             readers = [_reading(connection, probe, probes) for probe in PROBE_TIMES]
@@ -127,6 +127,7 @@ class PenstockChild:
                 time.sleep(warm + before)
                 began, took = time.time(), []
                 for text in added:
+                    time.sleep(pause)
                     took.append(_seconds(connection, text))
                     if time.time() > began + budget:
                         break

@@ -129,7 +129,7 @@ class StreamingChild:
     ) -> dict[str, Any]:
         """Time the probes' rows before, while and after queries are started one by one."""
         probes, took = Probes(), []
-        warm, before, after = phases
+        warm, before, after, pause = phases
         with Broadcast() as traffic, Broadcast() as reports, self._queries(home) as queries:
             queries.read_pushed(Path(path), traffic=traffic, reports=reports)
             for probe, text in PROBE_SELECTS.items():
@@ -140,6 +140,7 @@ class StreamingChild:
                 time.sleep(warm + before)
                 began = time.time()
                 for text in added:
+                    time.sleep(pause)
                     took.append(_seconds(queries, text))
                     if time.time() > began + budget:
                         break
