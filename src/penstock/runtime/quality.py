@@ -3,12 +3,12 @@
 Only the supervisor's thread, or a thread at rest, touches it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Gate, Scan, key, walk
-from penstock.plan.sampled import ERROR
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
@@ -32,7 +32,8 @@ AHEAD_SECONDS = 3.0  # for which the load is foreseen
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
 NET = 0.5  # of a unit's cost: what its runs cost is an estimate, and load must not be overlooked
-STEPS = 100  # of a keep rate: finer ones would only be other text
+STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
+ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 
 
 @dataclass(slots=True)
@@ -155,7 +156,7 @@ class Quality:
         keeps = self.shedding.placement.keeps
         for live in gates:
             keep = min(keeps.get((leaf, live.unit.key), 1.0) for leaf in live.unit.inputs)
-            keep = max(LEAST_KEEP, round(keep * STEPS) / STEPS)
+            keep = max(LEAST_KEEP, math.ceil(keep * STEPS - ALMOST) / STEPS)
             if keep != live.keep:
                 self.changes += 1
                 live.keep = keep
@@ -171,8 +172,7 @@ def net_share(record: Record, run_seconds: float) -> float:
 def _limit(query: LiveQuery) -> Limit:
     if query.promise is None:
         return Limit(0.0, query.definition.goals.weight)
-    aggregates = ERROR in query.root.schema.names and not query.shows_tuples
-    return query.promise.limit(aggregates=aggregates)
+    return query.promise.limit(aggregates=not query.shows_tuples)
 
 
 def _least(limits: Iterable[Limit]) -> Limit:

@@ -129,3 +129,9 @@ def test_who_wants_exact_answers_sees_no_gate_shut(tmp_path: Path) -> None:
     assert set(watch(hall, quality, 10, 1000)) == {1.0}
     assert quality.outlook.load > 1
     assert quality.shedding.placement.short
+
+
+def test_a_gate_never_keeps_less_than_a_query_allows(tmp_path: Path) -> None:
+    hall, quality = loaded(tmp_path / "home", Goals(max_error=0.146), cost=0.005)
+    hall.clock.sleep(20)
+    assert min(watch(hall, quality, 10, 1000)) == 0.86  # 0.854 is allowed, 0.85 is not
