@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.runtime.run_lengths import run_lengths
 from penstock.runtime.turns import Turns
 from penstock.schedule import STRATEGIES, Choice
 from penstock.schedule.batching import BATCHINGS, Intelligent
@@ -66,6 +67,7 @@ class Control:
             self.strategy.observe(statistics.observation(self.plant, at))
         if isinstance(self._rule, Intelligent):
             self.turns.readiness.pace = statistics.pace(self.plant, at)
+        self.turns.readiness.lengths = run_lengths(self.plant, statistics, at)
         took = time.perf_counter() - began
         self.turns.deciding_seconds += took
         self._next_look = at + max(OBSERVE_SECONDS, took / OBSERVED_SHARE)

@@ -37,12 +37,16 @@ class Ready(NamedTuple):
 
 @dataclass(slots=True)
 class Readiness:
-    """The units that can run now; `batching` and `pace` say how much of what waits one takes."""
+    """The units that can run now; `batching` and `pace` say how much of what waits one takes.
+
+    `lengths` are the most tuples of a run, by unit, where somebody was promised to be told soon.
+    """
 
     plant: Plant
     crew: Crew
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE
+    lengths: Mapping[str, int] = field(default_factory=dict)
     _ready: dict[str, Ready] = field(default_factory=dict)
     _swept: float = 0.0
 
@@ -115,10 +119,11 @@ class Readiness:
 
     def _together(self, live: LiveUnit, trains: list[Train]) -> list[Train]:
         """Return how many of the trains one run takes: by the rule, and no more than it can."""
+        most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
         if live.unit.stateful is not None and not isinstance(live.unit.stateful, FlowBundle):
-            found = coalesced(trains, AGGREGATE_ROWS)
+            found = coalesced(trains, min(most, AGGREGATE_ROWS))
         else:
-            found = coalesced(trains, FLOW_ROWS, FLOW_BYTES)
+            found = coalesced(trains, min(most, FLOW_ROWS), FLOW_BYTES)
         if isinstance(self.batching, Everything):
             return found
         waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]

@@ -1,0 +1,59 @@
+"""Run lengths: how many tuples a run may take, so that nobody's answer is late by the run alone.
+
+A tuple that just misses a run of its unit waits for that one and for its own, at every unit on its
+way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.
+"""
+
+import math
+from collections.abc import Mapping
+
+from penstock.plan.operators import Gate
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.plant import Plant
+from penstock.runtime.statistics import Statistics
+from penstock.schedule.run_cost import run_cost_of_runs
+
+RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
+
+
+def run_lengths(plant: Plant, statistics: Statistics, now: float) -> dict[str, int]:
+    """Return the most tuples that a run of each unit may take, where anybody waits for it."""
+    found: dict[str, int] = {}
+    shares = run_shares(plant)
+    run_seconds = statistics.run_seconds(now) if shares else 0.0
+    for name, seconds in shares.items():
+        cost = run_cost_of_runs(statistics.record(name, now), run_seconds)
+        rows = math.inf if cost is None else cost.rows_within(seconds)
+        if math.isfinite(rows):
+            found[name] = max(1, int(rows))
+    return found
+
+
+def run_shares(plant: Plant) -> dict[str, float]:
+    """Return the seconds that a run of each unit may take, by those whose latency is promised."""
+    found: dict[str, float] = {}
+    for query in list(plant.queries.values()):
+        if query.promise is None or math.isinf(query.promise.contract.max_latency):
+            continue
+        units = {live.unit.key: live for live in plant.units_of(query).values()}
+        share = query.promise.contract.max_latency / (RUNS * _depth(plant, query, units))
+        for name in units:
+            found[name] = min(share, found.get(name, math.inf))
+    return found
+
+
+def _depth(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> int:
+    """Return how many units that take time follow one another on the longest way to a query."""
+    depths: dict[str, int] = {}
+
+    def depth(buffer: str) -> int:
+        live = plant.writers.get(buffer)
+        if live is None or live.unit.key not in units:
+            return 0
+        if live.unit.key not in depths:
+            own = 0 if isinstance(live.unit.root, Gate) else 1
+            depths[live.unit.key] = own + max(map(depth, live.unit.inputs), default=0)
+        return depths[live.unit.key]
+
+    return max(1, depth(query.input))

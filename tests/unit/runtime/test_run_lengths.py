@@ -1,0 +1,70 @@
+"""Runs are no longer than what was promised to those who wait for them."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from penstock.model.goals import Goals
+from penstock.plan.operators import Gate, key
+from penstock.runtime.promise import Promise
+from penstock.runtime.run_lengths import run_lengths, run_shares
+from tests.unit.model.arrow_twin import arrow_without_spark
+from tests.unit.model.hall import Hall, chain, scan
+
+COST = 0.001
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_spark() -> Iterator[None]:
+    with arrow_without_spark():
+        yield
+
+
+def promised(seconds: float) -> Promise | None:
+    return Promise.of(Goals(max_latency=timedelta(seconds=seconds)))
+
+
+def known(hall: Hall, *names: str) -> None:
+    """Let units be known to cost a millisecond for each tuple."""
+    for name in names:
+        for number in range(6):
+            rows = 10 * (1 + number % 3)
+            hall.turns.statistics.ran(name, rows, rows, COST * rows, hall.clock.now())
+
+
+def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
+    tmp_path: Path,
+) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("a", chain("s", "x")).promise = promised(4.0)
+    hall.add("b", chain("s", "xy")).promise = promised(2.0)
+    hall.add("c", chain("s", "z"))
+    shared, own = key(chain("s", "x")), key(chain("s", "xy"))
+    assert run_shares(hall.plant) == {shared: 0.5, own: 0.5}
+    assert run_lengths(hall.plant, hall.turns.statistics, hall.clock.now()) == {}
+    known(hall, shared)
+    found = run_lengths(hall.plant, hall.turns.statistics, hall.clock.now())
+    assert found == {shared: pytest.approx(500, abs=1)}
+
+
+def test_a_gate_takes_no_share_of_the_time(tmp_path: Path) -> None:
+    hall, gate = Hall(tmp_path / "home"), Gate(scan("s"), 0.5)
+    hall.add("a", gate).promise = promised(3.0)
+    assert run_shares(hall.plant) == {key(gate): 1.5}
+
+
+def test_what_has_piled_up_is_taken_in_runs_that_are_short_enough(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    query = hall.add("a", chain("s", "x"))
+    query.promise = promised(0.05)
+    known(hall, key(chain("s", "x")))
+    hall.turns.readiness.lengths = run_lengths(hall.plant, hall.turns.statistics, hall.clock.now())
+    for number in range(10):
+        hall.push("s", *range(10 * number, 10 * number + 10))
+    for _ in range(10):
+        hall.take_in()
+    hall.drain()
+    assert [len(rows) for _, rows in hall.processor.runs] == [20] * 5
+    assert hall.delivered("a") == list(range(100))
