@@ -49,6 +49,8 @@ class News:
         for query in self._queries():
             if query.state is QueryState.FAILED:
                 yield f"query {query.name} failed and is held:", query.cause
+        for query in list(self._system.plant.suspended.values()):
+            yield f"query {query.name} is suspended:", query.cause
 
     def _unread(self) -> Iterator[Trouble]:
         for feed in list(self._system.plant.feeds.values()):

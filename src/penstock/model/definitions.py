@@ -140,3 +140,4 @@ class QueryState(StrEnum):
     STOPPED = "STOPPED"
     FAILED = "FAILED"
     FINISHED = "FINISHED"
+    SUSPENDED = "SUSPENDED"

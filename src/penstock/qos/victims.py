@@ -55,16 +55,21 @@ def least_load(network: Network, limits: Mapping[str, Limit]) -> float:
 
 
 def suspended(
-    before: Suspended, network: Network, limits: Mapping[str, Limit], now: float
+    before: Suspended,
+    network: Network,
+    limits: Mapping[str, Limit],
+    now: float,
+    *,
+    spare: frozenset[str] = frozenset(),
 ) -> Suspended:
-    """Return who shall be suspended; `network` has all queries, whether they run or not."""
+    """Return who shall be suspended, but `spare`; `network` has all, whether they run or not."""
     gone = frozenset(before.queries)
     present = least_load(network.without(gone), limits)
     if present > GOAL:
         short = now if before.short_since is None else before.short_since
         if now - short < ENDURED_SECONDS:
             return Suspended(before.queries, None, short)
-        more = victims(network.without(gone), limits, GOAL)
+        more = victims(network.without(gone), limits, GOAL, spare=spare)
         new = {query: Suspension(now, present, GOAL) for query in sorted(more)}
         return Suspended({**before.queries, **new})
     if not gone:

@@ -28,7 +28,7 @@ from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
 from penstock.runtime.journal import Journal
-from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
@@ -53,6 +53,7 @@ def write_checkpoint(
         },
         "units": {live.unit.key: _unit(live, directory) for live in plant.units.values()},
         "queries": {query.name.lower(): _query(query) for query in plant.queries.values()},
+        "suspended": {query.name.lower(): _away(query) for query in plant.suspended.values()},
         "finished": {query.name.lower(): _figures(query) for query in plant.finished.values()},
         "tables": plant.tables.kept() if plant.tables is not None else {},
         "occasions": {each.reader: _occasions(each) for each in plant.occasions.values()},
@@ -149,7 +150,18 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
     if (kept := manifest["queries"].get(query.name.lower())) is not None:
         query.runs, query.delivered = kept["runs"], kept["delivered"]
         query.meter.rows, query.deadline = kept["rows"], kept["deadline"]
+        query.missed_rows = kept.get("missed", 0)
     query.replay.extend(journal.runs_after(query.reader, query.runs))
+
+
+def restore_suspended(query: LiveQuery, manifest: Manifest, now: Away) -> None:
+    """Put back what a suspended query has missed; without a checkpoint of it, it misses from now.
+
+    A death between its suspension and the checkpoint leaves one that is not in it.
+    """
+    kept = manifest.get("suspended", {}).get(query.name.lower(), {})
+    query.missed_rows, query.deadline = kept.get("missed", 0), kept.get("deadline", query.deadline)
+    query.away = Away(*kept["away"]) if kept.get("away") else now
 
 
 def restore_occasions(each: LiveOccasions, manifest: Manifest, journal: Journal) -> None:
@@ -248,7 +260,13 @@ def _query(query: LiveQuery) -> dict[str, Any]:
         "delivered": query.delivered,
         "rows": query.meter.rows,
         "deadline": query.deadline,
+        "missed": query.missed_rows,
     }
+
+
+def _away(query: LiveQuery) -> dict[str, Any]:
+    away = None if query.away is None else [query.away.since, dict(query.away.rows)]
+    return {"away": away, "missed": query.missed_rows, "deadline": query.deadline}
 
 
 def _occasions(each: LiveOccasions) -> dict[str, Any]:

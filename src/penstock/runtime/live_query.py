@@ -1,7 +1,7 @@
 """A query that runs: reads its root's trains and hands their rows to its sink and subscribers."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -28,9 +28,19 @@ READER = "query:"  # what the name of a query among readers begins with
 Tap = Callable[[Delivery], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Since when a query is suspended, and what had come of each of its streams by then."""
+
+    since: float
+    rows: Mapping[str, int]
+
+
 @dataclass(slots=True)
 class LiveQuery:
     """One query's way out; `delivered` is the number of its last delivery.
+
+    `missed_rows` are the tuples that went by while it was suspended, `away` says that it is.
 
     `in_hand` says that a delivery that is under way needs its trains no more.
 
@@ -54,6 +64,8 @@ class LiveQuery:
     deadline: float | None = None
     opened: set[int] = field(default_factory=set)
     in_hand: bool = False
+    missed_rows: int = 0
+    away: Away | None = None
     promise: Promise | None = field(init=False)
     reader: str = field(init=False)
     input: str = field(init=False)

@@ -49,6 +49,7 @@ class Plant:
     must_cut: bool = False
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
+    suspended: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
     occasions: dict[str, LiveOccasions] = field(default_factory=dict)
     tables: TableVersions | None = None
@@ -363,8 +364,14 @@ class Plant:
         counts = {id(unit): unit.late_rows for unit in units}.values()
         return sum(count.get(judge, 0) for count in counts for judge in judged_by)
 
+    def standing(self, name: str) -> LiveQuery | None:
+        """Return a query that runs or is suspended."""
+        return self.queries.get(name.lower()) or self.suspended.get(name.lower())
+
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
+        if self.suspended:  # they come back when there is room
+            return False
         for feed in list(self.feeds.values()):
             buffer = self.buffers.get(feed.key)
             over = feed.ended or feed.given_up or self.waits_for_rules(feed)

@@ -9,8 +9,12 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.plan.operators import Gate, key, walk
+from penstock.qos.contracts import Contract
+from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.promise import Promise
+from penstock.runtime.steering import missed_rows
 from penstock.runtime.system import System
 
 QOS_COLUMNS = pa.schema(
@@ -29,6 +33,8 @@ QOS_COLUMNS = pa.schema(
         ("keep", pa.float64()),
         ("may_shed", pa.float64()),
         ("shed_rows", pa.int64()),
+        ("suspended_since", pa.timestamp("us", "UTC")),
+        ("missed_rows", pa.int64()),
         ("kept", pa.bool_()),
         ("whole", pa.string()),
     ]
@@ -43,15 +49,17 @@ LOAD_COLUMNS = pa.schema(
         ("gates_shut", pa.int64()),
         ("changes", pa.int64()),
         ("short", pa.float64()),
+        ("suspended", pa.int64()),
     ]
 )
 MILLI = 1000.0
 
 
 def qos_rows(system: System) -> list[dict[str, Any]]:
-    """Return a row for every query that was promised something."""
-    queries = list(system.plant.queries.values())
-    return [_row(system, query) for query in queries if query.promise is not None]
+    """Return a row for every query that was promised something, or is suspended or was."""
+    plant = system.plant
+    queries = [*list(plant.queries.values()), *list(plant.suspended.values())]
+    return [_row(system, each) for each in queries if each.promise or missed_rows(plant, each)]
 
 
 def load_rows(system: System) -> list[dict[str, Any]]:
@@ -69,13 +77,13 @@ def load_rows(system: System) -> list[dict[str, Any]]:
             "gates_shut": sum(each.keep < 1 for each in gates),
             "changes": quality.changes,
             "short": round(max(quality.shedding.placement.short.values(), default=0.0), 3),
+            "suspended": len(system.plant.suspended),
         }
     ]
 
 
 def _row(system: System, query: LiveQuery) -> dict[str, Any]:
-    promise = query.promise
-    assert promise is not None  # noqa: S101  (the caller looked)
+    promise = query.promise or Promise(Contract.of(query.definition.goals))
     contract, verdict = promise.contract, promise.verdict()
     has_rows, gates = promise.account.tuples > 0, _gates(system, query)
     sampled, most = promise.errors.weight > 0, promise.limit(aggregates=not query.shows_tuples).most
@@ -94,9 +102,16 @@ def _row(system: System, query: LiveQuery) -> dict[str, Any]:
         "keep": math.prod(each.keep for each in gates),
         "may_shed": round(most, 4) if gates else 0.0,
         "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
+        "suspended_since": round(query.away.since * 1e6) if query.away is not None else None,
+        "missed_rows": missed_rows(system.plant, query),
         "kept": verdict.is_kept,
-        "whole": system.directory.query(query.name).whole,
+        "whole": _whole(system, query),
     }
+
+
+def _whole(system: System, query: LiveQuery) -> str:
+    known = system.directory.get(query.name)
+    return known.whole if isinstance(known, KnownQuery) else ""
 
 
 def _gates(system: System, query: LiveQuery) -> list[LiveUnit]:

@@ -4,7 +4,8 @@ Only the supervisor's thread, or a thread at rest, touches it.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
@@ -12,6 +13,7 @@ from penstock.plan.operators import Gate, Scan, key, walk
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
+from penstock.qos.forecast import Usual
 from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import HERE, Edge, Network, network_of
@@ -20,6 +22,7 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
+from penstock.runtime.suspending import Seen, Suspending
 from penstock.schedule import Observation
 from penstock.schedule.flow import flow_of
 from penstock.schedule.record import Record
@@ -28,6 +31,7 @@ from penstock.schedule.shape import Shape, parts_of, shape_of
 from penstock.schedule.work import Crossing, work_of
 
 LOOK_SECONDS = 0.5
+LOOK_SHARE = 0.02  # of the time at most: with very many queries it is looked at less often
 AHEAD_SECONDS = 3.0  # for which the load is foreseen
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
@@ -47,30 +51,43 @@ class Quality:
     outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
     changes: int = 0
     _shape: tuple[frozenset[str], Shape] | None = None
+    suspending: Suspending = field(init=False)
     _trends: dict[str, Trend] = field(default_factory=dict)
+    _usual: dict[str, Usual] = field(default_factory=dict)
     _rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     _next_look: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Be ready to suspend."""
+        self.suspending = Suspending(self.plant, self.statistics)
+
     def look(self, graph: Callable[[], Graph], now: float) -> None:
-        """See how much is to do, and set the gates for it, from time to time."""
+        """See how much is to do, and what has to be shed for it, from time to time."""
         if now < self._next_look:
             return
-        self._next_look = now + LOOK_SECONDS
+        began = time.perf_counter()
         self._follow_rates(now)
         gates = [live for live in self.plant.units.values() if isinstance(live.unit.root, Gate)]
-        if not gates:
+        if gates or self.suspending.is_needed:
+            self._see(gates, graph, now)
+        else:
             self.shedding = NOT_SHEDDING
-            return
+        took = time.perf_counter() - began
+        self._next_look = now + max(LOOK_SECONDS, took / LOOK_SHARE)
+
+    def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
         self._tell_rates()
         network = self.network(graph, now)
         soon = self._foreseen(network)
         waits = backlog_of(network, self._queued())
         self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
+        limits = self.limits(network)
         outlooks = {HERE: self.outlook}
-        self.shedding = adjusted(
-            self.shedding, soon, outlooks, self.limits(network), now, self._rule()
-        )
+        self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, self._rule())
         self._set(gates)
+        if self.suspending.is_needed and not self.plant.is_replaying():
+            rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
+            self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
 
     def network(self, graph: Callable[[], Graph], now: float) -> Network:
         """Return what runs, what a tuple costs each unit without its share of a run, and rates."""
@@ -117,6 +134,7 @@ class Quality:
             if now > at:
                 rate = max(0, feed.rows - rows) / (now - at)
                 self._trends[name] = self._trends.get(name, Trend()).add(rate, now)
+                self._usual[name] = self._usual.get(name, Usual()).add(rate, now)
             self._rows[name] = (feed.rows, now)
 
     def _tell_rates(self) -> None:

@@ -33,14 +33,30 @@ def run_lengths(plant: Plant, statistics: Statistics, now: float) -> dict[str, i
 def run_shares(plant: Plant) -> dict[str, float]:
     """Return the seconds that a run of each unit may take, by those whose latency is promised."""
     found: dict[str, float] = {}
-    for query in list(plant.queries.values()):
-        if query.promise is None or math.isinf(query.promise.contract.max_latency):
-            continue
+    for query, latency in promised(plant):
         units = {live.unit.key: live for live in plant.units_of(query).values()}
-        share = query.promise.contract.max_latency / (RUNS * _depth(plant, query, units))
+        share = latency / (RUNS * _depth(plant, query, units))
         for name in units:
             found[name] = min(share, found.get(name, math.inf))
     return found
+
+
+def latencies(plant: Plant) -> dict[str, float]:
+    """Return the shortest `max_latency` of those that each unit works for."""
+    found: dict[str, float] = {}
+    for query, latency in promised(plant):
+        for live in plant.units_of(query).values():
+            found[live.unit.key] = min(latency, found.get(live.unit.key, math.inf))
+    return found
+
+
+def promised(plant: Plant) -> list[tuple[LiveQuery, float]]:
+    """Return the queries that run and were promised a latency, with it."""
+    return [
+        (query, query.promise.contract.max_latency)
+        for query in list(plant.queries.values())
+        if query.promise is not None and math.isfinite(query.promise.contract.max_latency)
+    ]
 
 
 def _depth(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> int:

@@ -1,10 +1,19 @@
-"""Steering: queries stopped and started, rules enabled and disabled, by statements and by rules."""
+"""Steering: queries stopped, started and suspended, rules enabled and disabled.
 
+By statements, by rules, and by what quality of service orders.
+"""
+
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Steer
+from penstock.plan.operators import Scan, key, walk
+from penstock.runtime.directory import KnownQuery
+from penstock.runtime.live_query import Away, LiveQuery
+from penstock.runtime.plant import Plant
 from penstock.runtime.rules import set_enabled
+from penstock.runtime.suspending import Orders
 
 if TYPE_CHECKING:
     from penstock.runtime.system import System
@@ -40,8 +49,83 @@ def resume_query(system: "System", name: str) -> str:
     if (query := system.plant.queries.get(name.lower())) is not None:
         system.plant.resume(query)
         return f"query {name} runs"
+    if name.lower() in system.plant.suspended:
+        recall_query(system, name)
+        return f"query {name} runs, from the next tuples on"
     system.forget_late(known)
     system.run_query(known)
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
     system.supervisor.changed()
     return f"query {name} runs, from the next tuples on"
+
+
+def measure(system: "System", orders: Orders) -> None:
+    """Do what is ordered about those who are too much; only at rest."""
+    plant = system.plant
+    with system.catalog.together(), system.supervisor.changing():
+        for name, why in orders.suspend.items():
+            if name in plant.queries and plant.queries[name].state is QueryState.RUNNING:
+                suspend_query(system, name, why)
+        for name in sorted(orders.recall & plant.suspended.keys()):
+            recall_query(system, name)
+
+
+def suspend_query(system: "System", name: str, why: str) -> None:
+    """Take a query out of the plant until there is room; who subscribed to it waits; at rest."""
+    plant, now = system.plant, system.clock.now()
+    query = plant.queries[name.lower()]
+    query.missed_rows += _waiting(plant, query)
+    query.away = away(plant, query, now)
+    del plant.queries[name.lower()]
+    plant.suspended[name.lower()] = query
+    plant.gone.add(query.reader)
+    since = datetime.fromtimestamp(now, UTC).isoformat(" ", "seconds")
+    plant.set_state(query, QueryState.SUSPENDED, f"since {since}: {why}")
+    system.supervisor.changed()
+
+
+def recall_query(system: "System", name: str) -> None:
+    """Let a suspended query go on, from the next tuples on; only at rest."""
+    plant = system.plant
+    before = plant.suspended.pop(name.lower())
+    known = KnownQuery(before.definition, before.root, frozenset())
+    system.forget_late(known)
+    query = system.run_query(known)
+    query.missed_rows = missed_rows(plant, before)
+    query.sinks, query.opened = before.sinks, before.opened
+    query.subscriptions, query.meter = before.subscriptions, before.meter
+    query.promise, query.deadline = before.promise, before.deadline
+    system.catalog.set_state(query.name, QueryState.RUNNING, "")
+    system.supervisor.changed()
+
+
+def away(plant: Plant, query: LiveQuery, now: float) -> Away:
+    """Return that a query is away from now on."""
+    names = {key(node) for node in walk(query.root) if isinstance(node, Scan)}
+    return Away(now, {name: plant.feeds[name].rows for name in names if name in plant.feeds})
+
+
+def missed_rows(plant: Plant, query: LiveQuery) -> int:
+    """Return how many tuples went by while a query was suspended, whenever that was."""
+    if query.away is None:
+        return query.missed_rows
+    passed = (
+        max(0, plant.feeds[name].rows - rows)
+        for name, rows in query.away.rows.items()
+        if name in plant.feeds
+    )
+    return query.missed_rows + sum(passed)
+
+
+def _waiting(plant: Plant, query: LiveQuery) -> int:
+    """Return how many tuples wait on the way to a query, and are not needed by it any more."""
+    readers = {
+        (live.reader, n) for live in plant.units_of(query).values() for n in live.unit.inputs
+    }
+    readers.add((query.reader, query.input))
+    return sum(
+        train.rows.count
+        for reader, name in readers
+        if (buffer := plant.buffers.get(name)) is not None and reader in buffer.readers()
+        for train in buffer.waiting(reader)
+    )

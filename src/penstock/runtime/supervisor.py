@@ -8,7 +8,7 @@ and checkpoints happen at rest: no new work is started until what runs has ended
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from penstock.runtime.occasions import Occasions
 from penstock.runtime.plant import Plant
 from penstock.runtime.quality import Quality
 from penstock.runtime.standing import may_bundle, standing_of
+from penstock.runtime.suspending import Orders
 from penstock.runtime.turns import Turns
 from penstock.schedule import Choice, RoundRobin
 
@@ -85,6 +86,7 @@ class Supervisor:
         self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
         self.statistics = self._turns.statistics
         self.quality = Quality(plant, self.statistics, self.slots)
+        self.measure: Callable[[Orders], None] | None = None  # does what quality orders, at rest
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
@@ -280,11 +282,13 @@ class Supervisor:
         self._crew.settle()
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
-        if due or self.plant.must_cut or self.plant.retired() or self._has_new_tables():
+        asked = self.plant.must_cut or self.plant.retired() or self._has_new_tables()
+        if due or asked or self.quality.suspending.orders:
             self._deliveries.start_light()
             if self._crew.is_at_rest and not self._awaits_sinks(now):
                 self._retire()
                 self._swap_tables()
+                self._obey()
                 self.checkpoint()
                 if self._stopping:
                     return True
@@ -336,6 +340,12 @@ class Supervisor:
     def _swap_tables(self) -> None:
         if self.plant.tables is not None and self._has_new_tables():
             self.plant.tables.swap()
+
+    def _obey(self) -> None:
+        """Suspend and call back whom quality of service says, unless everything ends."""
+        if self.measure is not None and self.quality.suspending.orders and not self._stopping:
+            self.measure(self.quality.suspending.orders)
+        self.quality.suspending.done()
 
     def _is_idle(self) -> bool:
         """Say whether nothing is left to do; nothing may begin while this looks."""

@@ -56,6 +56,7 @@ from penstock.runtime.checkpoint import (
     restore_buffers,
     restore_finished,
     restore_query,
+    restore_suspended,
     restore_unit,
     standing_in,
 )
@@ -78,7 +79,7 @@ from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.rules import bring_back, restore, stand, stream_of, table_of
 from penstock.runtime.shelf import ResultShelf
-from penstock.runtime.steering import steer
+from penstock.runtime.steering import away, measure, steer
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
@@ -144,6 +145,7 @@ class System:
             self._acting(),
         )
         self.supervisor = Supervisor(self.plant, means)
+        self.supervisor.measure = lambda orders: measure(self, orders)
         checkpoint = self.journal.last_checkpoint()
         self._new_rules: list[tuple[LiveRule, Operator]] = []
         self._newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
@@ -176,7 +178,7 @@ class System:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
         self.supervisor.stop()
         self.processor.close_lanes()
-        for query in self.plant.queries.values():
+        for query in (*self.plant.queries.values(), *self.plant.suspended.values()):
             query.end()
             query.close()
         for feed in self.plant.feeds.values():
@@ -267,6 +269,13 @@ class System:
 
     def run_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
         """Put a query into the plant, behind what has been delivered under its name."""
+        query = self.live_query(known, state)
+        self.plant.finished.pop(query.name.lower(), None)
+        self.plant.queries[query.name.lower()] = query
+        return query
+
+    def live_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
+        """Return a query behind what has been delivered under its name, outside of the plant."""
         definition = known.definition
         query = LiveQuery(definition, known.root, self.result_log(definition.name), state=state)
         if (sink := sinks.build(definition)) is not None:
@@ -275,13 +284,13 @@ class System:
         query.meter.rows = self.journal.delivered_rows(query.reader)
         if definition.stop_after is not None and definition.stop_after.interval is not None:
             query.deadline = self.clock.now() + definition.stop_after.interval.total_seconds()
-        self.plant.finished.pop(definition.name.lower(), None)
-        self.plant.queries[definition.name.lower()] = query
         return query
 
     def withdraw(self, name: str) -> None:
         """Take a query out of the plant; what only it needed goes with it."""
-        query = self.plant.queries.pop(name.lower(), None)
+        query = self.plant.standing(name)
+        self.plant.queries.pop(name.lower(), None)
+        self.plant.suspended.pop(name.lower(), None)
         if query is not None:
             query.end()
             query.close()
@@ -358,7 +367,7 @@ class System:
         else:
             self.directory.query(name)
         with self.supervisor.resting():
-            query = self.plant.queries.get(name.lower())
+            query = self.plant.standing(name)
             log = query.log if query is not None else self.result_log(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
             if query is None:
@@ -382,7 +391,7 @@ class System:
         """Give a running query one more sink."""
         self.directory.query(name)
         with self.supervisor.resting():
-            query = self.plant.queries.get(name.lower())
+            query = self.plant.standing(name)
             if query is None:
                 raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")
             query.sinks.append(sink)
@@ -419,6 +428,8 @@ class System:
             restore_unit(live, manifest, self.journal, self.home.state)
         for query in self.plant.queries.values():
             restore_query(query, manifest, self.journal)
+        for query in self.plant.suspended.values():
+            restore_suspended(query, manifest, away(self.plant, query, self.clock.now()))
         restore(self, manifest)
         self.supervisor.look_at_lanes()
         return newcomers
@@ -467,6 +478,11 @@ class System:
         if entry.state is QueryState.FINISHED:
             self._bring_back_finished(known, manifest)
         if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
+            return []
+        if entry.state is QueryState.SUSPENDED:
+            query = self.live_query(known, QueryState.SUSPENDED)
+            query.cause = entry.cause
+            self.plant.suspended[entry.name.lower()] = query
             return []
         if not knows(manifest, entry.name, known.root):
             return [known]
