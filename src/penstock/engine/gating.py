@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.engine.rows import Rows, empty_table
 from penstock.plan.operators import Gate
-from penstock.plan.operators.gate import WEIGHT
+from penstock.plan.operators.gate import ALL, KEPT
 from penstock.qos import gates
 from penstock.qos.gates import seed_of
 
@@ -19,14 +19,15 @@ SEED = 0  # gates differ by their places
 
 
 def gated(gate: Gate, place: str, keep: float, trains: Iterable[tuple[int, Rows]]) -> pa.Table:
-    """Return the tuples that stay, each with its weight; `place` tells gates apart."""
-    rule = gates.Gate(keep, seed_of(SEED, place))
+    """Return the tuples that stay, each with how many do; `place` tells gates apart."""
+    kept = round(keep * ALL)
+    rule = gates.Gate(kept / ALL, seed_of(SEED, place))
     parts = [empty_table(gate.schema)]
     for number, rows in trains:
         table = rows.to_table(gate.input.schema)
-        if keep < 1:
+        if kept < ALL:
             places = np.arange(table.num_rows, dtype=np.int64)
             table = table.filter(pa.array(rule.passes(np.full_like(places, number), places)))
-        weights = pa.array(np.full(table.num_rows, 1 / keep))
-        parts.append(table.append_column(parts[0].schema.field(WEIGHT), weights))
+        column = pa.array(np.full(table.num_rows, kept, dtype=np.int32))
+        parts.append(table.append_column(parts[0].schema.field(KEPT), column))
     return pa.concat_tables(parts)

@@ -106,6 +106,11 @@ def bind_content(
     return _Maker(operator, analyst, ONCE).content(window, frozenset(columns))
 
 
+def aggregates_of(operator: Operator, calls: list[exp.Expr], analyst: Analyst) -> Aggregates:
+    """Return calls of aggregates over an operator's tuples as partials, with names."""
+    return _Maker(operator, analyst, ONCE).aggregates(calls)
+
+
 @dataclass(frozen=True, slots=True)
 class _Keys:
     scope: Scope

@@ -1,42 +1,33 @@
 """Sampled: a SELECT over a stream as one over a sample of it, with answers that admit it.
 
-A tuple that came through a gate stands for `_weight` tuples. Counts and sums add weights up, means
-divide them, and three columns are added: `_error`, how wrong the row may be at most, relative to
-the truth, in 95 of 100 rows; `_shed`, the share of its tuples that was dropped; `_rows`, from how
-many tuples it was made. The bounds are those of `bounds.py`.
+Tuples come through a gate, which says with each how many did (`_kept`). Windows are aggregated
+for each such share apart, plainly, and weighed when they close (`weighing.py`). Three columns are
+added: `_error`, how wrong the row may be at most, relative to the truth, in 95 of 100 rows;
+`_shed`, the share of its tuples that was dropped; `_rows`, from how many tuples it was made.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from sqlglot import exp, parse_one
 
 from penstock.errors import BadQueryError
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema, quoted
 from penstock.model.windows import GenericWindow, RangeWindow
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind import Binder
+from penstock.plan.bind_aggregate import LEAF, aggregates_of
 from penstock.plan.bind_modifiers import modifies
-from penstock.plan.bounds import COUNT, MEAN, SUM
-from penstock.plan.operators import Gate, Operator, Scan
-from penstock.plan.operators.gate import WEIGHT
+from penstock.plan.operators import Filter, Gate, Operator, Project, Scan, Weigh, WindowAggregate
+from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.sources import Lookup, Source, StreamSource
+from penstock.plan.weighing import ADDED, ERROR, ROWS, SHED, Estimate, Kind, Weighing
 from penstock.sql import spark_sql, window_of
 
-ERROR, SHED, ROWS = "_error", "_shed", "_rows"
-ADDED = (ERROR, SHED, ROWS)
-MORE = f"{WEIGHT} * ({WEIGHT} - 1)"  # what a tuple adds to the variance of a count
-WHOLE = ("tinyint", "smallint", "int", "bigint")
 # What would mean something else over a sample, or something that no sample tells.
 COMPARING = ("joins", "laterals", "distinct", "qualify", "limit", "order", "with_")
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One call of an aggregate: what stands for it over a sample, and the bound of its error."""
-
-    value: str
-    bound: str | None
+EVERY = "count(1)"
 
 
 def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator:
@@ -49,7 +40,9 @@ def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator:
             hint="give yours another name",
         )
     gated = replace(binder, lookup=_through_gates(binder.lookup, max_error))
-    return gated.bind(_rewritten(tree, whole.schema))
+    if not _aggregates(tree):
+        return gated.bind(_with_share(tree))
+    return _Sampling(binder).over(gated.bind(tree))
 
 
 def why_whole(binder: Binder, tree: exp.Expr) -> str:
@@ -64,8 +57,11 @@ def why_whole(binder: Binder, tree: exp.Expr) -> str:
     inside = any(each is not tree for each in tree.find_all(exp.Query))
     if inside or not isinstance(node, exp.Table):
         return "it has a SELECT inside"
-    if not _is_scan(binder.lookup(node.name)):
+    source = binder.lookup(node.name)
+    if not (isinstance(source, StreamSource) and isinstance(source.operator, Scan)):
         return f"{node.name} is no stream"
+    if source.operator.schema.find(KEPT) is not None:
+        return f"{node.name} has a column {KEPT} of its own"
     if modifies(tree) or tree.find(exp.Window):
         return "it compares tuples with one another"
     window, aggregates = window_of(node), _aggregates(tree)
@@ -73,13 +69,9 @@ def why_whole(binder: Binder, tree: exp.Expr) -> str:
         return "its windows are not spans of time"
     if window is not None and not aggregates:
         return "it shows what is in its windows"
-    if untold := next((each for each in aggregates if _answer(each).bound is None), None):
+    if untold := next((each for each in aggregates if _kind(each) is None), None):
         return f"no sample tells how wrong {spark_sql(untold)} is"
     return ""
-
-
-def _is_scan(source: Source | None) -> bool:
-    return isinstance(source, StreamSource) and isinstance(source.operator, Scan)
 
 
 def _is_timed(window: object) -> bool:
@@ -107,98 +99,106 @@ def _aggregates(tree: exp.Expr) -> list[exp.Expr]:
     ]
 
 
-def _rewritten(tree: exp.Select, schema: Schema) -> exp.Select:
+def _with_share(tree: exp.Select) -> exp.Select:
+    """Return a SELECT of tuples with what is to be said of each."""
     select = tree.copy()
-    calls = _aggregates(select)
-    if not calls:
-        shown = [_without_weight(node) for node in select.expressions]
-        share = f"1 - 1 / {WEIGHT}"
-        added = (f"{share} AS {ERROR}", f"{share} AS {SHED}", f"1L AS {ROWS}")
-        select.set("expressions", [*shown, *map(_parsed, added)])
-        return select
-    answers = [_answer(call) for call in calls]
-    shown_calls = {
-        id(call) for item in select.expressions for call in calls if _is_inside(call, item)
-    }
-    bounds = [a.bound for call, a in zip(calls, answers, strict=True) if id(call) in shown_calls]
-    items = [_named(node) for node in select.expressions]
-    select.set("expressions", items)
-    for call, answer in zip(calls, answers, strict=True):
-        call.replace(_parsed(answer.value))
-    for item, column in zip(items, schema.columns, strict=True):
-        if item.find(exp.AggFunc):
-            item.set("this", _as_type(item.this, column.type))
-    added_items = (
-        f"{_error(bounds)} AS {ERROR}",
-        f"1 - count(1) / sum({WEIGHT}) AS {SHED}",
-        f"count(1) AS {ROWS}",
-    )
-    select.set("expressions", [*items, *map(_parsed, added_items)])
+    shown = [_without_kept(node) for node in select.expressions]
+    share = f"1 - {KEPT} / {ALL}D"
+    added = (f"{share} AS {ERROR}", f"{share} AS {SHED}", f"1L AS {ROWS}")
+    select.set("expressions", [*shown, *map(_parsed, added)])
     return select
 
 
-def _is_inside(node: exp.Expr, outer: exp.Expr) -> bool:
-    at: exp.Expr | None = node
-    while at is not None and at is not outer:
-        at = at.parent
-    return at is outer
-
-
-def _named(node: exp.Expr) -> exp.Alias:
-    """Return a shown column with the name that it would have without what is made of it."""
-    if isinstance(node, exp.Alias):
-        return node
-    name = node.output_name or spark_sql(node)
-    return exp.Alias(this=node, alias=exp.to_identifier(name, quoted=True))
-
-
-def _without_weight(node: exp.Expr) -> exp.Expr:
+def _without_kept(node: exp.Expr) -> exp.Expr:
     star = node.this if isinstance(node, exp.Column) else node
     if isinstance(star, exp.Star):
-        star.set("except_", [*(star.args.get("except_") or ()), exp.column(WEIGHT)])
+        star.set("except_", [*(star.args.get("except_") or ()), exp.column(KEPT)])
     return node
 
 
-def _as_type(node: exp.Expr, type_: str) -> exp.Expr:
-    """Return the value in the type that the answer has over all tuples."""
-    text = spark_sql(node)
-    return _parsed(f"CAST({f'round({text})' if type_ in WHOLE else text} AS {type_})")
+@dataclass(frozen=True, slots=True)
+class _Sampling:
+    """Puts the weighing where the aggregate over all tuples stands."""
+
+    binder: Binder
+
+    def over(self, root: Operator) -> Operator:
+        shown = _mentioned(root)
+        return self._over(root, shown)
+
+    def _over(self, node: Operator, shown: str) -> Operator:
+        if isinstance(node, Filter):
+            return replace(node, input=self._over(node.input, shown))
+        if isinstance(node, Project):
+            below = self._over(node.input, shown)
+            columns = (*node.columns, *((name, quoted(name)) for name in ADDED))
+            added = tuple(Column(name, _type_in(below.schema, name)) for name in ADDED)
+            schema = Schema((*node.schema.columns, *added))
+            return replace(node, input=below, columns=columns, schema=schema)
+        assert isinstance(node, WindowAggregate)  # noqa: S101  (else it is answered whole)
+        return self._weigh(node, shown)
+
+    def _weigh(self, whole: WindowAggregate, shown: str) -> Weigh:
+        calls = [(name, _parsed(each.text)) for name, each in whole.aggregates]
+        texts = {text: "" for _, call in calls for text in _parts(call)} | {EVERY: ""}
+        made = aggregates_of(whole.input, [_parsed(text) for text in texts], self.binder.analyst)
+        named = dict(zip(texts, (name for name, _ in made), strict=True))
+        kept = (KEPT, quoted(KEPT))
+        bare = replace(whole, keys=(*whole.keys, kept), aggregates=made)
+        below = replace(bare, schema=self._schema(bare.sql([LEAF]), whole.input.schema))
+        estimates = [
+            Estimate(
+                name, _known_kind(call), _type_in(whole.schema, name), quoted(name) in shown
+            ).of(*(named[text] for text in _parts(call)))
+            for name, call in calls
+        ]
+        keys = tuple(name for name, _ in whole.keys)
+        weighing = Weighing(keys, tuple(estimates), named[EVERY])
+        weigh = Weigh(below, weighing, Schema())
+        return replace(weigh, schema=self._schema(weigh.sql([LEAF]), below.schema))
+
+    def _schema(self, sql: str, leaf: Schema) -> Schema:
+        return self.binder.analyst.schema(sql, {LEAF: leaf})
 
 
-def _answer(call: exp.Expr) -> Answer:
+def _mentioned(root: Operator) -> str:
+    """Return the text of the columns that are shown."""
+    while isinstance(root, Filter):
+        root = root.input
+    return root.text() if isinstance(root, Project) else ""
+
+
+def _type_in(schema: Schema, name: str) -> str:
+    found = schema.find(name)
+    assert found is not None, name  # noqa: S101
+    return found.type
+
+
+def _kind(call: exp.Expr) -> Kind | None:
+    """Return what kind of aggregate a call is, or None where no sample tells its error."""
+    inner = call.this if isinstance(call, exp.Filter) else call
+    if isinstance(inner.this, exp.Distinct) or inner.args.get("expressions"):
+        return None
+    return next((kind for kind in get_args(Kind) if inner.key == kind), None)
+
+
+def _known_kind(call: exp.Expr) -> Kind:
+    kind = _kind(call)
+    assert kind is not None  # noqa: S101  (else it is answered whole)
+    return kind
+
+
+def _parts(call: exp.Expr) -> Sequence[str]:
+    """Return the aggregates that a call is estimated from: rows, total, squares."""
     inner, condition = call, ""
     if isinstance(call, exp.Filter):
         inner, condition = call.this, f" FILTER (WHERE {spark_sql(call.expression.this)})"
-    over = inner.this
-    plain = isinstance(inner, exp.Count | exp.Sum | exp.Avg) and not isinstance(over, exp.Distinct)
-    if not plain or inner.args.get("expressions"):
-        return Answer(spark_sql(call), None)
-    shown = spark_sql(over)
-    seen = "{}" if _is_every_tuple(over) else f"CASE WHEN {shown} IS NOT NULL THEN {{}} END"
-    count, counts = (f"sum({seen.format(each)}){condition}" for each in (WEIGHT, MORE))
+    over = spark_sql(inner.this)
     if isinstance(inner, exp.Count):
-        some, more = f"coalesce({count}, 0D)", f"coalesce({counts}, 0D)"
-        return Answer(f"CAST(round({some}) AS BIGINT)", f"{COUNT}({some}, {more})")
-    value = f"CAST({shown} AS DOUBLE)"
-    rows, total = f"count({shown}){condition}", f"sum({value} * {WEIGHT}){condition}"
-    totals = f"sum({value} * {value} * {MORE}){condition}"
-    if isinstance(inner, exp.Sum):
-        return Answer(total, f"{SUM}(abs({total}), {totals}, {rows})")
-    mean, both = f"({total} / {count})", f"sum({value} * {MORE}){condition}"
-    return Answer(mean, f"{MEAN}({mean}, {count}, {counts}, {both}, {totals}, {rows})")
-
-
-def _is_every_tuple(over: exp.Expr) -> bool:
-    return isinstance(over, exp.Star | exp.Literal)
-
-
-def _error(bounds: Iterable[str | None]) -> str:
-    """Return the greatest bound, or none where one has none."""
-    known = [each for each in dict.fromkeys(bounds) if each is not None]
-    if len(known) <= 1:
-        return known[0] if known else f"{COUNT}(sum({WEIGHT}), sum({MORE}))"
-    missing = " OR ".join(f"{each} IS NULL" for each in known)  # which greatest would pass over
-    return f"CASE WHEN {missing} THEN NULL ELSE greatest({', '.join(known)}) END"
+        return (f"count({over}){condition}",)
+    value = f"CAST({over} AS DOUBLE)"
+    parts = (f"count({value})", f"sum({over})", f"sum({value} * {value})")
+    return tuple(f"{each}{condition}" for each in parts)
 
 
 def _parsed(text: str) -> exp.Expr:

@@ -9,6 +9,7 @@ from penstock.plan.operators import (
     Project,
     TableJoin,
     Top,
+    Weigh,
     WindowAggregate,
 )
 from penstock.plan.operators.window_aggregate import START
@@ -24,7 +25,7 @@ def window_column(operator: Operator) -> str | None:
             return None if operator.lateness else START
         case HopJoin():
             return START
-        case Filter() | TableJoin() | Top() | Distinct():
+        case Filter() | TableJoin() | Top() | Distinct() | Weigh():
             return window_column(operator.input)
         case Project(input=below, columns=columns):
             kept = window_column(below)

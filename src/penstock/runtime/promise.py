@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.engine.buffers import Train
 from penstock.model.goals import Goals
-from penstock.plan.sampled import ERROR, ROWS, SHED
+from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict

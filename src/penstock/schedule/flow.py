@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Distinct, Top, is_stateful, key
+from penstock.plan.operators import Distinct, Top, Weigh, is_stateful, key
 from penstock.schedule.observation import Observation
 from penstock.schedule.shape import Path, Shape
 
@@ -64,7 +64,7 @@ def may_end(graph: Graph) -> set[str]:
     nodes = graph.nodes()
     kept: set[str] = set()
     for node in nodes.values():
-        waiting = list(node.inputs) if isinstance(node, Top | Distinct) else []
+        waiting = list(node.inputs) if isinstance(node, Top | Distinct | Weigh) else []
         while waiting:
             below = waiting.pop()
             kept.add(key(below))

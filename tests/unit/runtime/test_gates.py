@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.model.goals import Goals
 from penstock.plan.operators import Gate, key
-from penstock.plan.operators.gate import WEIGHT
+from penstock.plan.operators.gate import KEPT
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.promise import Promise
 from penstock.runtime.quality import Quality
@@ -38,7 +38,7 @@ def test_an_open_gate_lets_everything_through(tmp_path: Path) -> None:
     hall.drain()
     assert hall.delivered("a") == list(range(100))
     (held,) = hall.sinks["a"].deliveries.values()
-    assert held[WEIGHT].to_pylist() == [1.0] * 100
+    assert held[KEPT].to_pylist() == [1_000_000] * 100
 
 
 def test_a_gate_drops_by_hash_and_says_what_is_left_stands_for(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_gate_drops_by_hash_and_says_what_is_left_stands_for(tmp_path: Path) -
     assert 850 < len(left) < 1150
     assert left == sorted(left)
     (held,) = hall.sinks["a"].deliveries.values()
-    assert set(held[WEIGHT].to_pylist()) == {4.0}
+    assert set(held[KEPT].to_pylist()) == {250_000}
 
 
 @given(

@@ -13,6 +13,7 @@ from penstock.engine.rows import fit, in_memory, laid_together
 from penstock.engine.states.closing import Closed
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Run
+from penstock.engine.states.weighing import weighed
 from penstock.engine.types import arrow_schema
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bundles.layout import NUMBER
@@ -49,12 +50,12 @@ def finished(
     """
     places = {member.key: place for place, member in enumerate(members)}
     shapes = _by_shape(members, tails)
-    values = _values(shape for shape in shapes if shape.picks is not None)
+    values = _values(shape for shape in shapes if _is_shown(shape))
     answers = [_answer(each, places) for each in closed]
     valued = [replace(each, table=_valued(run, each.table, values)) for each in answers]
     found: dict[str, pa.Table] = {}
     for shape, of_shape in shapes.items():
-        if shape.picks is not None:
+        if _is_shown(shape):
             tables = [_picked(each, shape, of_shape) for each in valued]
         else:
             tables = [_of_shape(each, list(shape.needs), of_shape) for each in answers]
@@ -62,12 +63,31 @@ def finished(
         if not tables:
             continue
         table = laid_together(tables)
-        if shape.picks is None:
+        if shape.weighing is not None:
+            table = _weighed(run, table, shape)
+        if shape.weighing is not None and shape.picks is not None:
+            table = _pick(table, shape, {name: name for name, _ in shape.reads})
+        elif shape.picks is None:
             table = with_constants(table, members, tails, shape.types)
             view = run.view("tail")
             table = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
         found |= _handed_out(table, [(place, members[place]) for place in of_shape])
     return found
+
+
+def _is_shown(shape: Shape) -> bool:
+    """Say whether its rows merely show what others may ask for, too."""
+    return shape.picks is not None and shape.weighing is None
+
+
+def _weighed(run: Run, table: pa.Table, shape: Shape) -> pa.Table:
+    """Return what rows over samples tell of all tuples, in the driver or by Spark."""
+    assert shape.weighing is not None  # noqa: S101
+    windows = (MEMBER, STARTS, ENDS)
+    if (found := weighed(table, shape.weighing, windows)) is not None:
+        return found
+    view = run.view("weighed")
+    return run.select(shape.weighing.sql(view, windows), {view: ([in_memory(table)], None)})
 
 
 def _values(shapes: Iterable[Shape]) -> dict[str, str]:
@@ -124,7 +144,12 @@ def _picked(answer: Answer, shape: Shape, members: Sequence[int]) -> pa.Table | 
     )
     if table is None:
         return None
-    reads |= {START: STARTS, END: ENDS}
+    return _pick(table, shape, reads)
+
+
+def _pick(table: pa.Table, shape: Shape, reads: Mapping[str, str]) -> pa.Table:
+    """Return the columns that a shape shows, of a table that has what it reads by these names."""
+    reads = {**reads, START: STARTS, END: ENDS}
     columns = {name: table[reads[read]] for name, read in (shape.picks or {}).items()}
     moments = pa.timestamp("us", "UTC")
     for name, read in (shape.picks or {}).items():

@@ -140,6 +140,7 @@ def _joined(
     joined = [member for member in bundle.members if member.key not in stay]
     enough = FLOWS if isinstance(bundle, FlowBundle) else 2
     wanted = len(joined) > 1 and len(bundle.members) >= enough
+    wanted = wanted or any(isinstance(each, Member) and each.weighing for each in joined)
     if not joined or not (stands or wanted):
         return None
     return _with(bundle, _in_lots(joined, stands or {}))

@@ -1,6 +1,7 @@
 """Members: queries whose answers many can share the work of.
 
 root                 Filter and Project over the windows' rows: the *tail*
+weigh              over a sample: what its rows tell of all tuples
 aggregate          windows of one size over partials that combine
 conditions       Filter
 base           what the members of a bundle have in common
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 
 from penstock.model.schema import Schema
 from penstock.plan.bundles.spans import EVERYTHING, Span, both, condition_of
-from penstock.plan.operators import Filter, Operator, Project, WindowAggregate, key
+from penstock.plan.operators import Filter, Operator, Project, Weigh, WindowAggregate, key
+from penstock.plan.weighing import Weighing
 
 SECOND = 1_000_000
 # Panes no longer than needed and no shorter than worth it: members whose panes are multiples of
@@ -82,6 +84,7 @@ class Member(Asking):
     """
 
     aggregate: WindowAggregate
+    weighing: Weighing | None = None
     lot: int = 0
 
     @property
@@ -93,7 +96,7 @@ class Member(Asking):
 
     @property
     def tail(self) -> list[Filter | Project]:
-        """Return the operators above the aggregate, the lowest first."""
+        """Return the filters and projections of the windows' rows, the lowest first."""
         return _above(self.root)
 
     @property
@@ -154,13 +157,16 @@ def member_of(root: Operator) -> Member | None:
     node = root
     while isinstance(node, Filter | Project):
         node = node.input
+    weighing = None
+    if isinstance(node, Weigh):
+        weighing, node = node.weighing, node.input
     if not (isinstance(node, WindowAggregate) and _is_shareable(node)):
         return None
     base, filters = node.input, list[Filter]()
     while isinstance(base, Filter):
         filters.insert(0, base)
         base = base.input
-    return Member(root, base, _in_order(filters), node)
+    return Member(root, base, _in_order(filters), node, weighing)
 
 
 def _in_order(filters: Iterable[Filter]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from penstock.plan.bundles.layout import aggregate_name
 from penstock.plan.bundles.member import FlowMember, Member
 from penstock.plan.operators import Filter, Project
 from penstock.plan.operators.window_aggregate import END, START
+from penstock.plan.weighing import ADDED, Weighing
 from penstock.sql import spark_sql
 
 MEMBER, STARTS, ENDS = "__m", "__start", "__end"
@@ -37,7 +38,8 @@ class Step:
 class Shape:
     """`reads` are (name, SQL) of what the first step sees, `needs` the columns that these read.
 
-    `types` are those of the constants.
+    `types` are those of the constants. With `weighing`, what is read is what that makes of the
+    columns that are needed.
     """
 
     reads: tuple[tuple[str, str], ...]
@@ -45,6 +47,7 @@ class Shape:
     steps: tuple[Step, ...]
     types: tuple[str, ...]
     schema: Schema
+    weighing: Weighing | None = None
 
     @property
     def picks(self) -> dict[str, str] | None:
@@ -94,7 +97,11 @@ def tail_of(member: Member) -> Tail:
         for place in range(len(each.partials))
     ]
     needs = tuple(name for name, _ in aggregate.keys) + tuple(dict.fromkeys(partials))
-    return _tail((*bounds, *keys, *finishes), needs, member)
+    if member.weighing is None:
+        return _tail((*bounds, *keys, *finishes), needs, member)
+    names = (*member.weighing.keys, *(each.name for each in member.weighing.estimates), *ADDED)
+    reads = (*bounds, *((name, quoted(name)) for name in names))
+    return _tail(reads, needs, member, member.weighing.renamed(dict(finishes)))
 
 
 def flow_tail_of(member: FlowMember) -> Tail:
@@ -104,12 +111,15 @@ def flow_tail_of(member: FlowMember) -> Tail:
 
 
 def _tail(
-    reads: tuple[tuple[str, str], ...], needs: tuple[str, ...], member: Member | FlowMember
+    reads: tuple[tuple[str, str], ...],
+    needs: tuple[str, ...],
+    member: Member | FlowMember,
+    weighing: Weighing | None = None,
 ) -> Tail:
     found = _Constants()
     steps = tuple(found.taken_from(each) for each in member.tail)
     types = tuple(type_ for type_, _ in found.constants)
-    shape = Shape(reads, needs, steps, types, member.root.schema)
+    shape = Shape(reads, needs, steps, types, member.root.schema, weighing)
     return Tail(shape, tuple(value for _, value in found.constants))
 
 

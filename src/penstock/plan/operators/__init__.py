@@ -18,6 +18,7 @@ from penstock.plan.operators.table_join import TableJoin, table_view
 from penstock.plan.operators.take import Take
 from penstock.plan.operators.top import Top
 from penstock.plan.operators.union import Union
+from penstock.plan.operators.weigh import Weigh
 from penstock.plan.operators.when_aggregate import WhenAggregate
 from penstock.plan.operators.window_aggregate import WindowAggregate
 from penstock.plan.operators.window_join import WindowJoin
@@ -61,6 +62,7 @@ __all__ = [
     "Take",
     "Top",
     "Union",
+    "Weigh",
     "WhenAggregate",
     "WindowAggregate",
     "WindowJoin",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators.operator import EventTime, Operator
 
-WEIGHT = "_weight"  # for how many tuples of the stream one stands that came through
+KEPT = "_kept"  # with each tuple: how many of a million came through where it did
+ALL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Gate:
 
     @property
     def schema(self) -> Schema:
-        """Return the input's columns and the weight."""
-        return Schema((*self.input.schema.columns, Column(WEIGHT, "double")))
+        """Return the input's columns and what was kept."""
+        return Schema((*self.input.schema.columns, Column(KEPT, "int")))
 
     @property
     def times(self) -> tuple[EventTime, ...]:
@@ -40,4 +41,4 @@ class Gate:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Pass everything on: what is dropped is decided by the runtime, run by run."""
-        return f"SELECT *, CAST(1 AS DOUBLE) AS {WEIGHT} FROM {inputs[0]}"
+        return f"SELECT *, {ALL} AS {KEPT} FROM {inputs[0]}"
