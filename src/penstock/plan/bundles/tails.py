@@ -6,7 +6,7 @@ columns beside the partials, so that any number of members with one shape are on
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from sqlglot import exp, parse_one
@@ -47,7 +47,7 @@ class Shape:
     steps: tuple[Step, ...]
     types: tuple[str, ...]
     schema: Schema
-    weighing: Weighing | None = None
+    weighing: Weighing | None = field(default=None, repr=False)  # bundles go by what repr shows
 
     @property
     def picks(self) -> dict[str, str] | None:
