@@ -5,32 +5,50 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.contracts.phases import Found, measured_capacity, run, table
+from benchmarks.contracts import penstock_side, streaming_side
+from benchmarks.contracts.drawing import draw
+from benchmarks.contracts.judging import Found, Phase, table
+from benchmarks.contracts.scene import TRAFFIC
+from benchmarks.report import conditions
 
-MODES = (("gates", True), ("no shedding", False))
+STREAMING = "Structured Streaming"
+MODES = (penstock_side.GATES, penstock_side.NONE, penstock_side.UNIFORM, STREAMING)
 
 
 def main() -> None:
-    """Measure the capacity, run all loads in both modes, print and write."""
+    """Measure the capacity, run all loads in all modes, print and write."""
     args = _arguments()
-    capacity = args.capacity or measured_capacity(args.seconds)
-    print(f"capacity {capacity:,} rows/s", flush=True)
+    about = conditions(repetitions=1, quick=args.seconds < 10)
+    about["capacity"] = args.capacity or penstock_side.capacity()
+    print(f"capacity {about['capacity']:,} rows/s", flush=True)
+    if args.machinery:
+        about["machinery"] = penstock_side.machinery()
+        print(f"throughput with open gates over that without: {about['machinery']}", flush=True)
     found: list[Found] = []
-    for load in args.load or (0.5, 1.0, 2.0, 4.0):
-        for mode, may_shed in MODES:
-            found.append(run(mode, load, capacity, args.seconds, may_shed=may_shed))
-            print(table(found[-1:]).splitlines()[-1], flush=True)
+    for traffic in args.traffic or TRAFFIC:
+        for load in args.load or (0.5, 1.0, 2.0, 4.0):
+            for mode in args.mode or MODES:
+                phase = Phase(mode, traffic, load, round(load * about["capacity"]))
+                side = streaming_side if mode == STREAMING else penstock_side
+                found.append(side.run(phase, args.seconds))
+                print(table(found[-1:]).splitlines()[-1], flush=True)
     print(table(found))
     if args.json:
-        Path(args.json).write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n")
+        path = Path(args.json)
+        body = {"conditions": about, "found": [asdict(each) for each in found]}
+        path.write_text(json.dumps(body, indent=1) + "\n")
+        draw(found, path.with_suffix(".png"))
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.contracts", description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0, help="of each load")
     parser.add_argument("--load", type=float, action="append", help="times the capacity")
+    parser.add_argument("--traffic", choices=TRAFFIC, action="append")
+    parser.add_argument("--mode", choices=MODES, action="append")
     parser.add_argument("--capacity", type=int, help="rows a second, where it is known")
-    parser.add_argument("--json", help="where to write")
+    parser.add_argument("--machinery", action="store_true", help="measure what open gates cost")
+    parser.add_argument("--json", help="where to write; a picture is drawn beside it")
     return parser.parse_args()
 
 

@@ -1,17 +1,22 @@
-"""The scene: queries over one stream of readings, some of which allow an error."""
+"""The scene: queries over one stream of readings, some of which allow an error, and its traffic."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.sim.arrivals import b_model, bursty, constant
+
 KEYS = 20
 WINDOW = 1_000_000  # microseconds
 TRAIN_SECONDS = 0.2
 MAX_LATENCY, MAX_ERROR = 3.0, 0.15
-ROUNDS = 60  # of hashing for each tuple of a rough query: what makes it dear
-STREAM = "CREATE STREAM readings (ts TIMESTAMP, k INT, v DOUBLE) TIMESTAMP BY ts FROM push()"
+ROUNDS = 400  # of hashing for each tuple of a rough query: what makes it dear
+SCHEMA = "ts TIMESTAMP, k INT, v DOUBLE"
+STREAM = f"CREATE STREAM readings ({SCHEMA}) TIMESTAMP BY ts FROM push()"
+TRAFFIC = ("constant", "bursty", "b-model")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +28,40 @@ class Query:
     rounds: int
     rough: bool
 
-    def sql(self, *, may_shed: bool) -> str:
-        """Return the statement that makes it."""
-        error = f", max_error => {MAX_ERROR}" if self.rough and may_shed else ""
+    @property
+    def total(self) -> str:
+        """Return its sum, over readings that cost something to look at."""
+        if not self.rounds:
+            return "sum(v)"
+        steps = f"sequence(1, {self.rounds})"
+        return f"sum(v + 0 * aggregate({steps}, k, (a, x) -> a ^ hash(a, x)))"
+
+    def sql(self, max_error: float) -> str:
+        """Return the statement that makes it; with no error to allow it reads through no gate."""
+        error = f", max_error => {max_error:.9f}" if self.rough and max_error else ""
         goals = f"max_latency => INTERVAL {MAX_LATENCY:g} SECONDS, weight => {self.weight}{error}"
-        work = "v"
-        if self.rounds:
-            steps = f"sequence(1, {self.rounds})"
-            work = f"v + 0 * aggregate({steps}, k, (a, x) -> a ^ hash(a, x))"
         return (
             f"CREATE QUERY {self.name} WITH ({goals}) FORCE AS SELECT window_start, k, "
-            f"count(*) AS c, sum({work}) AS total FROM readings [RANGE 1 SECONDS] GROUP BY k"
+            f"count(*) AS c, {self.total} AS total FROM readings [RANGE 1 SECONDS] GROUP BY k"
         )
 
 
 QUERIES = (
-    *(Query(f"rough{n}", 1 + 3 * n, ROUNDS + 10 * n, rough=True) for n in range(4)),
+    *(Query(f"rough{n}", 1 + 3 * n, ROUNDS + 50 * n, rough=True) for n in range(4)),
     Query("exact", 5, 0, rough=False),
 )
+
+
+def amounts(traffic: str, rate: float, seconds: float) -> Sequence[int]:
+    """Return how many readings each train has."""
+    times = {
+        "constant": lambda: constant(rate, seconds),
+        "bursty": lambda: bursty(rate, seconds, seed=3, factor=3.0, burst=2.0),
+        "b-model": lambda: b_model(rate, seconds, seed=3, bias=0.65),
+    }[traffic]()
+    trains = round(seconds / TRAIN_SECONDS)
+    counts = np.histogram(times, bins=trains, range=(0.0, seconds))[0]
+    return [max(1, int(count)) for count in counts]  # time goes on
 
 
 def train(rows: int, drawn: np.random.Generator) -> pa.Table:

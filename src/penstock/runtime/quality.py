@@ -35,7 +35,7 @@ LOOK_SHARE = 0.02  # of the time at most: with very many queries it is looked at
 AHEAD_SECONDS = 3.0  # for which the load is foreseen
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
-NET = 0.5  # of a unit's cost: what its runs cost is an estimate, and load must not be overlooked
+NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 
@@ -107,7 +107,7 @@ class Quality:
         nodes = {}
         for name, node in found.nodes.items():
             is_gate = isinstance(units[name].root, Gate)
-            net = max(NET, net_share(self.statistics.record(name, now), seen.run_seconds))
+            net = net_share(self.statistics.record(name, now), seen.run_seconds)
             inputs = {
                 leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
                 for leaf, each in node.inputs.items()
@@ -181,10 +181,16 @@ class Quality:
 
 
 def net_share(record: Record, run_seconds: float) -> float:
-    """Return the share of a unit's time that its tuples cost, and not its runs."""
+    """Return the share of a unit's time that its tuples cost, and not its runs.
+
+    Where the unit's own runs differ enough, a line through them tells. Else it is what runs cost
+    elsewhere, which is an estimate: load must not be overlooked.
+    """
     if record.seconds <= 0:
         return 1.0
-    return max(LEAST_NET, 1.0 - run_seconds * record.runs / record.seconds)
+    own = record.run_seconds
+    least, each = (LEAST_NET, own) if own > 0 else (NET, run_seconds)
+    return max(least, 1.0 - each * record.runs / record.seconds)
 
 
 def _limit(query: LiveQuery) -> Limit:

@@ -1,0 +1,113 @@
+"""Penstock's side: with gates, without, and with readings dropped before they come in."""
+
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import pyarrow as pa
+
+import penstock
+from benchmarks.contracts.judging import Found, Phase, Watch, judged
+from benchmarks.contracts.scene import MAX_ERROR, QUERIES, STREAM, TRAIN_SECONDS, amounts, train
+from penstock.client import Connection
+
+SLOTS = 2
+WARM_SECONDS, WARM_RATE = 10.0, 500
+PATIENCE_SECONDS = 15.0  # after a load's end: what is not answered by then never was
+FULL_ROWS, FULL_TRAINS = 10_000, 10
+NEXT_TO_NOTHING = 1e-6
+GATES, NONE, UNIFORM = "gates", "no shedding", "uniform drop"
+
+
+def run(phase: Phase, seconds: float) -> Found:
+    """Let so much come for so long, wait until all is done, and judge."""
+    with _system(MAX_ERROR if phase.mode == GATES else 0.0) as connection:
+        drawn = np.random.default_rng(2)
+        feed(connection, drawn, amounts("constant", WARM_RATE, WARM_SECONDS))
+        drain(connection, PATIENCE_SECONDS)
+        keep = min(1.0, 1 / phase.load) if phase.mode == UNIFORM else 1.0
+        watch = Watch(1 / keep)
+        connection.system.supervisor.taps.append(
+            lambda delivery: watch.hear(delivery.query, delivery.rows)
+        )
+        began = time.time()
+        pushed = feed(connection, drawn, amounts(phase.traffic, phase.rate, seconds), keep)
+        over = time.time()
+        feed(connection, drawn, amounts("constant", WARM_RATE, 2.0))  # closes the last windows
+        drain(connection, PATIENCE_SECONDS)
+        return judged(phase, watch, pa.concat_tables(pushed), (began, over))
+
+
+def capacity(turns: int = 3) -> int:
+    """Return the rows a second that the queries do together when all is there at once."""
+    with _system() as connection:
+        return round(float(np.median(_full(connection, turns))))
+
+
+def machinery(turns: int = 3) -> list[float]:
+    """Return rows a second with gates that may drop next to nothing over those without, by turn.
+
+    What is measured is what they cost, not what they save.
+    """
+    found: dict[float, list[float]] = {NEXT_TO_NOTHING: [], 0.0: []}
+    for _ in range(turns):
+        for max_error, rates in found.items():
+            with _system(max_error) as connection:
+                rates.append(float(np.median(_full(connection, turns))))
+    return [a / b for a, b in zip(*found.values(), strict=True)]
+
+
+def _full(connection: Connection, turns: int) -> list[float]:
+    drawn = np.random.default_rng(1)
+    feed(connection, drawn, amounts("constant", WARM_RATE, WARM_SECONDS))
+    found: list[float] = []
+    for _ in range(turns + 1):
+        drain(connection, 120.0)
+        began = time.monotonic()
+        for _ in range(FULL_TRAINS):
+            connection.push("readings", train(FULL_ROWS, drawn))
+        done = drain(connection, 300.0)
+        found.append(FULL_ROWS * FULL_TRAINS / (done - began))
+    return found[1:]  # the first compiles
+
+
+@contextmanager
+def _system(max_error: float = 0.0) -> Iterator[Connection]:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        penstock.connect(home, master=f"local[{SLOTS}]") as connection,
+    ):
+        connection.sql(STREAM)
+        for query in QUERIES:
+            connection.sql(query.sql(max_error))
+        yield connection
+
+
+def feed(
+    connection: Connection, drawn: np.random.Generator, rows: Sequence[int], keep: float = 1.0
+) -> list[pa.Table]:
+    """Push a train at a time; return all that came, also what was not kept."""
+    pushed, began = [], time.monotonic()
+    for number, count in enumerate(rows):
+        time.sleep(max(0.0, began + (number + 1) * TRAIN_SECONDS - time.monotonic()))
+        pushed.append(train(count, drawn))
+        kept = pushed[-1]
+        if keep < 1:
+            kept = kept.filter(pa.array(drawn.random(kept.num_rows) < keep))
+        connection.push("readings", kept)
+    return pushed
+
+
+def drain(connection: Connection, seconds: float) -> float:
+    """Wait until nothing is left to do, at most so long; return when that was."""
+    until, quiet, since = time.monotonic() + seconds, 0, time.monotonic()
+    while quiet < 10 and time.monotonic() < until:
+        supervisor, plant = connection.system.supervisor, connection.system.plant
+        still = supervisor._crew.is_idle and not plant.buffers.waited_for()
+        if not still or not quiet:
+            since = time.monotonic()
+        quiet = quiet + 1 if still else 0
+        time.sleep(0.05)
+    return since
