@@ -13,7 +13,7 @@ KEYS = 20
 WINDOW = 1_000_000  # microseconds
 TRAIN_SECONDS = 0.2
 MAX_LATENCY, MAX_ERROR = 3.0, 0.15
-ROUNDS = 400  # of hashing for each tuple of a rough query: what makes it dear
+ROUNDS = 150  # of hashing for each tuple of a rough query: what makes it dear
 SCHEMA = "ts TIMESTAMP, k INT, v DOUBLE"
 STREAM = f"CREATE STREAM readings ({SCHEMA}) TIMESTAMP BY ts FROM push()"
 TRAFFIC = ("constant", "bursty", "b-model")
@@ -47,7 +47,7 @@ class Query:
 
 
 QUERIES = (
-    *(Query(f"rough{n}", 1 + 3 * n, ROUNDS + 50 * n, rough=True) for n in range(4)),
+    *(Query(f"rough{n}", 1 + 3 * n, ROUNDS + 20 * n, rough=True) for n in range(4)),
     Query("exact", 5, 0, rough=False),
 )
 

@@ -12,11 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
 from benchmarks.contracts.judging import Found, Phase, Watch, judged
+from benchmarks.contracts.penstock_side import (
+    CALM_RATE,
+    CALM_SECONDS,
+    PATIENCE_SECONDS,
+    WARM_SECONDS,
+    warm_rate,
+)
 from benchmarks.contracts.scene import QUERIES, SCHEMA, TRAIN_SECONDS, Query, amounts, train
 from benchmarks.session import start_spark, streaming_session
 
-WARM_SECONDS, WARM_RATE = 10.0, 500
-PATIENCE_SECONDS = 15.0
 LIMIT_SECONDS = 1.0  # of the capacity's readings are taken at once, at most
 
 
@@ -35,11 +40,12 @@ def _run(phase: Phase, seconds: float, where: Path, session: SparkSession) -> Fo
     source.mkdir()
     files = max(1, round(LIMIT_SECONDS / TRAIN_SECONDS / max(1.0, phase.load)))
     queries = [_started(session, query, source, files, watch) for query in QUERIES]
-    _feed(source, drawn, amounts("constant", WARM_RATE, WARM_SECONDS))
+    _feed(source, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
+    _feed(source, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
     began = time.time()
     pushed = _feed(source, drawn, amounts(phase.traffic, phase.rate, seconds))
     over = time.time()
-    _feed(source, drawn, amounts("constant", WARM_RATE, 2.0))
+    _feed(source, drawn, amounts("constant", CALM_RATE, 2.0))
     time.sleep(PATIENCE_SECONDS)
     for query in queries:
         query.stop()

@@ -67,7 +67,7 @@ class Control:
             self.strategy.observe(statistics.observation(self.plant, at))
         if isinstance(self._rule, Intelligent):
             self.turns.readiness.pace = statistics.pace(self.plant, at)
-        self.turns.readiness.lengths = run_lengths(self.plant, statistics, at)
+        self.turns.readiness.lengths = run_lengths(self.plant, statistics)
         took = time.perf_counter() - began
         self.turns.deciding_seconds += took
         self._next_look = at + max(OBSERVE_SECONDS, took / OBSERVED_SHARE)

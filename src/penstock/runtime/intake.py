@@ -57,7 +57,7 @@ class Intake:
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""
-        return _are_many(buffer.unread()) and _are_many(buffer.unread(self.plant.active_readers()))
+        return is_ahead(buffer, self.plant)
 
     def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
         error = future.exception()
@@ -72,7 +72,14 @@ class Intake:
         feed.recovered()
         now = self.clock.now()
         feed.meter.passed(train.rows.count, now)
+        if train.info.first is not None and train.info.last is not None:
+            feed.density = feed.density.add(train.rows.count, train.info.first, train.info.last)
         self.statistics.wrote(feed.key, train.rows.count, train.info.size, now)
+
+
+def is_ahead(buffer: Buffer, plant: Plant) -> bool:
+    """Say whether a source is held back: its readers have enough to do."""
+    return _are_many(buffer.unread()) and _are_many(buffer.unread(plant.active_readers()))
 
 
 def _are_many(unread: Sequence[Train]) -> bool:

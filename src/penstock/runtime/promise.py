@@ -12,10 +12,12 @@ from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
+from penstock.qos.density import SECOND, Density
 from penstock.qos.digest import Digest
 
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
 SPREAD = 1.0  # of values while none was seen: as much as their mean, as with waiting times
+REMEMBERED = 0.7  # of how large groups were for a stream's rate: both follow changes with a lag
 FORGOTTEN = 0.98  # of what older deliveries told about groups, with each one
 
 
@@ -23,16 +25,21 @@ FORGOTTEN = 0.98  # of what older deliveries told about groups, with each one
 class Promise:
     """Counts deliveries. One writer at a time; readers may look meanwhile.
 
-    `sizes` are those of groups, had nothing been dropped, for each tuple a second of the stream:
-    `rate` is how many come now. `varies` tells how much the values do.
+    `shares` are the sizes of groups over those of their delivery's mean one, had nothing been
+    dropped. `groups` and `rates` are decayed sums of such means and of the tuples a second of the
+    stream at their time; `density` tells how many there are. `span` is that of a window, `varies`
+    tells how much values do.
     """
 
     contract: Contract
     account: Account = field(default_factory=Account)
-    sizes: Digest = field(default_factory=Digest)
+    shares: Digest = field(default_factory=Digest)
+    groups: float = 0.0
+    rates: float = 0.0
     varies: Digest = field(default_factory=Digest)
     errors: Digest = field(default_factory=Digest)
-    rate: float = 0.0
+    density: Density = field(default_factory=Density)
+    span: int = SECOND
 
     @classmethod
     def of(cls, goals: Goals) -> "Promise | None":
@@ -47,13 +54,15 @@ class Promise:
         many = np.array([float(train.rows.count) for train in full])
         self.account = self.account.delivered(self.contract, late, many)
         if ERROR in rows.schema.names and rows.num_rows:
-            self._answered(*(_figures(rows, name) for name in (ERROR, SHED, ROWS)))
+            rate = self.density.before(trains[-1].info.watermark, self.span)
+            self._answered(rate, *(_figures(rows, name) for name in (ERROR, SHED, ROWS)))
 
     def limit(self, *, aggregates: bool) -> Limit:
         """Return the share of its tuples that the query may give up."""
         if not aggregates:
             return SHOWS_TUPLES.limit(self.contract)
-        rows = self.sizes.quantile(SMALL_SHARE) * self.rate
+        mean = self.groups / self.rates * self.density.per_second if self.rates > 0 else 0.0
+        rows = self.shares.quantile(SMALL_SHARE) * mean
         varies = self.varies.quantile(1 - SMALL_SHARE) if self.varies.weight else 1 + SPREAD
         return Sampling(rows, max(0.0, varies - 1)).limit(self.contract)
 
@@ -61,13 +70,18 @@ class Promise:
         """Return what became of the contract."""
         return self.account.verdict()
 
-    def _answered(self, errors: np.ndarray, shed: np.ndarray, rows: np.ndarray) -> None:
+    def _answered(
+        self, rate: float, errors: np.ndarray, shed: np.ndarray, rows: np.ndarray
+    ) -> None:
         self.account = self.account.answered(self.contract, errors)
         self.errors = self.errors.decayed(FORGOTTEN).add(errors[~np.isnan(errors)])
         keep = 1 - shed
         sizes = rows / keep
-        if self.rate > 0:
-            self.sizes = self.sizes.decayed(FORGOTTEN).add(sizes / self.rate)
+        if rate > 0:
+            mean = float(sizes.mean())
+            self.shares = self.shares.decayed(FORGOTTEN).add(sizes / mean)
+            self.groups = self.groups * REMEMBERED + mean
+            self.rates = self.rates * REMEMBERED + rate
         told = (shed > 0) & np.isfinite(errors)
         if told.any():
             inner = errors[told] / (1 + errors[told])

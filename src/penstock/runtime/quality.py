@@ -9,34 +9,39 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Gate, Scan, key, walk
+from penstock.plan.operators import Gate, Scan, WindowAggregate, key, walk
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
+from penstock.qos.density import SECOND
 from penstock.qos.forecast import Usual
 from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import HERE, Edge, Network, network_of
 from penstock.qos.trend import Trend
+from penstock.runtime.feed import Feed
+from penstock.runtime.intake import is_ahead
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
 from penstock.runtime.suspending import Seen, Suspending
 from penstock.schedule import Observation
-from penstock.schedule.flow import flow_of
+from penstock.schedule.flow import LEAST_SECONDS, flow_of
 from penstock.schedule.record import Record
 from penstock.schedule.run_cost import LEAST_NET
 from penstock.schedule.shape import Shape, parts_of, shape_of
+from penstock.schedule.sizes import Sizes
 from penstock.schedule.work import Crossing, work_of
 
 LOOK_SECONDS = 0.5
-LOOK_SHARE = 0.02  # of the time at most: with very many queries it is looked at less often
+LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
 AHEAD_SECONDS = 3.0  # for which the load is foreseen
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
 NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
+SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anything is shed
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 
 
@@ -56,6 +61,7 @@ class Quality:
     _usual: dict[str, Usual] = field(default_factory=dict)
     _rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     _next_look: float = 0.0
+    _over_since: float | None = None
 
     def __post_init__(self) -> None:
         """Be ready to suspend."""
@@ -65,14 +71,14 @@ class Quality:
         """See how much is to do, and what has to be shed for it, from time to time."""
         if now < self._next_look:
             return
-        began = time.perf_counter()
+        began = time.thread_time()
         self._follow_rates(now)
         gates = [live for live in self.plant.units.values() if isinstance(live.unit.root, Gate)]
         if gates or self.suspending.is_needed:
             self._see(gates, graph, now)
         else:
             self.shedding = NOT_SHEDDING
-        took = time.perf_counter() - began
+        took = time.thread_time() - began
         self._next_look = now + max(LOOK_SECONDS, took / LOOK_SHARE)
 
     def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
@@ -83,11 +89,26 @@ class Quality:
         self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
         limits = self.limits(network)
         outlooks = {HERE: self.outlook}
-        self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, self._rule())
+        rule = self._rule()
+        if self._is_sure(rule, now):
+            self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
         self._set(gates)
         if self.suspending.is_needed and not self.plant.is_replaying():
             rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
             self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
+
+    def _is_sure(self, rule: Rule, now: float) -> bool:
+        """Say whether to believe what is foreseen: first runs of a new size tell what they cost.
+
+        Nothing is lost by that: what waits before a gate can still be dropped.
+        """
+        demand = self.outlook.demand(rule.drain_seconds, rule.usual_seconds)
+        if demand <= rule.start:
+            self._over_since = None
+        elif self._over_since is None:
+            self._over_since = now
+        wait = min(SURE_SECONDS, rule.usual_seconds)
+        return self.shedding.is_active or now - (self._over_since or now) >= wait
 
     def network(self, graph: Callable[[], Graph], now: float) -> Network:
         """Return what runs, what a tuple costs each unit without its share of a run, and rates."""
@@ -96,20 +117,51 @@ class Quality:
         names = frozenset(units)
         if self._shape is None or self._shape[0] != names:
             self._shape = (names, shape_of(graph()))
-        return self.network_of(self._shape[1], units, seen, now)
+        return self.network_of(self._shape[1], units, seen, now, self._runs())
+
+    def _runs(self) -> dict[str, float]:
+        """Return how many tuples the next runs would have if there were more than can be done.
+
+        What waits goes together, and what comes in a quarter of the shortest latency.
+        """
+        queued, usual = self._queued(), self._rule().usual_seconds
+        found: dict[str, float] = {}
+        for name, live in self.plant.units.items():
+            rows = sum(queued.get((leaf, name), 0.0) for leaf in live.unit.inputs)
+            for leaf in live.unit.inputs:
+                below = self.plant.units.get(leaf)
+                gated = below.unit.inputs if below is not None else ()
+                rows += sum(queued.get((each, leaf), 0.0) for each in gated)
+                rows += usual * max((self._level(each) for each in (leaf, *gated)), default=0.0)
+            found[name] = rows
+        return found
 
     def network_of(
-        self, shape: Shape, units: Mapping[str, Unit], seen: Observation, now: float
+        self,
+        shape: Shape,
+        units: Mapping[str, Unit],
+        seen: Observation,
+        now: float,
+        runs: Mapping[str, float] | None = None,
     ) -> Network:
-        """Return the network of some units, whether they run or would."""
+        """Return the network of some units, whether they run or would.
+
+        `runs` are the tuples of the next ones, where that is known: what a tuple costs is then
+        what runs of about that size took.
+        """
         work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
         found = network_of(work, self.slots)
         nodes = {}
         for name, node in found.nodes.items():
             is_gate = isinstance(units[name].root, Gate)
-            net = net_share(self.statistics.record(name, now), seen.run_seconds)
+            if runs is None:
+                net = net_share(self.statistics.record(name, now), seen.run_seconds)
+                costs = {leaf: each.seconds * net for leaf, each in node.inputs.items()}
+            else:
+                cost = self.statistics.sizes.get(name, Sizes()).cost(runs[name])
+                costs = dict.fromkeys(node.inputs, max(cost, LEAST_SECONDS))
             inputs = {
-                leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
+                leaf: Crossing(costs[leaf], 1.0 if is_gate else each.selectivity)
                 for leaf, each in node.inputs.items()
             }
             nodes[name] = replace(node, inputs=inputs, sheds=is_gate)
@@ -132,17 +184,32 @@ class Quality:
         for name, feed in self.plant.feeds.items():
             rows, at = self._rows.get(name, (feed.rows, now))
             if now > at:
-                rate = max(0, feed.rows - rows) / (now - at)
+                rate = self._rate(feed, max(0, feed.rows - rows) / (now - at))
                 self._trends[name] = self._trends.get(name, Trend()).add(rate, now)
                 self._usual[name] = self._usual.get(name, Usual()).add(rate, now)
             self._rows[name] = (feed.rows, now)
 
+    def _rate(self, feed: Feed, read: float) -> float:
+        """Return the tuples a second that come, where so many were read.
+
+        A source that is held back is no slower for that, and what has piled up in it is read
+        faster than it comes: both is told by the stream's own time.
+        """
+        comes = feed.density.per_second
+        buffer = self.plant.buffers.get(feed.key)
+        if not comes or buffer is None:
+            return read
+        return comes if is_ahead(buffer, self.plant) else min(read, comes)
+
     def _tell_rates(self) -> None:
-        """Let those who are promised an error know how much comes."""
+        """Let those who are promised an error know how large their groups will be."""
         for query in self.plant.queries.values():
             if query.promise is not None:
                 scans = (key(node) for node in walk(query.root) if isinstance(node, Scan))
-                query.promise.rate = max((self._level(each) for each in scans), default=0.0)
+                feeds = [feed for each in scans if (feed := self.plant.feeds.get(each)) is not None]
+                if feeds:  # a query that may lose tuples reads one stream
+                    query.promise.density = feeds[0].density
+                    query.promise.span = _span(query)
 
     def _level(self, name: str) -> float:
         return self._trends.get(name, Trend()).level
@@ -191,6 +258,12 @@ def net_share(record: Record, run_seconds: float) -> float:
     own = record.run_seconds
     least, each = (LEAST_NET, own) if own > 0 else (NET, run_seconds)
     return max(least, 1.0 - each * record.runs / record.seconds)
+
+
+def _span(query: LiveQuery) -> int:
+    """Return the length of a query's windows, in microseconds."""
+    windows = (node for node in walk(query.root) if isinstance(node, WindowAggregate))
+    return next((each.hops.end - each.hops.begin for each in windows), SECOND)
 
 
 def _limit(query: LiveQuery) -> Limit:

@@ -120,7 +120,10 @@ class Readiness:
     def _together(self, live: LiveUnit, trains: list[Train]) -> list[Train]:
         """Return how many of the trains one run takes: by the rule, and no more than it can."""
         most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
-        if live.unit.stateful is not None and not isinstance(live.unit.stateful, FlowBundle):
+        flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
+        if isinstance(live.unit.root, Gate):  # which has no Spark that would change the order
+            found = coalesced(trains, self._behind_gate(live))
+        elif not flows:
             found = coalesced(trains, min(most, AGGREGATE_ROWS))
         else:
             found = coalesced(trains, min(most, FLOW_ROWS), FLOW_BYTES)
@@ -128,6 +131,13 @@ class Readiness:
             return found
         waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
         return found[: max(1, self.batching.take(waiting, self.pace))]
+
+    def _behind_gate(self, live: LiveUnit) -> int:
+        """Return how many tuples a gate may take, so that what it keeps is one run behind it."""
+        buffer = self.plant.buffers.get(live.unit.key)
+        readers = buffer.readers() if buffer is not None else ()
+        lengths = (self.lengths.get(n.removeprefix(READER), AGGREGATE_ROWS) for n in readers)
+        return int(min([AGGREGATE_ROWS, *lengths]) / live.keep)
 
 
 def _ready_unit(name: str, trains: list[Train], waiting: list[Train], now: float) -> ReadyUnit:

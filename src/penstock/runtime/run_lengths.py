@@ -12,21 +12,20 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
-from penstock.schedule.run_cost import run_cost_of_runs
+from penstock.schedule.sizes import Sizes
 
+FRUITFUL = 3.0  # a run takes so many times what it costs by itself, or most time would be wasted
+AT_FIRST = 10_000  # tuples of a run of which nothing is known
 RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 
-def run_lengths(plant: Plant, statistics: Statistics, now: float) -> dict[str, int]:
+def run_lengths(plant: Plant, statistics: Statistics) -> dict[str, int]:
     """Return the most tuples that a run of each unit may take, where anybody waits for it."""
     found: dict[str, int] = {}
-    shares = run_shares(plant)
-    run_seconds = statistics.run_seconds(now) if shares else 0.0
-    for name, seconds in shares.items():
-        cost = run_cost_of_runs(statistics.record(name, now), run_seconds)
-        rows = math.inf if cost is None else cost.rows_within(seconds)
-        if math.isfinite(rows):
-            found[name] = max(1, int(rows))
+    for name, seconds in run_shares(plant).items():
+        sizes = statistics.sizes.get(name, Sizes())
+        rows = sizes.within(max(seconds, FRUITFUL * sizes.run)) if sizes.known else AT_FIRST
+        found[name] = max(1, int(rows))
     return found
 
 

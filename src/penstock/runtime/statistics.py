@@ -18,6 +18,7 @@ from penstock.schedule.apportion import Profile, Share, apportioned
 from penstock.schedule.batching import Pace
 from penstock.schedule.observation import UNMEASURED, Average, Figures, QueryFigures
 from penstock.schedule.record import Passed, Record, kept_records
+from penstock.schedule.sizes import Sizes
 from penstock.schedule.widths import width_of
 
 # What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
@@ -56,6 +57,7 @@ class Statistics:
     profiled_seconds: float = 0.0
     asked: float = -math.inf
     light: set[str] = field(default_factory=set)
+    sizes: dict[str, Sizes] = field(default_factory=dict)
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
@@ -64,6 +66,8 @@ class Statistics:
         if before.ever == 1:
             before = Record(ever=1)
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
+        if before.ever:
+            self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
         self.busy_seconds += seconds
 
     def spent(self, unit: str, seconds: float) -> None:

@@ -19,6 +19,7 @@ from penstock.runtime.plant import Plant
 from penstock.runtime.run_lengths import RUNS, latencies, promised
 from penstock.runtime.statistics import Statistics, queue_of
 
+LONG_SECONDS = 8.0  # behind a promise, before anybody goes
 DRAIN_SECONDS = 10.0  # in which those who stay shall be done with what waits
 BUSY = 0.5  # of a slot: where less is needed and tuples wait, it is not the load that they wait for
 KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
@@ -57,6 +58,7 @@ class Suspending:
     statistics: Statistics
     orders: Orders = field(default_factory=Orders)
     state: Suspended = NOBODY
+    _behind_since: float | None = None
     _gone: dict[str, Gone] = field(default_factory=dict)
 
     @property
@@ -67,7 +69,7 @@ class Suspending:
     def decide(self, seen: Seen, now: float) -> None:
         """Order who goes and who comes back."""
         self._reconcile(now)
-        behind = behind_by(self.plant, self.statistics, seen, now)
+        behind = self._long(behind_by(self.plant, self.statistics, seen, now), now)
         crowd = crowd_of(self.plant, seen.network, seen.limits)
         crowd = crowd.with_gone(self._gone, _wanted(seen, behind))
         if not promised(self.plant):
@@ -80,6 +82,15 @@ class Suspending:
         else:
             self.state = Suspended(self.state.queries)
         self._order(crowd)
+
+    def _long(self, behind: float, now: float) -> float:
+        """Return by how much a promise is behind, 0 until it has been for long enough.
+
+        Gates need a while, and so does a virtual machine that compiles what it had little of.
+        """
+        self._behind_since = (self._behind_since or now) if behind else None
+        patient = self._behind_since is None or now - self._behind_since < LONG_SECONDS
+        return 0.0 if patient else behind
 
     def done(self) -> None:
         """Note that what was ordered has been done."""

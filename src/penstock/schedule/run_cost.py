@@ -8,13 +8,11 @@ strategy gains a second has to be that of the run that it would start (decision 
 from dataclasses import dataclass
 
 from penstock.schedule.observation import is_figure
-from penstock.schedule.record import Record
 
 # What a slot's time is worth beyond the tuples of the run at hand: while it pays for a run, others
 # wait. In the simulation of a measured system (24 queries, a load of 1.5) PCS' mean latency was
 # 4.8 s with 1, 3.8 with 4, 3.6 with 8 and with 16; round robin's 5.1.
 SLOT_WORTH = 8.0
-FRUITFUL = 4.0  # a run's tuples take so many times what it costs by itself, or time is wasted
 LEAST_NET = 0.1  # of the mean cost: what a run costs is an estimate, and tuples cost something
 
 
@@ -31,14 +29,6 @@ class RunCost:
         many = max(1.0, rows)
         return many * self.mean / (SLOT_WORTH * self.run + many * self.tuple)
 
-    def rows_within(self, seconds: float) -> float:
-        """Return the tuples of a run of so many seconds.
-
-        Never so few that what runs cost by themselves would be most of the work: then all would be
-        late by the queue instead.
-        """
-        return max(seconds - self.run, FRUITFUL * self.run) / self.tuple
-
 
 def run_cost_of(run_seconds: float, mean: float, run_rows: float) -> RunCost | None:
     """Return what a unit's runs cost, or None where a run costs nothing by itself.
@@ -49,17 +39,3 @@ def run_cost_of(run_seconds: float, mean: float, run_rows: float) -> RunCost | N
         return None
     share = run_seconds / run_rows if run_rows > 0 else 0.0
     return RunCost(run_seconds, max(LEAST_NET * mean, mean - share), mean)
-
-
-def run_cost_of_runs(record: Record, run_seconds: float) -> RunCost | None:
-    """Return what a unit's runs were seen to cost, None where no tuples were seen to.
-
-    `run_seconds` is what any run costs; a unit's own runs may tell more, such as of windows that
-    close.
-    """
-    if record.rows_in <= 0 or record.seconds <= 0:
-        return None
-    mean = record.seconds / record.rows_in
-    run = max(run_seconds, record.run_seconds)
-    net = (record.seconds - run * record.runs) / record.rows_in
-    return RunCost(run, max(LEAST_NET * mean, net), mean)

@@ -20,6 +20,7 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.promise import Promise
 from penstock.runtime.quality import LOOK_SECONDS, Quality
 from penstock.runtime.statistics import Statistics
+from penstock.runtime.suspending import LONG_SECONDS
 from penstock.schedule.work import Crossing
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain
@@ -101,12 +102,12 @@ def test_nobody_goes_while_promises_are_kept(tmp_path: Path) -> None:
 def test_the_lighter_goes_when_what_waits_breaks_a_promise_and_comes_back(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(1.0 + ENDURED_SECONDS + 2, 200, works=False)
+    scene.go_on(LONG_SECONDS + ENDURED_SECONDS + 2, 200, works=False)
     ((at, gone, back),) = scene.orders
     assert (gone, back) == (["light"], [])
     why = scene.quality.suspending.state.queries["light"].text()
     assert "of 0.95 that there is room for" in why
-    scene.go_on(PATIENCE_SECONDS + 8, 40)
+    scene.go_on(PATIENCE_SECONDS + 25, 40)
     (again, _, came) = scene.orders[-1]
     assert came == ["light"]
     assert again - at >= PATIENCE_SECONDS
@@ -116,7 +117,7 @@ def test_the_lighter_goes_when_what_waits_breaks_a_promise_and_comes_back(tmp_pa
 def test_who_would_be_too_much_again_does_not_come_back(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(5, 200, works=False)
+    scene.go_on(LONG_SECONDS + 5, 200, works=False)
     scene.go_on(30, 200)  # the heavy one alone needs 0.8, both 1.6
     assert [gone for _, gone, _ in scene.orders] == [["light"]]
 
@@ -147,7 +148,7 @@ def test_where_they_wait_and_there_is_little_to_do_it_is_not_the_load(tmp_path: 
 def test_who_is_dropped_while_away_is_forgotten(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(5, 200, works=False)
+    scene.go_on(LONG_SECONDS + 5, 200, works=False)
     del scene.hall.plant.suspended["light"]
     scene.go_on(1, 100)
     assert not scene.quality.suspending.state.queries
@@ -164,7 +165,7 @@ def test_who_was_away_before_a_restart_comes_back_when_there_was_room(tmp_path: 
 def test_all_come_back_at_once_when_nobody_is_left_for_whom_they_went(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(5, 200, works=False)
+    scene.go_on(LONG_SECONDS + 5, 200, works=False)
     scene.hall.drop("heavy")
     scene.go_on(1, 200)
     assert scene.orders[-1][2] == ["light"]

@@ -1,13 +1,12 @@
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.schedule import ReadyUnit, make_strategy
 from penstock.schedule.observation import Average, Figures, Observation
-from penstock.schedule.record import Record
-from penstock.schedule.run_cost import FRUITFUL, LEAST_NET, run_cost_of, run_cost_of_runs
+from penstock.schedule.run_cost import run_cost_of
 from tests.unit.schedule.lines import lines
 
 COST = st.floats(1e-6, 1e-2)
@@ -55,24 +54,3 @@ def test_what_is_measured_of_a_unit_goes_before_what_its_operators_say() -> None
     units = {one: Figures(Average(0.1, 50.0)), other: Figures(Average(0.001, 50.0))}
     strategy.observe(Observation(seen.operators, units, seen.queries))
     assert strategy.next([ReadyUnit(one, 9, 0.0), ReadyUnit(other, 9, 1.0)], 2.0) == other
-
-
-@given(st.floats(1e-4, 0.2), COST, st.lists(st.integers(1, 9_999), min_size=6, unique=True))
-def test_a_run_within_some_seconds_takes_them_or_is_worth_its_start(
-    run: float, net: float, sizes: list[int]
-) -> None:
-    record = Record()
-    for rows in sizes:
-        record = record.add(rows, rows, run + rows * net, 0.0)
-    assume(net * record.rows_in > 1.01 * LEAST_NET * record.seconds)
-    cost = run_cost_of_runs(record, run)
-    assert cost is not None
-    for seconds in (run / 2, 3 * run, 50 * run):
-        rows = cost.rows_within(seconds)
-        took = run + rows * net
-        assert took == pytest.approx(max(seconds, (1 + FRUITFUL) * run), rel=0.02)
-
-
-def test_of_units_without_tuples_nothing_is_foretold() -> None:
-    assert run_cost_of_runs(Record(), 0.1) is None
-    assert run_cost_of_runs(Record().add(0, 0, 0.5, 0.0), 0.1) is None
