@@ -114,7 +114,19 @@ def test_every_state_is_kept(catalog: Catalog, state: QueryState) -> None:
     assert [entry.state for entry in catalog.all()] == [state]
 
 
-def test_what_is_not_there_cannot_be_removed_or_change_its_state(catalog: Catalog) -> None:
+def test_another_text_changes_nothing_else(catalog: Catalog) -> None:
+    first = catalog.put("QUERY", "Fast", "one")
+    catalog.put("QUERY", "faster", "SELECT FROM fast")
+    catalog.set_state("fast", QueryState.FAILED, "why")
+    catalog.amend("FAST", "two")
+    amended = Entry("QUERY", "Fast", "two", first.incarnation, QueryState.FAILED, "why")
+    assert catalog.get("fast") == amended
+    assert names(catalog) == ["Fast", "faster"]
+
+
+def test_what_is_not_there_cannot_be_removed_or_change(catalog: Catalog) -> None:
+    with pytest.raises(UnknownNameError):
+        catalog.amend("traffic", "x")
     with pytest.raises(UnknownNameError):
         catalog.remove("traffic")
     with pytest.raises(UnknownNameError):
@@ -166,6 +178,7 @@ some_kinds = st.sampled_from(["STREAM", "QUERY"])
 steps = st.lists(
     st.tuples(st.just("put"), some_kinds, some_names, st.text(max_size=3), st.booleans())
     | st.tuples(st.just("remove"), some_names)
+    | st.tuples(st.just("amend"), some_names, st.text(max_size=3))
     | st.tuples(st.just("set_state"), some_names, st.sampled_from(list(QueryState)))
     | st.tuples(st.just("reopen")),
     max_size=12,

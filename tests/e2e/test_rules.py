@@ -223,6 +223,45 @@ def test_a_rule_may_stop_and_start_queries_and_other_rules(ps: Connection) -> No
     until(ps, lambda: "attic" in rooms(ps, "warm"))
 
 
+def test_a_rule_may_alter_a_query_that_others_read_and_a_restart_remembers_it(
+    ps: Connection, spark: SparkSession, tmp_path: Path
+) -> None:
+    def promised(ps: Connection) -> list[tuple[Any, ...]]:
+        rows = rows_of(ps.sql("SHOW QOS").table)
+        return [(row["query"], row["max_latency_ms"], row["weight"]) for row in rows]
+
+    ps.script(
+        """
+        CREATE QUERY above AS SELECT ts, room FROM warm;
+        CREATE RULE busy COUPLING immediate ON house WHEN temp > 90
+          DO ALTER QUERY warm SET (max_latency => INTERVAL 1500 MILLISECONDS, weight => 3),
+             ALTER QUERY above SET (priority => 9);
+        """
+    )
+    live, root = ps.system.plant.queries["warm"], ps.system.directory.query("warm").root
+    assert promised(ps) == []
+    ps.push("house", [reading(1, "attic", 91), reading(2, "hall", 92)])
+    until(ps, lambda: rule(ps, "busy")["done"] == 4)
+    assert promised(ps) == [("warm", 1500.0, 3.0)]
+    assert ps.system.plant.queries["warm"] is live
+    assert ps.system.directory.query("warm").root is root
+    seen = ps.system.supervisor.statistics.observation(ps.system.plant, 0.0).queries
+    assert (seen["warm"].weight, seen["above"].priority) == (3.0, 9)
+    assert ps.sql("ALTER QUERY above SET (priority => 9)").message.endswith("already")
+    ps.push("house", [reading(3, "cellar", 30)])
+    until(ps, lambda: rooms(ps, "above") == ["attic", "hall", "cellar"])
+    until(ps, lambda: rows_of(ps.sql("SHOW QOS").table)[0]["p99_ms"] is not None)
+    ps.sql("ALTER QUERY warm SET (max_latency => INTERVAL 9 SECONDS)")
+    assert rows_of(ps.sql("SHOW QOS").table)[0]["p99_ms"] is None  # judged anew
+    ps.close()
+    with penstock.connect(tmp_path / "home", spark=spark) as again:
+        assert promised(again) == [("warm", 9000.0, 3.0)]
+        again.push("house", [reading(4, "bath", 30)])
+        until(again, lambda: rooms(again, "above") == ["attic", "hall", "cellar", "bath"])
+        again.sql("ALTER QUERY warm SET (max_latency => NULL)")
+        assert promised(again) == []
+
+
 def test_a_cascade_goes_on_to_its_limit_and_its_loop_is_told(ps: Connection) -> None:
     said = ps.sql("CREATE RULE echo ON seen DO RAISE alarms(room, temp + 1)").message
     assert "echo -> alarms -> echo" in said
@@ -266,6 +305,10 @@ def test_a_rate_holds_back_what_is_above_it_and_says_so(ps: Connection) -> None:
         ("CREATE RULE r ON warm DO webhook()", "BAD_OPTION", "url"),
         ("CREATE RULE r ON warm DO command(program => '/bin/sh')", "BAD_OPTION", "allow"),
         ("CREATE RULE r ON warm DO command(program => 'sh')", "BAD_OPTION", "path"),
+        ("CREATE RULE r ON warm DO ALTER QUERY none SET (weight => 2)", "UNKNOWN_NAME", "none"),
+        ("CREATE RULE r ON warm DO ALTER QUERY warm SET (max_error => 0.1)", "BAD_OPTION", "max_"),
+        ("ALTER QUERY warm SET (max_error => 0.1)", "BAD_OPTION", "max_error"),
+        ("ALTER QUERY house SET (weight => 2)", "UNKNOWN_NAME", "query house"),
         ("ALTER RULE r ENABLE", "UNKNOWN_NAME", "rule r"),
         ("RETRY RULE r", "UNKNOWN_NAME", "rule r"),
         ("DROP RULE r", "UNKNOWN_NAME", "rule r"),

@@ -37,6 +37,13 @@ class Catalog(Protocol):
         """
         ...
 
+    def amend(self, name: str, text: str) -> None:
+        """Give an entry another text; its incarnation, place and state stay.
+
+        Raise UnknownNameError where there is none.
+        """
+        ...
+
     def get(self, name: str) -> Entry | None:
         """Return the entry of that name."""
         ...

@@ -3,6 +3,7 @@
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace as changed
+from typing import Any
 
 from penstock.catalog.catalog import Entry, Kind
 from penstock.catalog.names import check_free, folded, unknown
@@ -25,6 +26,9 @@ class MemoryCatalog:
             self._entries[folded(name)] = entry
             return entry
 
+    def amend(self, name: str, text: str) -> None:
+        self._change(name, text=text)
+
     def get(self, name: str) -> Entry | None:
         with self._lock:
             return self._entries.get(folded(name))
@@ -39,14 +43,17 @@ class MemoryCatalog:
             return sorted(self._entries.values(), key=lambda entry: entry.incarnation)
 
     def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
-        with self._lock:
-            entry = self._entries.get(folded(name))
-            if entry is None:
-                raise unknown(name)
-            self._entries[folded(name)] = changed(entry, state=state, cause=cause)
+        self._change(name, state=state, cause=cause)
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _change(self, name: str, **parts: Any) -> None:
+        with self._lock:
+            entry = self._entries.get(folded(name))
+            if entry is None:
+                raise unknown(name)
+            self._entries[folded(name)] = changed(entry, **parts)

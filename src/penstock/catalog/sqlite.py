@@ -65,6 +65,10 @@ class SqliteCatalog:
             )
             return Entry(kind, name, text, row.lastrowid or 0)
 
+    def amend(self, name: str, text: str) -> None:
+        with self.together():
+            self._change(name, "text = ?", text)
+
     def get(self, name: str) -> Entry | None:
         with self._lock, self._told():
             return self._find(name)
@@ -82,12 +86,7 @@ class SqliteCatalog:
 
     def set_state(self, name: str, state: QueryState, cause: str = "") -> None:
         with self._writing():
-            done = self._file.execute(
-                "UPDATE entries SET state = ?, cause = ? WHERE folded = ?",
-                (state.value, cause, folded(name)),
-            )
-            if not done.rowcount:
-                raise unknown(name)
+            self._change(name, "state = ?, cause = ?", state.value, cause)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -98,6 +97,13 @@ class SqliteCatalog:
     def close(self) -> None:
         with self._lock:
             self._file.close()
+
+    def _change(self, name: str, parts: str, *values: str) -> None:
+        done = self._file.execute(
+            f"UPDATE entries SET {parts} WHERE folded = ?", (*values, folded(name))
+        )
+        if not done.rowcount:
+            raise unknown(name)
 
     def _find(self, name: str) -> Entry | None:
         row = self._file.execute(

@@ -1,7 +1,7 @@
 """What a query asks of the system: how late, how wrong, how important."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from penstock.errors import BadOptionError
@@ -34,3 +34,21 @@ class Goals:
 
 
 NO_GOALS = Goals()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What ALTER QUERY sets: the goals of these names; the others stay as they are."""
+
+    names: tuple[str, ...]
+    goals: Goals
+
+    def applied(self, goals: Goals) -> Goals:
+        """Return a query's goals with these terms; raise where they need another plan."""
+        if "max_error" in self.names and (self.goals.max_error or 0) != (goals.max_error or 0):
+            raise BadOptionError(
+                "max_error decides how a query is computed, and cannot change while it runs",
+                hint="CREATE OR REPLACE QUERY … WITH (max_error => …) begins it anew",
+            )
+        kept = [name for name in self.names if name != "max_error"]
+        return replace(goals, **{name: getattr(self.goals, name) for name in kept})

@@ -8,7 +8,7 @@ from typing import Literal
 from penstock.errors import BadOptionError
 from penstock.model.definitions import Connector
 from penstock.model.events import Mode
-from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST
+from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Terms
 
 MOST_SECONDS = 3600.0  # a limit on one try that is longer than this limits nothing
 
@@ -34,12 +34,23 @@ class Insert:
     verb: Literal["INSERT", "RAISE"] = "INSERT"
 
 
+Verb = Literal["START", "STOP", "ENABLE", "DISABLE"]
+
+
 @dataclass(frozen=True, slots=True)
 class Steer:
     """START or STOP a query, ENABLE or DISABLE a rule."""
 
-    verb: Literal["START", "STOP", "ENABLE", "DISABLE"]
+    verb: Verb
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alter:
+    """ALTER QUERY: other terms for a query that runs."""
+
+    name: str
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,7 @@ class Reach:
     connector: Connector
 
 
-Action = Insert | Steer | Call | Reach
+Action = Insert | Steer | Alter | Call | Reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,4 +136,5 @@ class RuleDefinition:
     @property
     def steered(self) -> frozenset[str]:
         """Return the names of queries and rules that the actions steer, in lower case."""
-        return frozenset(each.name.lower() for each in self.actions if isinstance(each, Steer))
+        steers = (each for each in self.actions if isinstance(each, Steer | Alter))
+        return frozenset(each.name.lower() for each in steers)

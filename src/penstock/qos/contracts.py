@@ -130,6 +130,10 @@ class Account:
             self.latencies, self.tuples, self.late, self.answers + len(told), self.wrong + wrong
         )
 
+    def judged_anew(self) -> "Account":
+        """Return the account without latencies: they were judged by another bound."""
+        return Account(answers=self.answers, wrong=self.wrong)
+
     def __add__(self, other: "Account") -> "Account":
         """Return both as one."""
         return Account(

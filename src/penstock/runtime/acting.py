@@ -1,7 +1,8 @@
 """Acting: does what rules have fired, one action of one rule at a time, within its limits.
 
-INSERT, RAISE, START and STOP have their effect once: what was done is noted with it, or can be told
-from what is there. What reaches outside is done at least once, with a key that stays the same.
+INSERT, RAISE, START, STOP and ALTER have their effect once: what was done is noted with it, or can
+be told from what is there. What reaches outside is done at least once, with a key that stays the
+same.
 """
 
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from penstock.events.cascades import DEEPEST
 from penstock.events.rates import Bucket, full, ready_at, take
 from penstock.events.retries import next_try
 from penstock.model.definitions import TableDefinition
-from penstock.model.rules import Call, Coupling, Insert, Reach, Steer
+from penstock.model.rules import Alter, Call, Coupling, Insert, Reach, Steer
 from penstock.runtime.firing import Firing
 from penstock.runtime.firings import Firings
 from penstock.runtime.home import file_name
@@ -36,7 +37,7 @@ class Doors:
 
     stream: Callable[[str], tuple[str, Push]]
     table: Callable[[str], TableDefinition | None]
-    steer: Callable[[Steer], None]
+    steer: Callable[[Steer | Alter], None]
     commands: Callable[[], frozenset[str]]
     calls: Callables
 
@@ -120,7 +121,7 @@ class Acting:
         match rule.definition.actions[firing.action]:
             case Insert(target=target):
                 self._insert(rule, firing, rows, target)
-            case Steer() as steer:
+            case Steer() | Alter() as steer:
                 self.doors.steer(steer)
             case Call(name):
                 occasion = self._occasion(rule, firing, rows)

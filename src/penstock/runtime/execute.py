@@ -16,6 +16,7 @@ from penstock.model.definitions import Definition, QueryState
 from penstock.model.rules import RuleDefinition
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
+from penstock.runtime.altering import alter_query
 from penstock.runtime.directory import (
     KnownEvent,
     KnownQuery,
@@ -33,6 +34,7 @@ from penstock.runtime.show import describe, show
 from penstock.runtime.steering import resume_query, stop_query
 from penstock.runtime.system import System
 from penstock.sql import (
+    AlterQuery,
     AlterRule,
     CreateEvent,
     CreateQuery,
@@ -64,6 +66,7 @@ CHANGES = (
     | CreateEvent
     | CreateRule
     | AlterRule
+    | AlterQuery
     | RetryRule
     | Drop
     | StopQuery
@@ -141,6 +144,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _create_rule(system, statement)
         case AlterRule(name=name, enabled=enabled):
             return Result(set_enabled(system, name, enabled))
+        case AlterQuery(name=name, terms=terms):
+            return Result(alter_query(system, name, terms))
         case RetryRule(name=name):
             return Result(retry_rule(system, name))
         case Drop():

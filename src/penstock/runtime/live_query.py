@@ -75,6 +75,11 @@ class LiveQuery:
         self.reader, self.input = f"{READER}{self.name.lower()}", key(self.root)
         self.promise = Promise.of(self.definition.goals)
 
+    def alter(self, definition: QueryDefinition) -> None:
+        """Go on under other goals; only at rest."""
+        self.definition = definition
+        self.promise = Promise.again(self.promise, definition.goals)
+
     @property
     def name(self) -> str:
         """Return the query's name."""

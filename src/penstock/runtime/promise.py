@@ -1,7 +1,7 @@
 """Promise: what a query with a contract was promised, and what became of it so far."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,19 @@ class Promise:
         """Return the promise of a query that asks for one."""
         asks = goals.max_latency is not None or goals.max_error
         return cls(Contract.of(goals)) if asks else None
+
+    @classmethod
+    def again(cls, old: "Promise | None", goals: Goals) -> "Promise | None":
+        """Return the promise under other goals.
+
+        What was learned about groups holds on; latencies are judged anew where their bound is new.
+        """
+        new = cls.of(goals)
+        if new is None or old is None:
+            return new
+        same = new.contract.max_latency == old.contract.max_latency
+        account = old.account if same else old.account.judged_anew()
+        return replace(old, contract=new.contract, account=account)
 
     def took(self, trains: Sequence[Train], rows: pa.Table, now: float) -> None:
         """Note a delivery."""

@@ -9,7 +9,7 @@ from penstock.errors import BadQueryError, UnknownNameError
 from penstock.events.cascades import DEEPEST, Reach, loop_of
 from penstock.model.definitions import QueryState, TableDefinition
 from penstock.model.events import Mode
-from penstock.model.rules import Action, Call, Insert, RuleDefinition, Steer
+from penstock.model.rules import Action, Alter, Call, Insert, RuleDefinition, Steer
 from penstock.model.rules import Reach as Outside
 from penstock.plan.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator, key
@@ -59,6 +59,8 @@ def _check(system: "System", action: Action) -> None:
     match action:
         case Outside(connector):
             actions.build(connector).check(system.commands())
+        case Alter(name, terms):
+            terms.applied(system.directory.query(name).definition.goals)
         case Steer("START" | "STOP", name):
             system.directory.query(name)
         case Steer(_, name):

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.model.definitions import QueryState
-from penstock.model.rules import Action, Call, Insert, Reach, Steer
+from penstock.model.rules import Action, Alter, Call, Insert, Reach, Steer
 from penstock.runtime.directory import KnownRule
 from penstock.runtime.firing import Firing
 from penstock.runtime.live_rule import LiveRule
@@ -107,6 +107,8 @@ def action_text(action: Action) -> str:
             return f"ALTER RULE {name} {verb}"
         case Steer(verb, name):
             return f"{verb} QUERY {name}"
+        case Alter(name, terms):
+            return f"ALTER QUERY {name} SET ({', '.join(terms.names)})"
         case Call(name):
             return f"CALL {name}"
         case Reach(connector):

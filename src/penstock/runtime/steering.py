@@ -1,4 +1,4 @@
-"""Steering: queries stopped, started and suspended, rules enabled and disabled.
+"""Steering: queries stopped, started, altered and suspended, rules enabled and disabled.
 
 By statements, by rules, and by what quality of service orders.
 """
@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from penstock.model.definitions import QueryState
-from penstock.model.rules import Steer
+from penstock.model.rules import Alter, Steer, Verb
 from penstock.plan.operators import Scan, key, walk
+from penstock.runtime.altering import alter_query
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.plant import Plant
@@ -19,20 +20,29 @@ if TYPE_CHECKING:
     from penstock.runtime.system import System
 
 
-def steer(system: "System", what: Steer) -> None:
-    """Start or stop a query, enable or disable a rule, as an action asks; in any thread."""
+def steer(system: "System", what: Steer | Alter) -> None:
+    """Start, stop or alter a query, enable or disable a rule, as an action asks; in any thread."""
     supervisor = system.supervisor
     with supervisor.at_rest(), system.catalog.together(), supervisor.changing():
-        match what.verb:
-            case "ENABLE" | "DISABLE":
-                set_enabled(system, what.name, what.verb == "ENABLE")
-            case "STOP":
-                if what.name.lower() in system.plant.queries:
-                    stop_query(system, what.name)
-            case "START":
-                live = system.plant.queries.get(what.name.lower())
-                if live is None or live.state is not QueryState.RUNNING:
-                    resume_query(system, what.name)
+        match what:
+            case Alter(name, terms):
+                alter_query(system, name, terms)
+            case Steer(verb, name):
+                _turn(system, verb, name)
+
+
+def _turn(system: "System", verb: Verb, name: str) -> None:
+    """Do what is to be done, or nothing where that is so already."""
+    live = system.plant.queries.get(name.lower())
+    match verb:
+        case "ENABLE" | "DISABLE":
+            set_enabled(system, name, verb == "ENABLE")
+        case "STOP":
+            if live is not None or name.lower() in system.plant.suspended:
+                stop_query(system, name)
+        case "START":
+            if live is None or live.state is not QueryState.RUNNING:
+                resume_query(system, name)
 
 
 def stop_query(system: "System", name: str) -> str:

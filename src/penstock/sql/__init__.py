@@ -1,5 +1,6 @@
 """SQL text in, statements out: Spark SQL, with streams, queries and windows."""
 
+from penstock.sql.amend import amended
 from penstock.sql.dialect import Penstock
 from penstock.sql.event_trees import (
     Combined,
@@ -12,6 +13,7 @@ from penstock.sql.event_trees import (
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
+    AlterQuery,
     AlterRule,
     CreateEvent,
     CreateQuery,
@@ -38,6 +40,7 @@ from penstock.sql.statements import (
 from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
+    "AlterQuery",
     "AlterRule",
     "Combined",
     "Constituent",
@@ -66,6 +69,7 @@ __all__ = [
     "StopQuery",
     "Written",
     "WrittenEvent",
+    "amended",
     "constituents",
     "context_of",
     "modifier_of",

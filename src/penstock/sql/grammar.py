@@ -3,11 +3,12 @@
 from collections.abc import Callable
 
 from penstock.errors import Place
+from penstock.sql.alter import read_alter
 from penstock.sql.create import KINDS, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.punctuate import read_punctuate
 from penstock.sql.refusals import near_miss, place_at
-from penstock.sql.rules import read_alter_rule, read_retry_rule
+from penstock.sql.rules import read_retry_rule
 from penstock.sql.scheduling import read_explain_schedule, read_set
 from penstock.sql.settle import select_of
 from penstock.sql.statements import (
@@ -155,7 +156,7 @@ RULES: dict[str, Callable[[Parser], Statement]] = {
     "DROP": _drop,
     "STOP": _stop,
     "RESUME": _resume,
-    "ALTER": read_alter_rule,
+    "ALTER": read_alter,
     "RETRY": read_retry_rule,
     "PUNCTUATE": read_punctuate,
     "SET": read_set,

@@ -1,6 +1,6 @@
 """What follows CREATE QUERY and its name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -16,7 +16,8 @@ from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
 
-OPTIONS = ("max_latency", "max_error", "weight", "priority", "join")
+GOALS = ("max_latency", "max_error", "weight", "priority")
+OPTIONS = (*GOALS, "join")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"))
@@ -62,14 +63,20 @@ def _options(reader: Reader) -> tuple[Goals, JoinMode]:
     token = reader.token
     options = dict(read_options(reader))
     with reader.placed(token):
-        for name in options:
-            if name not in OPTIONS:
-                hint = near_miss(name, OPTIONS).lower() or f"one of {', '.join(OPTIONS)}"
-                raise UnknownOptionError(f"a query has no option {name}", hint=hint)
-        return _goals(options), _join(options.get("join", JOINS[0]))
+        refuse_unknown(options, OPTIONS)
+        return goals_of(options), _join(options.get("join", JOINS[0]))
 
 
-def _goals(options: dict[str, Option]) -> Goals:
+def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
+    """Raise where a query has no such option."""
+    for name in options:
+        if name not in known:
+            hint = near_miss(name, known).lower() or f"one of {', '.join(known)}"
+            raise UnknownOptionError(f"a query has no option {name}", hint=hint)
+
+
+def goals_of(options: Mapping[str, Option]) -> Goals:
+    """Return the goals that options state; raise where a value does not fit."""
     latency = options.get("max_latency")
     if not (latency is None or isinstance(latency, timedelta)):
         raise BadOptionError("max_latency must be a length of time", hint="INTERVAL 2 SECONDS")
@@ -92,7 +99,7 @@ def _join(value: Option) -> JoinMode:
     )
 
 
-def _number(options: dict[str, Option], name: str) -> float | None:
+def _number(options: Mapping[str, Option], name: str) -> float | None:
     value = options.get(name)
     if value is None:
         return None

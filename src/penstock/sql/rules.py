@@ -1,4 +1,4 @@
-"""CREATE RULE, ALTER RULE and RETRY RULE.
+"""CREATE RULE and RETRY RULE.
 
 CREATE RULE evacuate COUPLING immediate PRIORITY 9 ON hot WHEN temp > 60
   DO webhook(url => 'http://…'), INSERT INTO alarms SELECT room, temp WITH (retries => 2)
@@ -14,6 +14,7 @@ from penstock.errors import BadOptionError, BadQueryError, UnknownOptionError
 from penstock.model.definitions import Connector, Option
 from penstock.model.goals import HIGHEST, LOWEST
 from penstock.model.rules import Call, Coupling, Insert, Limits, Reach, RuleDefinition, Steer
+from penstock.sql.alter import read_altered
 from penstock.sql.conditions import find_part
 from penstock.sql.connectors import read_connector, read_options
 from penstock.sql.contexts import read_mode
@@ -21,7 +22,7 @@ from penstock.sql.dialect import Penstock
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss, place_at
 from penstock.sql.settle import settled
-from penstock.sql.statements import AlterRule, RetryRule
+from penstock.sql.statements import RetryRule
 from penstock.sql.trees import spark_sql
 
 REACHES = ("webhook", "command")
@@ -33,7 +34,16 @@ LIMITS: dict[str, str] = {
     "queue": "a whole number",
     "dead": "a whole number",
 }
-HINT = "INSERT INTO, RAISE, CALL, START QUERY, STOP QUERY, ALTER RULE, webhook(…) or command(…)"
+HINT = "INSERT INTO, RAISE, CALL, START, STOP or ALTER QUERY, ALTER RULE, webhook(…), command(…)"
+# By two words, since one may be a value's name.
+STARTS = (
+    ("INSERT", "INTO"),
+    ("START", "QUERY"),
+    ("RESUME", "QUERY"),
+    ("STOP", "QUERY"),
+    ("ALTER", "QUERY"),
+    ("ALTER", "RULE"),
+)
 Trees = tuple[exp.Expr | None, tuple[tuple[exp.Expr, ...], ...]]
 
 
@@ -62,16 +72,6 @@ def read_rule(reader: Penstock.Parser, name: str, text: str) -> tuple[RuleDefini
         **given,
     )
     return definition, (condition, tuple(trees))
-
-
-def read_alter_rule(reader: Reader) -> AlterRule:
-    """Read ALTER RULE name ENABLE or DISABLE."""
-    start = reader.token
-    text, place = reader.text_from(start), place_at(reader.sql, start.start)
-    reader.expect("ALTER", "RULE", hint="ALTER RULE name ENABLE, or DISABLE")
-    name = reader.name("the rule's name")
-    verb = reader.choose("ENABLE", "DISABLE", what="ENABLE or DISABLE")
-    return AlterRule(text, place, name, verb == "ENABLE")
 
 
 def read_retry_rule(reader: Reader) -> RetryRule:
@@ -153,10 +153,7 @@ def _action(reader: Penstock.Parser) -> tuple[Any, tuple[exp.Expr, ...]]:
     if reader.accept("CALL"):
         return Call(reader.word("the action's name").lower()), ()
     if reader.accept("ALTER"):
-        reader.expect("RULE")
-        name = reader.name("the rule's name")
-        verb = reader.choose("ENABLE", "DISABLE", what="ENABLE or DISABLE")
-        return Steer("ENABLE" if verb == "ENABLE" else "DISABLE", name), ()
+        return read_altered(reader), ()
     for word in ("START", "RESUME", "STOP"):
         if reader.accept(word):
             reader.expect("QUERY")
@@ -214,8 +211,7 @@ def _action_follows(reader: Reader) -> bool:
     start = reader.mark()
     try:
         reader.accept(",")
-        starts = (("INSERT", "INTO"), ("START", "QUERY"), ("RESUME", "QUERY"), ("STOP", "QUERY"))
-        if any(reader.sees(*words) for words in (*starts, ("ALTER", "RULE"))):
+        if any(reader.sees(*words) for words in STARTS):
             return True
         if reader.accept("RAISE") or reader.accept("CALL"):
             return bool(reader.token) and not any(map(reader.sees, (",", "(", ".", "AS")))

@@ -13,6 +13,7 @@ from penstock.model.definitions import (
     StreamDefinition,
     TableDefinition,
 )
+from penstock.model.goals import Terms
 from penstock.model.rules import RuleDefinition
 from penstock.sql.event_trees import WrittenEvent
 
@@ -96,6 +97,14 @@ class AlterRule(Statement):
 
     name: str
     enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AlterQuery(Statement):
+    """ALTER QUERY: other goals while it runs."""
+
+    name: str
+    terms: Terms
 
 
 @dataclass(frozen=True, slots=True)

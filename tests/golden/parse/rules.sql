@@ -10,3 +10,6 @@ create or replace rule `two words`, priority 0, coupling deferred, on s when not
 CREATE RULE IF NOT EXISTS modes CONTEXT recent-unique ON e DO CALL f;
 ALTER RULE hot ENABLE; alter rule hot disable; RETRY RULE hot; DROP RULE IF EXISTS hot;
 SHOW RULES; DESCRIBE RULE hot; DESCRIBE hot;
+ALTER QUERY hot SET (max_latency => INTERVAL 2 SECONDS, weight => 3);
+alter query `hot` set (priority => 9, max_latency => null, max_error => 0.0);
+CREATE RULE calm ON e DO ALTER QUERY q SET (weight => 0.5), CALL f, ALTER QUERY q SET (priority => 0), ALTER RULE r ENABLE;
