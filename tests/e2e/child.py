@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import penstock
-from penstock.runtime import readiness
+from penstock.runtime import occasions, readiness
 from penstock.runtime.supervisor import Settings
 
 
@@ -19,6 +19,7 @@ def say(*words: object) -> None:
 def main(told: dict[str, object]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
     readiness.FLOW_ROWS = readiness.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
+    occasions.TOGETHER_ROWS = told["rows_a_run"]
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
     say("starting")
     with penstock.connect(told["home"], master=told["master"], settings=settings) as ps:
