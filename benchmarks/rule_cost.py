@@ -59,7 +59,8 @@ def _measure(connection: Connection, kind: str, rules: list[LiveRule], count: in
         seconds = []
         for _ in range(REPETITIONS + 1):  # the first one is planned anew
             began = time.perf_counter()
-            answer = ask(connection.system.processor, "bench", rules[:several], [in_memory(table)])
+            trains, asked = [in_memory(table)], rules[:several]
+            answer = ask(connection.system.processor, "bench", asked, trains, lambda *_: [])
             seconds.append(time.perf_counter() - began)
             if answer.failures or any(rows.num_rows for rows in answer.rows.values()):
                 raise ValueError("no rule should fire")

@@ -398,13 +398,13 @@ def test_every_statement_of_the_reference_runs_as_it_stands(
 ) -> None:
     blocks = re.findall(r"```sql\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
     (python,) = re.findall(r"```python\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
         for block in blocks:
             ps.script(block)
         exec(python, {"ps": ps})
         rules = {row["rule"] for row in rows_of(ps.sql("SHOW RULES").table)}
-        assert rules == {"evacuate", "page"}
+        assert rules == {"evacuate", "page", "twice", "unusual"}
         columns = re.findall(
             r"^\| (`.*) \|", REFERENCE.read_text().partition("SHOW RULES`")[2], re.M
         )

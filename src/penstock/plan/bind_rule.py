@@ -13,12 +13,13 @@ from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
 from penstock.model.definitions import Expression
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
-from penstock.plan.bind import Binder
+from penstock.plan.bind import Binder, with_name
 from penstock.plan.bind_from import LEAF
+from penstock.plan.held import Held, HeldAnalyst, held_in, with_held
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Lookup, Source, StreamSource
+from penstock.plan.sources import Analyst, Lookup, StreamSource
 from penstock.sql import parse_select, spark_sql
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)  # of these Spark need not be asked
@@ -38,26 +39,29 @@ class Target:
 class BoundRule:
     """`chosen` are the tuples of `leaf` that fire the rule, `makes` what each action makes of them.
 
-    `reads` are the tables that the condition asks, in lower case.
+    `reads` are the relations that the condition asks, in lower case; of these, `held` are no tables
+    but what streams, queries and events hold when it is asked.
     """
 
     leaf: Scan
     chosen: Operator
     makes: tuple[Project | None, ...]
     reads: frozenset[str] = frozenset()
+    held: tuple[Held, ...] = ()
 
     @property
     def conditions(self) -> tuple[str, ...] | None:
         """Return what a tuple has to fulfil, or None where that is more than conditions on it."""
         if self.chosen is self.leaf:
             return ()
-        alone = isinstance(self.chosen, Filter) and self.chosen.input is self.leaf
-        return self.chosen.conditions if isinstance(self.chosen, Filter) and alone else None
+        if self.held or not isinstance(self.chosen, Filter) or self.chosen.input is not self.leaf:
+            return None
+        return self.chosen.conditions
 
 
 @dataclass(frozen=True, slots=True)
 class RuleBinder:
-    """Binds rules over an event; `lookup` knows the tables that a condition may ask."""
+    """Binds rules over an event; `lookup` knows what a condition may ask."""
 
     event: Operator
     definition: RuleDefinition
@@ -81,24 +85,26 @@ class RuleBinder:
         `values` are the expressions of each action, `targets` what these are added to.
         """
         leaf = self.leaf
-        chosen = leaf if condition is None else self._chosen(leaf, condition)
+        chosen: Operator = leaf
+        held: tuple[Held, ...] = ()
+        if condition is not None:
+            asked, held = held_in(condition, self.lookup, self.definition.name)
+            chosen = self._chosen(leaf, asked, held)
         makes = tuple(
             self._made(leaf, action, trees, target)
             for action, trees, target in zip(self.definition.actions, values, targets, strict=True)
         )
         reads = frozenset() if condition is None else frozenset(names_in(condition))
-        return BoundRule(leaf, chosen, makes, reads)
+        return BoundRule(leaf, chosen, makes, reads, held)
 
-    def _chosen(self, leaf: Scan, condition: exp.Expr) -> Operator:
-        def lookup(name: str) -> Source | None:
-            own = name.lower() == self.definition.event.lower()
-            return StreamSource(leaf) if own else self.lookup(name)
-
+    def _chosen(self, leaf: Scan, condition: exp.Expr, held: tuple[Held, ...]) -> Operator:
+        known = with_name(self.lookup, self.definition.event, StreamSource(leaf))
         table = exp.Table(this=exp.to_identifier(self.definition.event, quoted=True))
         select = exp.select(exp.Star()).from_(table).where(condition.copy())
         if not (isinstance(condition.unnest(), CONDITIONS) or condition.find(exp.Query)):
             self._refuse_type(leaf, condition)
-        return Binder(lookup, self.analyst).bind(select)
+        analyst = HeldAnalyst(self.analyst, {each.view: each.schema for each in held})
+        return Binder(with_held(known, held), analyst).bind(select)
 
     def _refuse_type(self, leaf: Scan, condition: exp.Expr) -> None:
         found = self._project(leaf, [("holds", spark_sql(self._scope(leaf).resolve(condition)))])

@@ -43,7 +43,9 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
     """Yield what AND joins, however it is bracketed, in the order of the text."""
     waiting = [condition]
     while waiting:
-        node = waiting.pop().unnest()
+        node = waiting.pop()
+        while isinstance(node, exp.Paren):  # a SELECT keeps its own: it is a value by them
+            node = node.this
         if isinstance(node, exp.And):
             waiting += [node.right, node.left]
         else:

@@ -6,6 +6,7 @@ same.
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from penstock.engine import actions
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
+from penstock.engine.rows import Rows
 from penstock.engine.table_files import add_rows
 from penstock.errors import ActionError, told
 from penstock.events.cascades import DEEPEST
@@ -33,13 +35,17 @@ Lane = tuple[str, int]  # a rule's key, and which of its actions
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """What actions act on: streams (their key and source), tables, queries, rules, functions."""
+    """What rules act on: streams (their key and source), tables, queries, rules, functions.
+
+    `held` tells conditions what a stream, a query or an event holds.
+    """
 
     stream: Callable[[str], tuple[str, Push]]
     table: Callable[[str], TableDefinition | None]
     steer: Callable[[Steer | Alter], None]
     commands: Callable[[], frozenset[str]]
     calls: Callables
+    held: Callable[[str, ExitStack], list[Rows]]
 
 
 @dataclass(slots=True)

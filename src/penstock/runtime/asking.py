@@ -2,11 +2,13 @@
 
 What a condition compares with constants, or claims otherwise, is told of each tuple once, as it is
 for queries that run as one bundle (plan/bundles); picking a rule's tuples is then a look at some
-numbers. Conditions that ask tables have a SELECT of their own.
+numbers. Conditions that ask tables, or what streams hold, have a SELECT of their own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -38,19 +40,28 @@ class Answer:
 
 
 def ask(
-    processor: Processor, reader: str, rules: Sequence[LiveRule], trains: Sequence[Rows]
+    processor: Processor,
+    reader: str,
+    rules: Sequence[LiveRule],
+    trains: Sequence[Rows],
+    held: Callable[[str, ExitStack], list[Rows]],
 ) -> Answer:
-    """Return the tuples of some trains that fire each of the rules; `reader` names the views."""
+    """Return the tuples of some trains that fire each of the rules; `reader` names the views.
+
+    `held` tells what a stream holds now: the same to all rules that ask.
+    """
     failures: dict[str, str] = {}
     view = f"penstock_{reader.replace(':', '_')}"
     found = _all(rules, trains)
     found |= _alike(processor, view, _with_conditions(rules), trains, failures)
-    for place, rule in enumerate(rules):
-        if rule.bound.conditions is None:
-            try:
-                found[rule.key] = _alone(processor, f"{view}_{place}", rule, trains)
-            except Exception as error:  # whatever it is holds this rule, and no other
-                failures[rule.key] = told(error)
+    with ExitStack() as reading:
+        look = cache(lambda name: held(name, reading))
+        for place, rule in enumerate(rules):
+            if rule.bound.conditions is None:
+                try:
+                    found[rule.key] = _alone(processor, f"{view}_{place}", rule, trains, look)
+                except Exception as error:  # whatever it is holds this rule, and no other
+                    failures[rule.key] = told(error)
     return Answer(found, failures)
 
 
@@ -113,10 +124,18 @@ def _member(bound: BoundRule) -> FlowMember:
     return FlowMember(bound.chosen, bound.leaf, bound.conditions or ())
 
 
-def _alone(processor: Processor, view: str, rule: LiveRule, trains: Sequence[Rows]) -> pa.Table:
+def _alone(
+    processor: Processor,
+    view: str,
+    rule: LiveRule,
+    trains: Sequence[Rows],
+    look: Callable[[str], list[Rows]],
+) -> pa.Table:
     leaf = rule.bound.leaf
     sql = select_sql(rule.bound.chosen, {key(leaf): view})
-    return processor.select({view: (trains, leaf.schema)}, sql, leaf.schema, single=False)
+    leaves = {each.view: (look(each.name), each.schema) for each in rule.bound.held}
+    leaves |= {view: (list(trains), leaf.schema)}
+    return processor.select(leaves, sql, leaf.schema, single=False)
 
 
 def made(processor: Processor, rule: LiveRule, action: int, rows: pa.Table) -> pa.Table | None:

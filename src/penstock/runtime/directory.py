@@ -14,7 +14,7 @@ from penstock.model.definitions import (
 )
 from penstock.model.events import Mode
 from penstock.model.rules import RuleDefinition
-from penstock.model.schema import Schema
+from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Operator, Scan, Take
 from penstock.plan.sources import EventSource, Source, StreamSource, TableSource
 from penstock.sql import WrittenEvent
@@ -210,3 +210,10 @@ class Directory:
 
 def _limited(operator: Operator, query: str, stop: StopAfter | None) -> Operator:
     return operator if stop is None else Take(operator, query, stop.tuples)
+
+
+def watching(event: KnownEvent) -> KnownQuery:
+    """Return the query that gives an event's detections in mode recent."""
+    name = event.definition.name
+    definition = QueryDefinition(name, f"SELECT * FROM {quoted(name)}")
+    return KnownQuery(definition, event.root(), frozenset({name.lower()}))

@@ -43,14 +43,25 @@ class Firings(StepFile):
 
     # -- occasions -----------------------------------------------------------------------
 
-    def put(self, occasion: str, number: int, fired: Sequence[Fired], now: float) -> bool:
-        """Keep what an occasion has fired; False where that was done before."""
+    def put(
+        self,
+        occasion: str,
+        number: int,
+        fired: Sequence[Fired],
+        now: float,
+        *,
+        once: bool = False,
+    ) -> bool:
+        """Keep what an occasion has fired; False where that was done before.
+
+        Where it must not be asked again (`once`), it is noted also that it has fired nothing.
+        """
         with self._step():
             if number <= self.place(occasion):
                 return False
             for each in fired:
                 self._put(each, now)
-            if fired:
+            if fired or once:
                 self._execute(
                     "INSERT INTO places VALUES (?1, ?2) "
                     "ON CONFLICT (occasion) DO UPDATE SET number = ?2",
@@ -60,7 +71,7 @@ class Firings(StepFile):
         return True
 
     def place(self, occasion: str) -> int:
-        """Return the number of the last occasion that fired anything."""
+        """Return the number of the last occasion that fired anything, or was to be asked once."""
         found = self._rows("SELECT number FROM places WHERE occasion = ?", occasion)
         return int(found[0][0]) if found else 0
 

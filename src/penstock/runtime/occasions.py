@@ -30,6 +30,8 @@ TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # as much as a delivery takes
 SLICE_SECONDS = 1.0  # that a worker stays in one lane before others have their turn
 RESTLESS_SECONDS = 0.05  # between two looks while an action of a held train waits for its turn
 
+NOTHING = Answer({}, {})  # of nobody who was asked
+
 
 @dataclass(slots=True)
 class Occasions:
@@ -123,7 +125,9 @@ class Occasions:
         rows = [train.rows for train in trains if train.rows.count]
 
         def work() -> Answer:
-            answer = ask(self.processor, each.reader, rules, rows) if rules else Answer({}, {})
+            asked = self._undecided(each, number, rules)
+            held = self.acting.doors.held
+            answer = ask(self.processor, each.reader, asked, rows, held) if asked else NOTHING
             depth = max((train.info.depth for train in trains), default=0)
             self._put(each, number, rules, answer, depth)
             return answer
@@ -140,6 +144,18 @@ class Occasions:
                 each.asked = trains
 
         self.crew.submit(each.reader, work, settle)
+
+    def _undecided(
+        self, each: LiveOccasions, number: int, rules: Sequence[LiveRule]
+    ) -> Sequence[LiveRule]:
+        """Return the rules to ask.
+
+        What a stream held at an occasion is gone when that comes again: a rule that asked it has
+        decided, and is not asked again.
+        """
+        if number > self.acting.firings.place(each.reader):
+            return rules
+        return [rule for rule in rules if not rule.bound.held]
 
     def _put(
         self,
@@ -158,7 +174,8 @@ class Occasions:
             if (rows := answer.rows.get(rule.key)) is not None and rows.num_rows
             for action in range(len(rule.definition.actions))
         ]
-        self.acting.firings.put(each.reader, number, fired, self.clock.now())
+        once = any(rule.bound.held for rule in rules)
+        self.acting.firings.put(each.reader, number, fired, self.clock.now(), once=once)
 
     def _room(self, rule: LiveRule, action: int, count: int) -> int:
         """Return how many more tuples may wait for an action that is not done at once."""

@@ -9,24 +9,18 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engine.once import Relation, Stored, select_once
+from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import BadQueryError, UnknownColumnError, UnknownNameError
+from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
-from penstock.runtime.archive import covers
-from penstock.runtime.directory import (
-    KnownEvent,
-    KnownQuery,
-    KnownRule,
-    KnownStream,
-    KnownTable,
-)
+from penstock.runtime.directory import KnownQuery, KnownRule, KnownStream, KnownTable
+from penstock.runtime.held import relation_of
 from penstock.runtime.rules_shown import dead_letters
-from penstock.runtime.system import System, file_of, watching
+from penstock.runtime.system import System, file_of
 
 REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
 _numbers = itertools.count()
@@ -55,13 +49,8 @@ def run_once(system: System, select: Any) -> pa.Table:
 
 
 def _rows(system: System, name: str, reading: ExitStack) -> Relation:
-    known = system.directory.get(name)
-    if isinstance(known, KnownStream):
-        return _kept(system, known, reading)
-    if isinstance(known, KnownQuery):
-        return _results(system, known)
-    if isinstance(known, KnownEvent):
-        return _detections(system, known)
+    if (held := relation_of(system, name, reading)) is not None:
+        return held
     owner, _, part = name.rpartition(".")
     known = system.directory.get(owner)
     readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
@@ -77,39 +66,6 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
             "what a rule could not do is rule.dead",
         )
     return reader()
-
-
-def _kept(system: System, known: KnownStream, reading: ExitStack) -> Relation:
-    """Return what a stream's archive and buffer hold, each train once."""
-    scan = known.scan
-    buffer = system.plant.buffers.open(key(scan), known.definition.schema)
-    archive = system.plant.archives.get(key(scan))
-    if archive is None:
-        return buffer.to_table()
-    with system.plant.buffers.lock:  # no train leaves the buffer between the two looks
-        pieces = reading.enter_context(archive.reading())
-        rest = buffer.to_table(without=lambda number: covers(pieces, number))
-    files = tuple(piece.path for piece in pieces)
-    return Stored(scan.schema, sum(piece.rows for piece in pieces), files, rest)
-
-
-def _results(system: System, known: KnownQuery) -> pa.Table:
-    live = system.plant.queries.get(known.definition.name.lower())
-    log = live.log if live is not None else system.result_log(known.definition.name)
-    kept = log.table()
-    return kept if kept is not None else empty_table(known.root.schema)
-
-
-def _detections(system: System, known: KnownEvent) -> pa.Table:
-    """Return what was detected since somebody has first subscribed to an event."""
-    name = known.definition.name
-    entry = system.catalog.get(name)
-    if entry is None or entry.state is None:
-        raise BadQueryError(
-            f"nobody keeps the detections of event {name}",
-            hint=f"subscribe to it, or CREATE QUERY … AS SELECT * FROM {name}",
-        )
-    return _results(system, watching(known))
 
 
 def late_rows(system: System, known: Any) -> pa.Table:

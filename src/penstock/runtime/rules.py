@@ -15,7 +15,8 @@ from penstock.plan.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator, key
 from penstock.plan.sources import EventSource, StreamSource
 from penstock.runtime.checkpoint import Manifest, begun_at, restore_occasions
-from penstock.runtime.directory import KnownRule, KnownStream, KnownTable
+from penstock.runtime.directory import KnownEvent, KnownRule, KnownStream, KnownTable
+from penstock.runtime.held import refuse_unkept
 from penstock.runtime.live_rule import LiveOccasions, LiveRule, reader_of
 from penstock.sql import CreateRule
 
@@ -52,7 +53,11 @@ def bind_rule(system: "System", statement: CreateRule) -> tuple[Operator, BoundR
         system.analyst,
     )
     targets = [_target(system, action) for action in definition.actions]
-    return event, binder.bind(statement.condition, statement.values, targets)
+    bound = binder.bind(statement.condition, statement.values, targets)
+    for each in bound.held:
+        if isinstance(known := system.directory.get(each.name), KnownEvent):
+            refuse_unkept(system, known)
+    return event, bound
 
 
 def _check(system: "System", action: Action) -> None:

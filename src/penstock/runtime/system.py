@@ -27,7 +27,6 @@ from penstock.model.definitions import (
     StreamDefinition,
 )
 from penstock.model.events import Mode
-from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.bind import Binder
 from penstock.plan.bind_aggregate import Emission
@@ -66,9 +65,11 @@ from penstock.runtime.directory import (
     KnownQuery,
     KnownStream,
     KnownTable,
+    watching,
 )
 from penstock.runtime.feed import Feed
 from penstock.runtime.firings import Firings
+from penstock.runtime.held import rows_held
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal
@@ -157,6 +158,7 @@ class System:
             lambda what: steer(self, what),
             self.commands,
             self.calls,
+            lambda name, reading: rows_held(self, name, reading),
         )
         return Acting(
             self.firings,
@@ -496,13 +498,6 @@ class System:
         query.meter.rows = self.journal.delivered_rows(query.reader)
         restore_finished(query, manifest)
         self.plant.finished[definition.name.lower()] = query
-
-
-def watching(event: KnownEvent) -> KnownQuery:
-    """Return the query that gives an event's detections in mode recent."""
-    name = event.definition.name
-    definition = QueryDefinition(name, f"SELECT * FROM {quoted(name)}")
-    return KnownQuery(definition, event.root(), frozenset({name.lower()}))
 
 
 def emission_of(definition: QueryDefinition) -> Emission:

@@ -18,7 +18,9 @@ PARTS: dict[Part, Callable[[exp.Expr], bool]] = {
 
 
 def find_part(condition: exp.Expr, *parts: Part) -> Part | None:
-    """Return the first of these parts that the condition has, or None."""
-    return next(
-        (part for part in parts if any(PARTS[part](node) for node in condition.walk())), None
-    )
+    """Return the first of these parts that the condition has, or None.
+
+    What stands inside a subquery is that one's own.
+    """
+    nodes = list(condition.walk(prune=lambda node: isinstance(node, exp.Query)))
+    return next((part for part in parts if any(map(PARTS[part], nodes))), None)

@@ -38,9 +38,8 @@ class World:
             "r", "e", "", (action or Call("f"),), coupling, limits=Limits(**limits)
         )
         self.rule = LiveRule(definition, BoundRule(LEAF, LEAF, (None,)), 1)
-        doors = Doors(
-            self._stream, lambda _: None, lambda _: None, frozenset, Callables({"f": self._call})
-        )
+        calls = Callables({"f": self._call})
+        doors = Doors(self._stream, lambda _: None, lambda _: None, frozenset, calls, lambda *_: [])
         self.acting = Acting(self.firings, self.clock, lambda *given: given[2], doors)
 
     def fire(self, *numbers: int, depth: int = 0, occasion: int = 1) -> None:

@@ -119,3 +119,16 @@ def test_every_tuple_is_done_or_waits_or_is_dead_or_is_counted_as_lost(
         if what == "bury":
             assert told.dead <= most or found is None
     firings.close()
+
+
+def test_an_occasion_that_must_be_asked_once_is_noted_also_where_it_fires_nothing(
+    tmp_path: Path,
+) -> None:
+    firings = Firings(tmp_path / "firings.db")
+    assert firings.put("rules:x", 1, [], 5.0)
+    assert firings.place("rules:x") == 0
+    assert firings.put("rules:x", 2, [], 5.0, once=True)
+    assert firings.place("rules:x") == 2
+    assert not firings.put("rules:x", 2, [fired(1)], 6.0, once=True)
+    assert firings.next(RULE, 0) is None
+    firings.close()
