@@ -163,7 +163,7 @@ class Processor:
         """Say whether so many rows are sooner done by one task a branch than by exchanging them."""
         return rows <= tasks * (SINGLE_ROWS // self.slots)
 
-    def select(  # noqa: PLR0913  (all by name but the first three)
+    def select(
         self,
         leaves: Mapping[str, Leaf],
         sql: str,
@@ -172,7 +172,6 @@ class Processor:
         single: bool,
         branches: int = 1,
         wide: bool = False,
-        compiled: bool = False,
     ) -> pa.Table:
         """Run a SELECT over leaves; `single` spares an input that is not large the shuffle.
 
@@ -184,7 +183,7 @@ class Processor:
             return empty_table(schema)
         rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
         single = single and self.fits_tasks(rows_in, branches)
-        table = self._answer(leaves, sql, single=single, wide=wide, compiled=compiled)
+        table = self._answer(leaves, sql, single=single, wide=wide)
         return fit(table, arrow_schema(schema)) if schema is not None else table
 
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
@@ -198,20 +197,16 @@ class Processor:
         *,
         single: bool = False,
         wide: bool = False,
-        compiled: bool = False,
         work: Work | None = None,
     ) -> pa.Table:
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
-        small = small and not compiled
         large = self._sessions.wide if wide else self._sessions.large
         session = self._sessions.small if small else large
         drafts: list[Path] = []
         try:
             for view, held in gathered.items():
-                local = compiled and isinstance(held, pa.Table)  # what is local is never compiled
-                source = self._draft(held, drafts) if local else held
-                frame = self._frame(session, source, leaves[view][1], drafts)
+                frame = self._frame(session, held, leaves[view][1], drafts)
                 self._show(frame.coalesce(1) if single else frame, view)
             result = session.sql(sql)
             if work is not None:

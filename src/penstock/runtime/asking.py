@@ -1,8 +1,10 @@
-"""Asking rules: which tuples of an event fire which of them, in one SELECT for all.
+"""Asking rules: which tuples of an event fire which of them.
 
-What a condition compares with constants, or claims otherwise, is told of each tuple once, as it is
-for queries that run as one bundle (plan/bundles); picking a rule's tuples is then a look at some
-numbers. Conditions that ask tables, or what streams hold, have a SELECT of their own.
+What conditions compare with constants is found here, by one search and sort for all of them
+(engine/span_picks.py): events are many and their trains small, and a job for each would cost more
+than all that it does. Whatever else conditions claim is told of each tuple once, in one SELECT, as
+it is for queries that run as one bundle (plan/bundles). Those that ask tables, or what streams
+hold, have a SELECT of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,20 +17,16 @@ import pyarrow as pa
 
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, in_memory, laid_together
+from penstock.engine.span_picks import pick
 from penstock.engine.states.section_rows import asked_for
 from penstock.errors import told
 from penstock.model.schema import Schema
 from penstock.plan.bind_rule import BoundRule, plain_picks
-from penstock.plan.bundles.member import FlowMember
+from penstock.plan.bundles.member import ColumnSpans, FlowMember
 from penstock.plan.bundles.told import told_by
 from penstock.plan.operators import Project, key
 from penstock.plan.units import select_sql
 from penstock.runtime.live_rule import LiveRule
-
-# So many comparisons, times tuples, are asked sooner by a job that is compiled than by one that
-# interprets them: 1,000 thresholds of 10,000 tuples took 0.3 s instead of 3.8 s. Claims are never
-# compiled: their one method would be too long.
-COMPILE_AT = 300_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,8 @@ def ask(
     """
     failures: dict[str, str] = {}
     view = f"penstock_{reader.replace(':', '_')}"
-    found = _all(rules, trains)
-    found |= _alike(processor, view, _with_conditions(rules), trains, failures)
+    found = _here(rules, trains)
+    found |= _alike(processor, view, _for_spark(rules), trains, failures)
     with ExitStack() as reading:
         look = cache(lambda name: held(name, reading))
         for place, rule in enumerate(rules):
@@ -65,18 +63,32 @@ def ask(
     return Answer(found, failures)
 
 
-def _all(rules: Sequence[LiveRule], trains: Sequence[Rows]) -> dict[str, pa.Table]:
-    """Return every tuple for the rules without a condition."""
+def _here(rules: Sequence[LiveRule], trains: Sequence[Rows]) -> dict[str, pa.Table]:
+    """Return the tuples for rules that need no job: all of them, or what spans let through."""
     plain = [rule for rule in rules if rule.bound.conditions == ()]
-    if not plain:
+    compare = [(rule, spans) for rule in rules if (spans := _spans(rule.bound))]
+    if not plain and not compare:
         return {}
-    schema = plain[0].bound.leaf.schema
+    schema = (plain or [compare[0][0]])[0].bound.leaf.schema
     whole = laid_together([rows.to_table(schema) for rows in trains])
-    return {rule.key: whole for rule in plain}
+    picked = pick(whole, [spans for _, spans in compare])
+    found = {rule.key: whole for rule in plain}
+    for (rule, _), places in zip(compare, picked, strict=True):
+        if len(places):
+            found[rule.key] = whole.take(pa.array(places))
+    return found
 
 
-def _with_conditions(rules: Sequence[LiveRule]) -> list[LiveRule]:
-    return [rule for rule in rules if rule.bound.conditions]
+def _spans(bound: BoundRule) -> tuple[ColumnSpans, ...]:
+    """Return what a condition compares with constants, where it does nothing else."""
+    if not bound.conditions:
+        return ()
+    asked = _member(bound).asked
+    return asked.spans or asked.within
+
+
+def _for_spark(rules: Sequence[LiveRule]) -> list[LiveRule]:
+    return [rule for rule in rules if rule.bound.conditions and not _spans(rule.bound)]
 
 
 def _alike(
@@ -106,11 +118,8 @@ def _together(
     members = [_member(rule.bound) for rule in rules]
     asked, apart = [member.asked for member in members], told_by(members)
     schema = rules[0].bound.leaf.schema
-    sql = f"SELECT * FROM {apart.sql(view)} AS i{apart.wanted_sql(asked)}"
-    leaves = {view: (trains, schema)}
-    much = len(rules) * sum(rows.count for rows in trains) >= COMPILE_AT
-    how = {"wide": bool(apart.claims), "compiled": much and not apart.claims}
-    tuples = processor.select(leaves, sql, None, single=False, **how)
+    sql = f"SELECT * FROM {apart.sql(view)} AS i"
+    tuples = processor.select({view: (trains, schema)}, sql, None, single=False, wide=True)
     whole = tuples.select(list(schema.names))
     found: dict[str, pa.Table] = {}
     for rule, each in zip(rules, asked, strict=True):

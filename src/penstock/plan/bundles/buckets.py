@@ -108,12 +108,12 @@ class Buckets:
 
     def number_sql(self, searched: str) -> str:
         """Return SQL for the bucket, where `searched` is the outcome of the search."""
-        places = ", ".join(map(str, self._places()))
+        places = ", ".join(map(str, self.places()))
         equal = f"IF(get({self._array_sql()}, {searched}) = {quoted(self.column)}, 1, 0)"
         number = f"get(array({places}), 2 * {searched} + {equal})"
         return f"IF({quoted(self.column)} IS NULL, {NONE}, {number})" if self.optional else number
 
-    def _places(self) -> list[int]:
+    def places(self) -> list[int]:
         """Return the buckets below each value and at it, in turn, and above the last."""
         found: list[int] = []
         for value in self.values():
