@@ -71,9 +71,10 @@ class Occasions:
         """Say whether rules are asked, or act, or old firings of theirs are tried again."""
         if self.crew.is_busy(each.reader) or self.crew.is_busy(SINK + each.reader):
             return True
-        lanes = [lane for rule in each.rules.values() for lane in _lanes(rule)]
-        again = each.coupling is not Coupling.DETACHED and self.due
-        return bool(again) and any(self.crew.is_busy(_worker(lane)) for lane in lanes)
+        if each.coupling is Coupling.DETACHED or not self.due:  # many look here, and often
+            return False
+        lanes = (lane for rule in each.rules.values() for lane in _lanes(rule))
+        return any(self.crew.is_busy(_worker(lane)) for lane in lanes)
 
     def look(self) -> None:
         """Find out which lanes have something to do; an occasion that comes again does its own."""
