@@ -278,12 +278,21 @@ def test_what_is_wrong_with_an_event_is_told(ps: Connection) -> None:
         with pytest.raises(PenstockError) as refused:
             ps.sql(text)
         assert refused.value.code == code, text
+        if code == "TYPE_MISMATCH" and "MASK" in text:
+            assert refused.value.place is not None
+            assert refused.value.place.column == text.index("MASK") + 6
     assert len(rows_of(ps.sql("SHOW EVENTS").table)) == 3
 
 
 WRONG = (
     ("CREATE EVENT x AS SELECT room MASK temp FROM rooms", "TYPE_MISMATCH"),
+    ("CREATE EVENT x AS SELECT room MASK room FROM rooms", "TYPE_MISMATCH"),
     ("CREATE EVENT x AS SELECT room MASK frob(temp) FROM rooms", "UNKNOWN_FUNCTION"),
+    ("CREATE EVENT x AS SELECT room FROM nothing", "UNKNOWN_NAME"),
+    ("CREATE EVENT x AS SELECT floor FROM rooms", "UNKNOWN_COLUMN"),
+    ("CREATE EVENT x AS SELECT s.room FROM ANY(3, smoke s, hot h)", "BAD_EVENT"),
+    ("CREATE EVENT x AS SELECT s.room FROM P(smoke s, INTERVAL 0 SECONDS, hot h)", "BAD_EVENT"),
+    ("CREATE EVENT x AS SELECT s.room FROM (x s SEQ hot h)", "CYCLE"),
     ("CREATE EVENT x AS SELECT room FROM x", "CYCLE"),
     ("CREATE OR REPLACE EVENT smoke AS SELECT f.room FROM fire f", "IN_USE"),
     ("CREATE EVENT x AS SELECT count(*) AS c FROM rooms", "BAD_QUERY"),

@@ -155,6 +155,37 @@ def test_a_hanging_action_of_a_detached_rule_holds_nobody_and_ends_as_a_dead_let
     assert rows_of(ps.sql("SELECT * FROM slow.dead").table) == []
 
 
+def test_an_action_that_raises_is_tried_again_and_ends_as_a_dead_letter_with_its_cause(
+    ps: Connection,
+) -> None:
+    heard = Heard()
+    tries: list[str] = []
+
+    def broken(_: pa.Table, key: str) -> None:
+        tries.append(key)
+        raise ValueError("no such pager")
+
+    ps.action("broken", broken)
+    ps.action("next", heard.named("next"))
+    ps.sql(
+        "CREATE RULE page COUPLING immediate ON warm DO CALL broken, CALL next, "
+        "INSERT INTO alarms SELECT room, CAST(room AS INT) "
+        "WITH (retries => 2, backoff => INTERVAL 10 MILLISECONDS)"
+    )
+    ps.push("house", [reading(1, "attic", 50)])
+    until(ps, lambda: rule(ps, "page")["dead"] == 2)
+    assert len(tries) == 3
+    assert len(set(tries)) == 1
+    assert heard.calls == [("next", ["attic"])]
+    until(ps, lambda: rooms(ps, "warm") == ["attic"])
+    letters = rows_of(ps.sql("SELECT action, tries, cause FROM page.dead").table)
+    causes = {row["action"].partition(" ")[0]: row["cause"] for row in letters}
+    assert causes["CALL"] == "ACTION_FAILED: action broken raised ValueError: no such pager"
+    assert causes["INSERT"].startswith("RUN_FAILED")
+    assert {row["tries"] for row in letters} == {3}
+    assert rule(ps, "page")["state"] == "ENABLED"
+
+
 def test_rules_on_tables_and_with_conditions_that_fail_stand_beside_others(
     ps: Connection, tmp_path: Path
 ) -> None:
@@ -321,6 +352,7 @@ def test_what_is_wrong_with_a_rule_is_told(
         ps_once.sql(statement)
     assert caught.value.code == code
     assert says in str(caught.value)
+    assert caught.value.place is not None
 
 
 @pytest.fixture(scope="module")

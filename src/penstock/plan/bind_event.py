@@ -9,6 +9,7 @@ from penstock.errors import BadEventError, UnknownNameError
 from penstock.model.events import Mode
 from penstock.plan.bind import Binder, with_name
 from penstock.plan.bind_composite import Composite
+from penstock.plan.bind_condition import refuse_value
 from penstock.plan.occurrences import bounds_of
 from penstock.plan.operators import EventTime, Operator, Project
 from penstock.plan.operators.detect import END, START
@@ -74,6 +75,8 @@ class EventBinder:
         for condition in (event.mask, event.where):
             if condition is not None:
                 select.where(condition.copy(), copy=False)
+        if event.mask is not None:
+            refuse_value(event.mask, operator, source.label, self.analyst)
         known = with_name(self.lookup, source.label, StreamSource(operator))
         return _timed(Binder(known, self.analyst).bind(select), operator.times[0])
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
+from penstock.errors import BadQueryError, PenstockError
 from penstock.model.definitions import Expression
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bind import Binder, with_name
+from penstock.plan.bind_condition import refuse_value
 from penstock.plan.bind_from import LEAF
 from penstock.plan.held import Held, HeldAnalyst, held_in, with_held
 from penstock.plan.once import names_in
@@ -22,7 +23,6 @@ from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst, Lookup, StreamSource
 from penstock.sql import parse_select, spark_sql
 
-CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)  # of these Spark need not be asked
 ARGUMENTS = "args"  # of a command: the option, and the column that holds them
 
 
@@ -101,20 +101,9 @@ class RuleBinder:
         known = with_name(self.lookup, self.definition.event, StreamSource(leaf))
         table = exp.Table(this=exp.to_identifier(self.definition.event, quoted=True))
         select = exp.select(exp.Star()).from_(table).where(condition.copy())
-        if not (isinstance(condition.unnest(), CONDITIONS) or condition.find(exp.Query)):
-            self._refuse_type(leaf, condition)
+        refuse_value(condition, leaf, self.definition.event, self.analyst)
         analyst = HeldAnalyst(self.analyst, {each.view: each.schema for each in held})
         return Binder(with_held(known, held), analyst).bind(select)
-
-    def _refuse_type(self, leaf: Scan, condition: exp.Expr) -> None:
-        found = self._project(leaf, [("holds", spark_sql(self._scope(leaf).resolve(condition)))])
-        kind = found.schema.columns[0].type.lower()
-        if kind != "boolean":
-            raise TypeMismatchError(
-                f"the condition of a rule is {kind}, not boolean",
-                hint="compare: WHEN temp > 60",
-                place=place_of(condition),
-            )
 
     def _made(
         self,

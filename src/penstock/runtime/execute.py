@@ -103,7 +103,7 @@ def execute(system: System, text: str) -> list[Result]:
 
 def _execute(system: System, statements: list[Statement]) -> list[Result]:
     if not any(isinstance(each, CHANGES) for each in statements):
-        return [carry_out(system, each) for each in statements]
+        return [_placed(system, each) for each in statements]
     results: list[Result] = []
     failure: PenstockError | None = None
     system.supervisor.catch_up()
@@ -113,7 +113,7 @@ def _execute(system: System, statements: list[Statement]) -> list[Result]:
             for alike in _runs_of_one_kind(statements):
                 with system.supervisor.changing():
                     for each in alike:
-                        results.append(carry_out(system, each))
+                        results.append(_placed(system, each))
         except PenstockError as error:
             failure = error
     if failure is not None:
@@ -127,6 +127,15 @@ def _runs_of_one_kind(statements: list[Statement]) -> list[list[Statement]]:
     Where queries only come, or only go, it is the same whether it is cut after each or once.
     """
     return [list(alike) for _, alike in itertools.groupby(statements, type)]
+
+
+def _placed(system: System, statement: Statement) -> Result:
+    """Carry out a statement; what is wrong is told where that stands, or at its beginning."""
+    try:
+        return carry_out(system, statement)
+    except PenstockError as error:
+        error.place = error.place or statement.place
+        raise
 
 
 def carry_out(system: System, statement: Statement) -> Result:
@@ -189,7 +198,7 @@ def _stands(system: System, statement: Create, kind: str) -> str:
         return ""
     if KINDS[type(taken)] != kind:
         raise NameTakenError(
-            f"{name} is the name of a {KINDS[type(taken)].lower()}", place=statement.place
+            f"{name} is the name of {_one(KINDS[type(taken)])}", place=statement.place
         )
     if statement.if_not_exists:
         return f"{kind.lower()} {name} exists and is left as it is"
@@ -197,12 +206,16 @@ def _stands(system: System, statement: Create, kind: str) -> str:
         return f"{kind.lower()} {name} stands like this already"
     if not statement.or_replace:
         raise NameTakenError(
-            f"there is a {kind.lower()} {name} already",
+            f"there is {_one(kind)} {name} already",
             hint="CREATE OR REPLACE replaces it, IF NOT EXISTS leaves it",
             place=statement.place,
         )
     system.directory.refuse_in_use(name)
     return ""
+
+
+def _one(kind: str) -> str:
+    return f"{'an' if kind == 'EVENT' else 'a'} {kind.lower()}"
 
 
 def _same(one: Definition | RuleDefinition, other: Definition | RuleDefinition) -> bool:
