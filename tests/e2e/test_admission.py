@@ -11,8 +11,12 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
+from penstock.qos.load import load_of
+from penstock.qos.network import HERE
 from penstock.qos.trend import Trend
-from tests.e2e.support import PATIENCE, results, shown
+from penstock.runtime.prospect import Prospect
+from penstock.runtime.steering import suspend_query
+from tests.e2e.support import PATIENCE, figures, results, shown
 
 pytestmark = pytest.mark.spark
 
@@ -54,11 +58,71 @@ def test_a_promise_that_cannot_be_kept_is_refused_with_figures_unless_forced(
     ps: Connection,
 ) -> None:
     hard = "WITH (max_latency => INTERVAL 0.001 SECONDS)"
-    with pytest.raises(PenstockError, match=r"max_latency is 0\.001 s") as refused:
+    with pytest.raises(
+        PenstockError, match="cannot be kept: the query's own units take"
+    ) as refused:
         ps.sql(f"CREATE QUERY hard {hard} {BODY}")
-    assert "adds a load of" in refused.value.message
+    assert "exact answers and a max_latency of 0.001 s" in refused.value.message
     assert "FORCE" in refused.value.hint
+    with pytest.raises(PenstockError, match="own units take"):
+        ps.sql(f"CREATE QUERY hard {hard} OR WAIT {BODY}")  # waiting would not help it
     assert ps.sql(f"CREATE QUERY hard {hard} FORCE {BODY}").message == "query hard runs"
     assert ps.sql(f"CREATE QUERY easy WITH (max_latency => INTERVAL 1 HOUR) {BODY}").message
-    with pytest.raises(PenstockError, match="OR WAIT does not run yet"):
-        ps.sql(f"CREATE QUERY later OR WAIT {BODY}")
+    ps.sql("DROP QUERY hard; DROP QUERY easy")
+
+
+def load_is(ps: Connection, load: float) -> None:
+    """Let the stream bring so much that what runs needs such a share of the slots."""
+    quality = ps.system.supervisor.quality
+    with ps.system.supervisor.resting():
+        now = load_of(Prospect(ps.system).network)[HERE]
+        rates = {name: each.level * load / now for name, each in quality._trends.items()}
+        quality._trends = {name: Trend(rate) for name, rate in rates.items()}
+
+
+def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> None:
+    easy, dear = "WITH (max_latency => INTERVAL 1 HOUR) OR WAIT", "SELECT ts, {} AS d FROM s"
+    ps.system.supervisor.quality.slots = 1  # a unit has the whole of it
+    load_is(ps, 0.55)
+    with pytest.raises(PenstockError, match="is not admitted") as refused:
+        ps.sql(f"CREATE QUERY one {easy.removesuffix(' OR WAIT')} AS {dear.format('n - 1')}")
+    assert "OR WAIT" in refused.value.hint
+    told = ps.sql(f"CREATE QUERY one {easy} AS {dear.format('n - 1')}").message
+    assert told.startswith("query one waits for room: it adds a load of")
+    ps.sql(f"CREATE QUERY two {easy} AS {dear.format('n - 2')}")
+    ps.sql(f"CREATE QUERY three {easy} AS {dear.format('n - 3')}")
+    assert [figures(ps, name)["state"] for name in ("one", "two", "three")] == ["WAITING"] * 3
+    assert "is left" in figures(ps, "two")["cause"]
+    with ps.subscribe("one") as subscription:
+        ps.sql("DROP QUERY three")
+        assert list(ps.system.plant.waiting) == ["one", "two"]
+        load_is(ps, 0.2)
+        ps.system.supervisor._next_checkpoint = 0.0
+        until = time.monotonic() + PATIENCE
+        while ps.system.plant.waiting:
+            assert time.monotonic() < until, shown(ps)
+            time.sleep(0.05)
+        assert figures(ps, "one")["state"] == figures(ps, "two")["state"] == "RUNNING"
+        ps.push("s", [{"ts": NOON + timedelta(hours=1), "n": 1}])
+        row = subscription.next(PATIENCE)
+        assert row is not None
+        assert row["d"] == 0
+
+
+def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.sql(
+            "CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts FROM push();"
+            "CREATE QUERY stays WITH (max_latency => INTERVAL 1 HOUR) AS SELECT n FROM s;"
+            "CREATE QUERY gone AS SELECT n + 1 AS n FROM s"
+        )
+        with ps.system.supervisor.at_rest():
+            suspend_query(ps.system, "gone", "there is too little room")
+        told = ps.sql("CREATE QUERY late OR WAIT AS SELECT n + 2 AS n FROM s").message
+        assert "gone had to be suspended" in told
+        with pytest.raises(PenstockError, match="gone had to be suspended"):
+            ps.sql("CREATE QUERY other AS SELECT n + 3 AS n FROM s")
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        assert figures(ps, "late")["state"] == "WAITING"
+        assert ps.sql("RESUME QUERY late").message.startswith("query late runs")
+        assert figures(ps, "late")["state"] == "RUNNING"

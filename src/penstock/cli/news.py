@@ -36,7 +36,9 @@ class News:
 
     def runs(self) -> bool:
         """Say whether any query goes on."""
-        return any(query.state is QueryState.RUNNING for query in self._queries())
+        plant = self._system.plant
+        held = plant.suspended or plant.waiting  # they come when there is room
+        return bool(held) or any(q.state is QueryState.RUNNING for q in self._queries())
 
     def _queries(self) -> list[LiveQuery]:
         return list(self._system.plant.queries.values())  # a copy: another thread changes it

@@ -106,7 +106,8 @@ class QueryDefinition:
     """CREATE QUERY; `select` is the SELECT's text with its window brackets.
 
     `emit_early` is how often open windows give provisional rows, `allowed_lateness` how long
-    closed ones are kept to be corrected.
+    closed ones are kept to be corrected. One that is `forced` comes in although a promise would
+    break by it, one that `waits` comes in when none does.
     """
 
     name: str
@@ -119,6 +120,7 @@ class QueryDefinition:
     allowed_lateness: timedelta | None = None
     join: JoinMode = "recompute"
     forced: bool = False
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +143,4 @@ class QueryState(StrEnum):
     FAILED = "FAILED"
     FINISHED = "FINISHED"
     SUSPENDED = "SUSPENDED"
+    WAITING = "WAITING"

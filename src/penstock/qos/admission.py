@@ -56,6 +56,8 @@ class Shortage:
                 )
             case "memory":
                 return f"{self.takes:,.0f} bytes are needed, there are {self.there_is:,.0f}"
+            case "room":
+                return f"{self.whose} had to be suspended for want of room"
             case _:
                 takes, most = f"{self.takes:.2f}", f"{self.there_is:.2f}"
                 return f"{self.whose} would have a load of {takes}, at most {most}"
@@ -82,13 +84,17 @@ class Refused:
     shortages: tuple[Shortage, ...]
     may_wait: bool
 
+    def text(self) -> str:
+        """Return why, for people."""
+        told = "; ".join(each.text() for each in self.shortages)
+        left = max(0.0, self.left_load)
+        return f"it adds a load of {self.adds_load:.2f} where {left:.2f} is left; {told}"
+
     def error(self, query: str) -> BadOptionError:
         """Return what whoever asked is told."""
-        told = "; ".join(each.text() for each in self.shortages)
         waiting = "OR WAIT to wait for room, " if self.may_wait else ""
         return BadOptionError(
-            f"query {query} is not admitted: it adds a load of {self.adds_load:.2f} where "
-            f"{max(0.0, self.left_load):.2f} is left; {told}",
+            f"query {query} is not admitted: {self.text()}",
             hint=f"{waiting}FORCE to let it in all the same, or a contract that asks for less",
         )
 

@@ -26,13 +26,15 @@ from penstock.runtime.directory import (
 )
 from penstock.runtime.explained import drawn, explained
 from penstock.runtime.explained_event import explained_event
-from penstock.runtime.foresight import estimate_text, refuse_unless_room
+from penstock.runtime.foresight import estimate_text
 from penstock.runtime.once import run_once
+from penstock.runtime.prospect import room_for
 from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_enabled
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
 from penstock.runtime.steering import resume_query, stop_query
 from penstock.runtime.system import System
+from penstock.runtime.waiting import admit, let_wait
 from penstock.sql import (
     AlterQuery,
     AlterRule,
@@ -116,6 +118,8 @@ def _execute(system: System, statements: list[Statement]) -> list[Result]:
                         results.append(_placed(system, each))
         except PenstockError as error:
             failure = error
+        if system.plant.waiting:
+            admit(system)
     if failure is not None:
         raise failure
     return results
@@ -257,13 +261,17 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     sinks.check(definition)
     known = system.bind(statement)
     system.check_history(known)
-    refuse_unless_room(system, known)
+    refused = room_for(system, known)
+    if refused is not None and not (definition.waits and refused.may_wait):
+        raise refused.error(definition.name)
     if system.directory.get(definition.name) is not None:
         _forget(system, definition.name)
         system.supervisor.reconnect()  # its state and its place are not those of the new one
     system.catalog.put("QUERY", definition.name, definition.text, replace=True)
-    system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.directory.add(known)
+    if refused is not None:
+        return Result(let_wait(system, known, refused))
+    system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.run_query(known)
     system.supervisor.changed()
     return Result(f"query {definition.name} runs")

@@ -91,6 +91,13 @@ class LiveUnit:
         return f"unit:{self.unit.key}"
 
     @property
+    def state_bytes(self) -> int:
+        """Return what its state takes in the driver."""
+        if self.state is None:
+            return 0
+        return sum(part.rows.memory_bytes for part in self.state.kept().parts)
+
+    @property
     def waits_for_ahead(self) -> bool:
         """Say whether the partials of the next run are being computed."""
         return bool(self.ahead) and not self.ahead[0].done

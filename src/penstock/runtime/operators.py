@@ -75,7 +75,7 @@ def _rows(
             "rows_out": live.rows_out if last else _count(live.rows_in, out),
             "how": (MEASURED if whole else APPORTIONED) if known and record.ever else UNKNOWN,
             "explained": _plain(explained(profile, record)) if share and profile else None,
-            "memory_bytes": state_bytes(live) if member is unit.stateful else 0,
+            "memory_bytes": live.state_bytes if member is unit.stateful else 0,
         }
         yield row | _figures(figures, record) | _waits(seen.unit(unit.key), first=first)
 
@@ -104,13 +104,6 @@ def _waits(figures: Figures, *, first: bool) -> dict[str, Any]:
         "queued_bytes": queue.size,
         "oldest_s": round(queue.age, 3),
     }
-
-
-def state_bytes(live: LiveUnit) -> int:
-    """Return what a unit's state takes in the driver."""
-    if live.state is None:
-        return 0
-    return sum(part.rows.memory_bytes for part in live.state.kept().parts)
 
 
 def _count(rows: int, ratio: float | None) -> int | None:

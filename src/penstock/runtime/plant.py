@@ -50,6 +50,7 @@ class Plant:
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     suspended: dict[str, LiveQuery] = field(default_factory=dict)
+    waiting: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
     occasions: dict[str, LiveOccasions] = field(default_factory=dict)
     tables: TableVersions | None = None
@@ -365,12 +366,13 @@ class Plant:
         return sum(count.get(judge, 0) for count in counts for judge in judged_by)
 
     def standing(self, name: str) -> LiveQuery | None:
-        """Return a query that runs or is suspended."""
-        return self.queries.get(name.lower()) or self.suspended.get(name.lower())
+        """Return a query that runs, is suspended, or waits to be let in."""
+        held = {**self.waiting, **self.suspended}
+        return self.queries.get(name.lower()) or held.get(name.lower())
 
     def is_drained(self) -> bool:
         """Say whether every source has ended and everything that can be done is done."""
-        if self.suspended:  # they come back when there is room
+        if self.suspended or self.waiting:  # they come when there is room
             return False
         for feed in list(self.feeds.values()):
             buffer = self.buffers.get(feed.key)

@@ -38,7 +38,7 @@ def _turn(system: "System", verb: Verb, name: str) -> None:
         case "ENABLE" | "DISABLE":
             set_enabled(system, name, verb == "ENABLE")
         case "STOP":
-            if live is not None or name.lower() in system.plant.suspended:
+            if system.plant.standing(name) is not None:
                 stop_query(system, name)
         case "START":
             if live is None or live.state is not QueryState.RUNNING:
@@ -62,6 +62,9 @@ def resume_query(system: "System", name: str) -> str:
     if name.lower() in system.plant.suspended:
         recall_query(system, name)
         return f"query {name} runs, from the next tuples on"
+    if (waited := system.plant.waiting.pop(name.lower(), None)) is not None:
+        let_go_on(system, waited)
+        return f"query {name} runs, without having waited for room"
     system.forget_late(known)
     system.run_query(known)
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
@@ -96,17 +99,22 @@ def suspend_query(system: "System", name: str, why: str) -> None:
 
 def recall_query(system: "System", name: str) -> None:
     """Let a suspended query go on, from the next tuples on; only at rest."""
-    plant = system.plant
-    before = plant.suspended.pop(name.lower())
+    before = system.plant.suspended.pop(name.lower())
+    query = let_go_on(system, before)
+    query.missed_rows = missed_rows(system.plant, before)
+    query.promise, query.deadline, query.meter = before.promise, before.deadline, before.meter
+
+
+def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
+    """Run a query that was held outside of the plant, with its sinks and subscribers; at rest."""
     known = KnownQuery(before.definition, before.root, frozenset())
     system.forget_late(known)
     query = system.run_query(known)
-    query.missed_rows = missed_rows(plant, before)
     query.sinks, query.opened = before.sinks, before.opened
-    query.subscriptions, query.meter = before.subscriptions, before.meter
-    query.promise, query.deadline = before.promise, before.deadline
+    query.subscriptions = before.subscriptions
     system.catalog.set_state(query.name, QueryState.RUNNING, "")
     system.supervisor.changed()
+    return query
 
 
 def away(plant: Plant, query: LiveQuery, now: float) -> Away:

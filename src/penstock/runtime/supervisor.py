@@ -86,6 +86,7 @@ class Supervisor:
         self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
         self.statistics = self._turns.statistics
         self.quality = Quality(plant, self.statistics, self.slots)
+        self.admit: Callable[[], None] | None = None  # lets in who waits and has room, at rest
         self.measure: Callable[[Orders], None] | None = None  # does what quality orders, at rest
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
@@ -346,6 +347,8 @@ class Supervisor:
         if self.measure is not None and self.quality.suspending.orders and not self._stopping:
             self.measure(self.quality.suspending.orders)
         self.quality.suspending.done()
+        if self.admit is not None and self.plant.waiting and not self._stopping:
+            self.admit()
 
     def _is_idle(self) -> bool:
         """Say whether nothing is left to do; nothing may begin while this looks."""

@@ -84,6 +84,7 @@ from penstock.runtime.steering import away, measure, steer
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
+from penstock.runtime.waiting import admit
 from penstock.sql import (
     CreateEvent,
     CreateQuery,
@@ -147,6 +148,7 @@ class System:
         )
         self.supervisor = Supervisor(self.plant, means)
         self.supervisor.measure = lambda orders: measure(self, orders)
+        self.supervisor.admit = lambda: admit(self)
         checkpoint = self.journal.last_checkpoint()
         self._new_rules: list[tuple[LiveRule, Operator]] = []
         self._newcomers = self._bring_back(checkpoint.manifest if checkpoint else NOTHING_YET)
@@ -180,7 +182,8 @@ class System:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
         self.supervisor.stop()
         self.processor.close_lanes()
-        for query in (*self.plant.queries.values(), *self.plant.suspended.values()):
+        plant = self.plant
+        for query in (*plant.queries.values(), *plant.suspended.values(), *plant.waiting.values()):
             query.end()
             query.close()
         for feed in self.plant.feeds.values():
@@ -293,6 +296,7 @@ class System:
         query = self.plant.standing(name)
         self.plant.queries.pop(name.lower(), None)
         self.plant.suspended.pop(name.lower(), None)
+        self.plant.waiting.pop(name.lower(), None)
         if query is not None:
             query.end()
             query.close()
@@ -481,10 +485,11 @@ class System:
             self._bring_back_finished(known, manifest)
         if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
             return []
-        if entry.state is QueryState.SUSPENDED:
-            query = self.live_query(known, QueryState.SUSPENDED)
-            query.cause = entry.cause
-            self.plant.suspended[entry.name.lower()] = query
+        if entry.state in (QueryState.SUSPENDED, QueryState.WAITING):
+            is_away = entry.state is QueryState.SUSPENDED
+            held = self.plant.suspended if is_away else self.plant.waiting
+            held[entry.name.lower()] = self.live_query(known, entry.state)
+            held[entry.name.lower()].cause = entry.cause
             return []
         if not knows(manifest, entry.name, known.root):
             return [known]

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
-from penstock.errors import BadOptionError, NotYetError, UnknownOptionError
+from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.model.definitions import JoinMode, Option, QueryDefinition, StopAfter
 from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
@@ -28,7 +28,7 @@ CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefinition, exp.Query]:
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
     goals, join = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0])
-    forced = _forced(reader)
+    forced, waits = reader.accept("FORCE"), reader.accept("OR", "WAIT")
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
         reader.miss("a SELECT")
@@ -46,17 +46,9 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
         allowed_lateness=clauses.get("ALLOWED"),
         join=join,
         forced=forced,
+        waits=waits,
     )
     return definition, tree
-
-
-def _forced(reader: Reader) -> bool:
-    """Read whether the query comes in although a contract would break by it."""
-    token = reader.token
-    if reader.accept("OR", "WAIT"):
-        with reader.placed(token):
-            raise NotYetError("OR WAIT does not run yet", hint="FORCE lets the query in at once")
-    return reader.accept("FORCE")
 
 
 def _options(reader: Reader) -> tuple[Goals, JoinMode]:

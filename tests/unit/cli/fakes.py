@@ -100,7 +100,8 @@ class FakeSystem:
     def __init__(self, home: Path) -> None:
         self.clock = HandClock(1000.0)
         self.directory = Directory()
-        nothing = {"queries": {}, "feeds": {}, "waits_for_rules": lambda _: False}
+        nothing: dict[str, object] = {"queries": {}, "suspended": {}, "waiting": {}, "feeds": {}}
+        nothing["waits_for_rules"] = lambda _: False
         self.plant = SimpleNamespace(**nothing, buffers=Buffers())
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)

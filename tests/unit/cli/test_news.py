@@ -55,3 +55,13 @@ def test_only_a_running_query_goes_on(tmp_path: Path) -> None:
         assert not news.runs()
     system.plant.queries["q"] = live_query("q")
     assert news.runs()
+
+
+def test_who_is_suspended_is_told_of_and_counts_as_going_on(tmp_path: Path) -> None:
+    system = FakeSystem(tmp_path)
+    news = News(system)  # type: ignore[arg-type]
+    assert not news.runs()
+    system.plant.suspended["q"] = live_query("q", QueryState.SUSPENDED, "since noon: no room")
+    assert news.fresh() == ["query q is suspended:\n  since noon: no room"]
+    assert news.failed() == []
+    assert news.runs()
