@@ -1,3 +1,4 @@
+import math
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from penstock.qos.worths import Cut
 from penstock.runtime.journal import Journal
 from penstock.runtime.journal_memory import MemoryJournal
 from penstock.runtime.journal_sqlite import SqliteJournal
@@ -62,6 +64,14 @@ def test_a_run_comes_back_with_its_ranges(journal: Journal) -> None:
     (run,) = journal.runs_after("unit", 0)
     assert (run.unit, run.number) == ("unit", 1)
     assert run.inputs == {"traffic": (1, 4), "weather": (3, 3)}
+
+
+@pytest.mark.parametrize("cut", [None, Cut(-math.inf, 0.5), Cut(2.25, 1.0)])
+def test_a_gate_s_run_comes_back_with_what_it_kept(journal: Journal, cut: Cut | None) -> None:
+    journal.record_run("unit", 1, {"traffic": (1, 4)}, 0.25, cut)
+    (run,) = journal.runs_after("unit", 0)
+    assert (run.keep, run.cut) == (0.25, cut)
+    assert run.inputs == {"traffic": (1, 4)}
 
 
 def test_only_what_is_above_the_number_comes_in_order(journal: Journal) -> None:

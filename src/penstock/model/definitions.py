@@ -73,6 +73,7 @@ class StreamDefinition:
 
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
     holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
+    Queries over it that may lose tuples lose those first that are least by `shed_by`.
     """
 
     name: str
@@ -85,6 +86,7 @@ class StreamDefinition:
     archive_for: timedelta | None = None
     idle_after: timedelta | None = None
     idle_by_clock: bool = False
+    shed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ class QueryDefinition:
 
     `emit_early` is how often open windows give provisional rows, `allowed_lateness` how long
     closed ones are kept to be corrected. One that is `forced` comes in although a promise would
-    break by it, one that `waits` comes in when none does.
+    break by it, one that `waits` comes in when none does. `shed_by` is what its tuples are worth.
     """
 
     name: str
@@ -121,6 +123,7 @@ class QueryDefinition:
     join: JoinMode = "recompute"
     forced: bool = False
     waits: bool = False
+    shed_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

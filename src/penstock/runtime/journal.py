@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-KEEP = "keep"  # no key of a buffer: these are hashes
+from penstock.qos.worths import Cut
+
+KEEP, CUT = "keep", "cut"  # no keys of buffers: these are hashes
 Ranges = Mapping[str, tuple[int, int]]  # a buffer's key: the first and the last train consumed
 
 
@@ -33,6 +35,7 @@ class RecordedRun:
     number: int
     inputs: Ranges
     keep: float = 1.0
+    cut: Cut | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,10 @@ class Journal(Protocol):
         """Return the stream's trains above that number that no checkpoint has put an end to."""
         ...
 
-    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
-        """Remember which trains a run takes, before it runs."""
+    def record_run(
+        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+    ) -> None:
+        """Remember which trains a run takes, and what a gate will keep of them, before it runs."""
         ...
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
@@ -138,15 +143,22 @@ def train_from(stream: str, number: int, body: str) -> RecordedTrain:
 def run_from(unit: str, number: int, body: str) -> RecordedRun:
     """Return the run whose inputs were kept as JSON, with what a gate kept."""
     found = json.loads(body)
-    keep = found.pop(KEEP, 1.0)
+    keep, cut = found.pop(KEEP, 1.0), found.pop(CUT, None)
     return RecordedRun(
-        unit, number, {key: (first, last) for key, (first, last) in found.items()}, keep
+        unit,
+        number,
+        {key: (first, last) for key, (first, last) in found.items()},
+        keep,
+        None if cut is None else Cut(*cut),
     )
 
 
-def run_body(inputs: Ranges, keep: float) -> str:
+def run_body(inputs: Ranges, keep: float, cut: Cut | None = None) -> str:
     """Return a run's inputs as JSON; only a gate that drops has something to add."""
-    return to_json(inputs if keep == 1 else {**inputs, KEEP: keep})
+    added: dict[str, Any] = {} if keep == 1 else {KEEP: keep}
+    if cut is not None:
+        added[CUT] = [cut.worth, cut.ties]
+    return to_json({**inputs, **added})
 
 
 def to_json(data: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
     Checkpoint,
     Ranges,
@@ -39,8 +40,10 @@ class MemoryJournal:
     def trains_after(self, stream: str, number: int) -> list[RecordedTrain]:
         return [train_from(stream, n, body) for n, body in self._after("train", stream, number)]
 
-    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
-        self._record("run", unit, number, run_body(inputs, keep))
+    def record_run(
+        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+    ) -> None:
+        self._record("run", unit, number, run_body(inputs, keep, cut))
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("run", unit, number)]

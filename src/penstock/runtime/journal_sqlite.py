@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import DiskFullError, HomeError, PenstockError
+from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
     Checkpoint,
     Ranges,
@@ -98,8 +99,10 @@ class SqliteJournal:
     def trains_after(self, stream: str, number: int) -> list[RecordedTrain]:
         return [train_from(stream, n, body) for n, body in self._after("trains", stream, number)]
 
-    def record_run(self, unit: str, number: int, inputs: Ranges, keep: float = 1.0) -> None:
-        self._record("runs", unit, number, run_body(inputs, keep))
+    def record_run(
+        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+    ) -> None:
+        self._record("runs", unit, number, run_body(inputs, keep, cut))
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("runs", unit, number)]

@@ -1,27 +1,33 @@
 """A unit that runs: its place in its inputs, its state, its figures."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.engine.buffers import Train
-from penstock.engine.gating import gated
+from penstock.engine.gating import gated, gated_by_worth
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, write_parquet_at
 from penstock.engine.states import Together
 from penstock.engine.states.state import Punctuated, Run, State, Step
+from penstock.engine.worth import is_plain, worth_of
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking
 from penstock.plan.operators import Bundle, EventBundle, Gate, Take, key
 from penstock.plan.punctuation import carried
 from penstock.plan.units import Unit
+from penstock.qos.quantiles import Values
+from penstock.qos.worths import Cut, Worths
 from penstock.runtime.grouping import ranges_of
 from penstock.runtime.journal import Ranges, RecordedRun
 
+WEIGH_SECONDS, WEIGHED_ROWS = 1.0, 1_000  # how often, and how many tuples, while nothing is shed
 Inputs = Mapping[str, Sequence[Train]]
 
 
@@ -58,7 +64,8 @@ class LiveUnit:
     `history` are rows of its leaves from before its first train, until its first run takes them.
     `late_rows` are counted by the operator that judged them, and `rows_before` are those that came
     in before a root was one of the unit's. Of a gate, `keep` is what its next runs let through, and
-    `keeping` what the one at work does.
+    `keeping` what the one at work does; of one that drops by worth, `cutting` is where that cuts,
+    `worths` what tuples were worth of late, and `weighed` when that was last asked.
     """
 
     unit: Unit
@@ -68,6 +75,9 @@ class LiveUnit:
     taken: int = 0
     keep: float = 1.0
     keeping: float = 1.0
+    cutting: Cut | None = None
+    worths: Worths = field(default_factory=Worths)
+    weighed: float = -math.inf
     time_is_up: bool = False
     ended: bool = False
     marks: dict[str, int] = field(default_factory=dict)
@@ -89,6 +99,18 @@ class LiveUnit:
     def reader(self) -> str:
         """Return the unit's name among a buffer's readers."""
         return f"unit:{self.unit.key}"
+
+    @property
+    def asks_spark(self) -> bool:
+        """Say whether a gate needs Spark to tell what tuples are worth."""
+        gate = self.unit.root
+        return isinstance(gate, Gate) and bool(gate.worth) and not is_plain(gate)
+
+    def next_cut(self) -> Cut | None:
+        """Return where the next run of a gate that drops by worth cuts; None where nothing goes."""
+        gate = self.unit.root
+        by_worth = isinstance(gate, Gate) and gate.worth and self.keep < 1
+        return self.worths.cut(self.keep) if by_worth else None
 
     @property
     def state_bytes(self) -> int:
@@ -146,7 +168,9 @@ class LiveUnit:
             before = (BEGIN_OF_TIME,) * len(below)
         run = Run(processor, self.unit, rows, below, before, ahead)
         if isinstance(self.unit.root, Gate):
-            outputs = {self.unit.key: Output(self._gated(self.unit.root, inputs), below[0])}
+            outputs = {
+                self.unit.key: Output(self._gated(self.unit.root, inputs, processor), below[0])
+            }
         else:
             outputs = self._outputs(run, number, marks, told)
         self.marks, self.reached = marks, below
@@ -163,9 +187,25 @@ class LiveUnit:
             for root, output in outputs.items()
         }
 
-    def _gated(self, gate: Gate, inputs: Inputs) -> pa.Table:
-        trains = [(each.info.number, each.rows) for part in inputs.values() for each in part]
-        return gated(gate, self.unit.key, self.keeping, trains)
+    def _gated(self, gate: Gate, inputs: Inputs, processor: Processor) -> pa.Table:
+        found = [each for part in inputs.values() for each in part]
+        trains = [(each.info.number, each.rows) for each in found]
+        if not gate.worth or not found:
+            return gated(gate, self.unit.key, self.keeping, trains)
+        now = max(each.info.arrived for each in found)
+        if self.cutting is None:
+            if now - self.weighed >= WEIGH_SECONDS:  # to know where to cut when it has to be
+                some = found[-1].rows.to_table(gate.input.schema).slice(0, WEIGHED_ROWS)
+                self._weigh(worth_of(gate, some, processor), now)
+            return gated(gate, self.unit.key, 1.0, trains)
+        tables = [(number, rows.to_table(gate.input.schema)) for number, rows in trains]
+        parts = [worth_of(gate, table, processor) for _, table in tables]
+        worth = np.concatenate(parts)
+        self._weigh(worth, now)
+        return gated_by_worth(gate, self.unit.key, self.cutting, tables, worth)
+
+    def _weigh(self, worth: Values, now: float) -> None:
+        self.worths, self.weighed = self.worths.add(worth, now), now
 
     def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Asking]) -> None:
         """Raise what a run over the trains would raise if only these members were here."""
@@ -194,7 +234,7 @@ class LiveUnit:
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
-        self.replay.appendleft(RecordedRun(self.reader, number, inputs, self.keeping))
+        self.replay.appendleft(RecordedRun(self.reader, number, inputs, self.keeping, self.cutting))
 
     def _step(self, state: State, run: Run, told: Mapping[str, str]) -> Step:
         """Let the state take the tuples in, or, in a run without any, a punctuation."""

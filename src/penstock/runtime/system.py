@@ -44,6 +44,7 @@ from penstock.plan.operators import (
     walk,
 )
 from penstock.plan.sampled import bind_sampled, why_whole
+from penstock.plan.shed_by import bind_worth, by_worth, refuse_shed_by, shows_tuples
 from penstock.plan.user_calls import marked
 from penstock.runtime.acting import Acting, Doors
 from penstock.runtime.archive import Archive
@@ -224,6 +225,8 @@ class System:
         """Raise what is wrong with a stream's definition."""
         interfaces.check(definition)
         check_types(definition.schema)
+        if definition.shed_by:
+            bind_worth(definition.shed_by, definition.name, definition.schema, self.analyst)
 
     def define_table(self, statement: CreateTable, incarnation: int, reading: Reading) -> None:
         """Make a table of rows that were read, and make it known."""
@@ -243,12 +246,26 @@ class System:
         allowed = definition.goals.max_error
         names = frozenset(names_in(statement.select))
         whole = why_whole(binder, tree) if allowed else ""
+        refuse_shed_by(definition.shed_by, allowed, whole)
         if not allowed or whole:
             return KnownQuery(definition, binder.bind(tree), names, whole)
         if not self._knows_bounds:
             self.sessions.teach(definitions())
             self._knows_bounds = True
-        return KnownQuery(definition, bind_sampled(binder, tree, allowed), names)
+        root = bind_sampled(binder, tree, allowed)
+        try:
+            return KnownQuery(definition, self._by_worth(root, definition.shed_by), names)
+        except PenstockError as error:
+            error.place = error.place or statement.place
+            raise
+
+    def _by_worth(self, root: Operator, stated: str | None) -> Operator:
+        """Return a query's operators over a gate that drops by worth, where that is asked for."""
+        (scan,) = (node for node in walk(root) if isinstance(node, Scan))
+        worth = stated or self.directory.stream(scan.stream).definition.shed_by
+        if not worth or not (stated or shows_tuples(root)):
+            return root
+        return by_worth(root, bind_worth(worth, scan.stream, scan.schema, self.analyst))
 
     def know_event(self, statement: CreateEvent) -> KnownEvent:
         """Return the event as it would be known; its operators depend on who reads it, and how."""

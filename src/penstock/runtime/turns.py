@@ -138,10 +138,11 @@ class Turns:
         number = live.runs + 1
         live.running = ranges_of(group)
         if live.replay:
-            live.keeping = live.replay.popleft().keep
+            again = live.replay.popleft()
+            live.keeping, live.cutting = again.keep, again.cut
         else:
-            live.keeping = live.keep
-            self.journal.record_run(live.reader, number, live.running, live.keep)
+            live.keeping, live.cutting = live.keep, live.next_cut()
+            self.journal.record_run(live.reader, number, live.running, live.keep, live.cutting)
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
@@ -161,7 +162,7 @@ class Turns:
 
     def _note(self, live: LiveUnit, before: tuple[int, int, float]) -> None:
         rows_in, rows_out, seconds = before
-        if isinstance(live.unit.root, Gate | Take):
+        if isinstance(live.unit.root, Gate | Take) and not live.asks_spark:
             self.statistics.light.add(live.unit.key)
         self.statistics.ran(
             live.unit.key,

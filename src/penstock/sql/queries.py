@@ -15,12 +15,13 @@ from penstock.sql.intervals import positive_duration
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
+from penstock.sql.shed_by import read_shed_by
 
 GOALS = ("max_latency", "max_error", "weight", "priority")
 OPTIONS = (*GOALS, "join")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 # By two words, since one may be a name; INTO is a keyword.
-STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"))
+STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"), ("SHED", "BY"))
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
@@ -47,6 +48,7 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
         join=join,
         forced=forced,
         waits=waits,
+        shed_by=clauses.get("SHED"),
     )
     return definition, tree
 
@@ -103,7 +105,7 @@ def _number(options: Mapping[str, Option], name: str) -> float | None:
 def _split(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
     """Cut the tokens where the first clause after the SELECT begins.
 
-    sqlglot would read STOP, EMIT and ALLOWED as aliases, so it may not see these clauses.
+    sqlglot would read STOP, EMIT, ALLOWED and SHED as aliases, so it may not see these clauses.
     """
     depth = 0
     for index, token in enumerate(tokens):
@@ -133,7 +135,7 @@ def _tail(reader: Reader) -> dict[str, Any]:
     while reader.token:
         word = next((word for word in CLAUSES if word not in given and reader.accept(word)), None)
         if word is None:
-            known = "STOP AFTER, EMIT EARLY EVERY, ALLOWED LATENESS and INTO"
+            known = "STOP AFTER, EMIT EARLY EVERY, ALLOWED LATENESS, SHED BY and INTO"
             reader.miss("the end", hint=f"after the SELECT stand {known}, each once")
         given[word] = CLAUSES[word](reader)
     return given
@@ -173,5 +175,6 @@ CLAUSES: dict[str, Callable[[Reader], Any]] = {
     "STOP": _stop_after,
     "EMIT": _emit_early,
     "ALLOWED": _allowed_lateness,
+    "SHED": read_shed_by,
     "INTO": read_connector,
 }

@@ -12,6 +12,7 @@ from penstock.sql.connectors import read_connector
 from penstock.sql.intervals import duration, duration_sql, positive_duration
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
+from penstock.sql.shed_by import read_shed_by
 
 ZERO = timedelta(0)
 
@@ -39,6 +40,7 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
         archive_for=given.get("ARCHIVE"),
         idle_after=given.get("IDLE", (None, False))[0],
         idle_by_clock=given.get("IDLE", (None, False))[1],
+        shed_by=given.get("SHED"),
     )
 
 
@@ -105,5 +107,6 @@ CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
     "VALID": _length("VALID", "FOR"),
     "ARCHIVE": _length("ARCHIVE", "FOR"),
     "IDLE": _idle,
+    "SHED": lambda reader, _: read_shed_by(reader),
     "FROM": lambda reader, _: read_connector(reader),
 }

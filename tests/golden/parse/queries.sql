@@ -30,3 +30,8 @@ CREATE QUERY relative AS SELECT 100 * rdiff(price, pseudo => 0.001) + 1 AS r FRO
 CREATE QUERY slopes AS
   SELECT ASLOPE(y, x, profile => 'O') OVER (PARTITION BY a, b % 2) AS s FROM points
   WHERE abs(aslope(y, x, pseudo => -1, PROFILE => 'n')) > 3;
+-- What is worth least goes first; who has no room waits or is forced in.
+CREATE QUERY shedding WITH (max_error => 0.1) AS SELECT a FROM s SHED BY abs(a - 3) * 2 INTO console() STOP AFTER INTERVAL 1 DAY;
+CREATE QUERY shed_names AS SELECT shed by FROM s;
+CREATE QUERY patient WITH (max_latency => INTERVAL 1 SECOND) OR WAIT AS SELECT a FROM s;
+CREATE QUERY forced FORCE AS SELECT a FROM s;

@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, scan
 
 GATE = Gate(scan("s"), 0.5)
+BY_WORTH = Gate(scan("s"), 0.9, "`n`")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,8 +29,8 @@ def no_spark() -> Iterator[None]:
         yield
 
 
-def gate_of(hall: Hall) -> LiveUnit:
-    return hall.plant.units[key(GATE)]
+def gate_of(hall: Hall, gate: Gate = GATE) -> LiveUnit:
+    return hall.plant.units[key(gate)]
 
 
 def test_an_open_gate_lets_everything_through(tmp_path: Path) -> None:
@@ -61,30 +63,68 @@ def test_a_gate_drops_by_hash_and_says_what_is_left_stands_for(tmp_path: Path) -
             st.integers(1, 10),
         ),
         max_size=30,
-    )
+    ),
+    st.sampled_from([GATE, BY_WORTH]),
 )
-@settings(max_examples=60)
-def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]]) -> None:
+@settings(max_examples=120)
+def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]], gate: Gate) -> None:
     with tempfile.TemporaryDirectory() as home:
         hall = Hall(Path(home) / "home")
-        hall.add("a", GATE)
+        hall.add("a", gate)
         pushed = 0
         for action, number in actions:
             if action == "push":
                 hall.push("s", *range(pushed, pushed + number))
                 pushed += number
             elif action == "keep":
-                gate_of(hall).keep = number / 10
+                gate_of(hall, gate).keep = number / 10
             else:
                 hall.do(action)
         hall.drain()
         once = hall.delivered("a")
         assert once == sorted(set(once))  # nothing twice, nothing out of turn
-        kept = {run.number: run.keep for run in hall.journal.runs_after(gate_of(hall).reader, 0)}
+        runs = hall.journal.runs_after(gate_of(hall, gate).reader, 0)
+        kept = {run.number: run.keep for run in runs}
         assert all(0.1 <= each <= 1 for each in kept.values())
         hall.die()
         hall.drain()
         assert hall.delivered("a") == once
+
+
+def test_a_gate_by_worth_drops_the_least_and_says_which_share_is_left(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("a", BY_WORTH)
+    drawn = np.random.default_rng(3)
+    for _ in range(20):  # while nothing is shed, it learns
+        hall.push("s", *drawn.integers(0, 1000, 200).tolist())
+        hall.take_in()
+        hall.clock.sleep(2)
+        hall.turn()
+        hall.deliver()
+    open_rows = len(hall.delivered("a"))
+    assert open_rows == 20 * 200
+    gate_of(hall, BY_WORTH).keep = 0.25
+    pushed = drawn.integers(0, 1000, 4000).tolist()
+    hall.push("s", *pushed)
+    hall.drain()
+    left = hall.delivered("a")[open_rows:]
+    assert left == [each for each in pushed if each >= min(left)]  # none that is worth less
+    assert len(left) == pytest.approx(1000, rel=0.15)
+    held = hall.sinks["a"].deliveries
+    assert set(held[max(held)][KEPT].to_pylist()) == {round(1e6 * len(left) / 4000)}
+
+
+def test_a_gate_by_worth_keeps_what_queries_want_where_all_has_become_worth_less(
+    tmp_path: Path,
+) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("a", BY_WORTH)
+    hall.push("s", *range(1000, 2000))
+    hall.drain()
+    gate_of(hall, BY_WORTH).keep = 0.5
+    hall.push("s", *range(500))
+    hall.drain()
+    assert hall.delivered("a")[1000:] == list(range(450, 500))  # max_error is 0.9
 
 
 def loaded(home: Path, goals: Goals, cost: float) -> tuple[Hall, Quality]:

@@ -14,11 +14,13 @@ ALL = 1_000_000
 class Gate:
     """All queries over a stream that allow the same error read it through one gate.
 
-    How much it keeps is decided while it runs, and recorded with every run.
+    How much it keeps is decided while it runs, and recorded with every run. With a `worth`, a
+    number in Spark SQL over the input's columns, what is worth least goes first, else any.
     """
 
     input: Operator
     max_error: float
+    worth: str = ""
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -37,7 +39,8 @@ class Gate:
 
     def text(self) -> str:
         """Say for which queries it is."""
-        return f"gate for errors up to {self.max_error:g}"
+        order = f", the least {self.worth} first" if self.worth else ""
+        return f"gate for errors up to {self.max_error:g}{order}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Pass everything on: what is dropped is decided by the runtime, run by run."""

@@ -1,0 +1,37 @@
+"""SHED BY: what a tuple is worth, so that the least goes first."""
+
+from sqlglot import exp
+
+from penstock.errors import BadQueryError
+from penstock.sql.conditions import PARTS, find_part
+from penstock.sql.reader import Reader
+from penstock.sql.settle import settled
+from penstock.sql.trees import spark_sql
+
+# A replay has to find the same worth again.
+CHANGING = ("rand", "random", "randn", "uuid", "now", "current_timestamp", "current_date")
+
+
+def read_shed_by(reader: Reader) -> str:
+    """Read what follows SHED, and return it as Spark SQL."""
+    reader.expect("BY", hint="SHED BY price")
+    with reader.placed(reader.token):
+        worth = settled(reader.value("an expression"), lambda again: again.value("an expression"))
+        if (part := find_part(worth, *PARTS)) is not None:
+            raise BadQueryError(
+                f"{part} stands in what a single tuple is worth",
+                hint="SHED BY takes a number of the stream's own columns: SHED BY abs(price - 100)",
+            )
+        if changing := [name for node in worth.walk() if (name := _called(node)) in CHANGING]:
+            raise BadQueryError(
+                f"{changing[0]} is not the same when it is asked again",
+                hint="a replay has to drop the same tuples; without SHED BY any may be dropped",
+            )
+    return spark_sql(worth)
+
+
+def _called(node: exp.Expr) -> str:
+    """Return the name of the function that is called, or nothing."""
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
