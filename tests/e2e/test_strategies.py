@@ -15,10 +15,11 @@ from pyspark.sql.functions import arrow_udf
 import penstock
 from penstock.client import Connection
 from penstock.errors import BadOptionError, PenstockError, UnknownOptionError
+from penstock.qos.need import Need
 from penstock.runtime import statistics
 from penstock.runtime.supervisor import Settings
 from penstock.schedule import STRATEGIES, Choice
-from tests.e2e.support import bag, finish, results, rows_of
+from tests.e2e.support import PATIENCE, bag, finish, results, rows_of, shown
 
 pytestmark = pytest.mark.spark
 
@@ -292,3 +293,22 @@ def test_the_statements_of_the_reference_that_set_and_show_run(
         assert all(each.message or each.table is not None for each in given)
         (row,) = rows_of(ps.sql("SHOW STRATEGY").table)
         assert (row["strategy"], row["batching"]) == ("round_robin", "everything")
+
+
+def test_the_strategy_by_need_changes_while_rows_flow(ps: Connection) -> None:
+    ps.sql("SET STRATEGY need")
+    control = ps.system.supervisor.control
+
+    def strategy() -> str:
+        (row,) = rows_of(ps.sql("SHOW STRATEGY").table)
+        return str(row["strategy"])
+
+    assert strategy() == "need: pcs"
+    control.need = Need(is_memory=True)
+    until = time.monotonic() + PATIENCE
+    while strategy() != "need: simplified_segment":
+        assert time.monotonic() < until, shown(ps)
+        time.sleep(0.05)
+    assert not control.wants_other
+    ps.sql("SET STRATEGY round_robin")
+    assert strategy() == "round_robin"

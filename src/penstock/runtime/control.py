@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.errors import UnknownOptionError
+from penstock.qos.need import Need, need
+from penstock.runtime.plant import Plant
 from penstock.runtime.run_lengths import run_lengths
 from penstock.runtime.turns import Turns
 from penstock.schedule import STRATEGIES, Choice
@@ -22,6 +25,7 @@ SURE = 0.5  # the confidence from which on a cost is as much measured as assumed
 KEPT_DEFECTS = 20  # are logged and shown; a strategy that is wrong may be so a thousand times
 
 ROUND_ROBIN, EVERYTHING = Choice("round_robin"), Choice("everything")
+BY_NEED = "need"  # ANA-09: one that frees memory where that is short, else one that is quick
 LOG = logging.getLogger("penstock")
 
 
@@ -35,7 +39,9 @@ class Control:
         self.told = 0
         self.chosen, self.batching = strategy, batching
         self.was_set = False
-        self.strategy = self._made(strategy)
+        self.need: Need | None = None
+        self.serving = strategy
+        self.strategy = self._begun(strategy)
         self._rule = make(BATCHINGS, "batching", batching)
         self._next_look = 0.0
         self._apply()
@@ -45,10 +51,28 @@ class Control:
 
         Whoever calls cuts the graph anew.
         """
-        made = self._made(choice)
-        self.strategy, self.chosen, self.was_set = made, choice, True
+        self.strategy = self._begun(choice)
+        self.chosen, self.was_set = choice, True
         self._apply()
         self.look(-1.0)
+
+    @property
+    def wants_other(self) -> bool:
+        """Say whether another strategy than the one that decides serves what is needed."""
+        return self.need is not None and self.need.strategy != self.serving
+
+    def serve(self) -> None:
+        """Let the strategy decide that serves what is needed; whoever calls cuts the graph anew."""
+        if self.need is not None:
+            self.serving = self.need.strategy
+            self.strategy = self._made(self.serving)
+            self._apply()
+            self.look(-1.0)
+
+    def text(self) -> str:
+        """Return which strategy decides, and under which name it was chosen."""
+        chosen, serving = self.chosen.text(), self.serving.text()
+        return chosen if self.need is None else f"{chosen}: {serving}"
 
     def use_batching(self, choice: Choice) -> None:
         """Let another batching rule decide."""
@@ -67,6 +91,8 @@ class Control:
             self.strategy.observe(statistics.observation(self.plant, at))
         if isinstance(self._rule, Intelligent):
             self.turns.readiness.pace = statistics.pace(self.plant, at)
+        if self.need is not None:
+            self.need = need(self.need, memory_share(self.plant), 1.0, at)
         self.turns.readiness.lengths = run_lengths(self.plant, statistics)
         took = time.perf_counter() - began
         self.turns.deciding_seconds += took
@@ -96,8 +122,27 @@ class Control:
             self.use_batching(Choice(rule, tuple(options.items())))
             self.use_strategy(Choice(strategy, tuple(given.items())))
 
+    def _begun(self, choice: Choice) -> Guarded:
+        """Return a strategy that somebody chose, or the one that serves what is needed first."""
+        if choice.name != BY_NEED:
+            made = self._made(choice)
+            self.need, self.serving = None, choice
+            return made
+        if choice.parameters:
+            raise UnknownOptionError(
+                f"strategy {BY_NEED} takes no {choice.parameters[0][0]}",
+                hint="it takes no parameters",
+            )
+        self.need = Need()
+        self.serving = self.need.strategy
+        return self._made(self.serving)
+
     def _made(self, choice: Choice) -> Guarded:
-        return Guarded(make(STRATEGIES, "strategy", choice), self._tell)
+        try:
+            return Guarded(make(STRATEGIES, "strategy", choice), self._tell)
+        except UnknownOptionError as error:
+            error.hint = error.hint.replace("there are: ", f"there are: {BY_NEED}, ")
+            raise
 
     def _apply(self) -> None:
         self.turns.strategy, self.turns.readiness.batching = self.strategy, self._rule
@@ -107,3 +152,10 @@ class Control:
         if self.told <= KEPT_DEFECTS:
             LOG.warning(defect)
         self.defects.append(defect)
+
+
+def memory_share(plant: Plant) -> float:
+    """Return how much of the memory of buffers is in use, of all together or of the fullest."""
+    bounds = plant.buffers.bounds
+    fullest = max((each.memory_bytes for each in plant.buffers), default=0)
+    return max(plant.buffers.memory_bytes() / bounds.total_bytes, fullest / bounds.buffer_bytes)

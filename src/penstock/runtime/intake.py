@@ -13,6 +13,7 @@ from penstock.runtime.feed import Cut, Feed
 from penstock.runtime.journal import Journal
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
+from penstock.runtime.watching import Watching
 
 AHEAD_TRAINS = 12  # that a source may be ahead of its slowest reader; a run takes what waits
 TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
@@ -29,6 +30,7 @@ class Intake:
     journal: Journal
     clock: Clock
     statistics: Statistics = field(default_factory=Statistics)
+    watching: Watching = field(default_factory=Watching)
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
@@ -51,9 +53,15 @@ class Intake:
         if cut is not None:
             self.crew.submit(
                 f"feed:{feed.key}",
-                lambda: feed.read(cut, self.clock.now()),
+                lambda: self._work(feed, cut),
                 lambda future: self._read(feed, cut, future),
             )
+
+    def _work(self, feed: Feed, cut: Cut) -> Train:
+        now = self.clock.now()
+        train = feed.read(cut, now)
+        self.watching.take(feed.key, feed.definition, train.rows, now)
+        return train
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""

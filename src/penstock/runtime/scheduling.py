@@ -60,7 +60,7 @@ def strategy_rows(system: System) -> list[dict[str, Any]]:
         control, turns = system.supervisor.control, system.supervisor.control.turns
         return [
             {
-                "strategy": control.chosen.text(),
+                "strategy": control.text(),
                 "batching": control.batching.text(),
                 "slots": system.supervisor.slots,
                 "units": len(system.plant.units),
@@ -106,7 +106,7 @@ def _text(system: System) -> str:
     ]
     rows.sort(key=lambda row: (not row[-1], row[0]))
     lines = [
-        f"strategy {control.chosen.text()}, batching {control.batching.text()}",
+        f"strategy {control.text()}, batching {control.batching.text()}",
         f"{system.supervisor.slots} slots, {len(rows)} units, {len(ready)} ready",
         "",
         *_table([HEAD, *rows]),

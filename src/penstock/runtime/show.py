@@ -19,6 +19,7 @@ from penstock.runtime.events import EVENT_COLUMNS, event_rows
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
 from penstock.runtime.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
+from penstock.runtime.properties import PROPERTY_COLUMNS, property_rows
 from penstock.runtime.rules_shown import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
 from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
@@ -96,6 +97,8 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(qos_rows(system), QOS_COLUMNS)
     if what == "LOAD":
         return pa.Table.from_pylist(load_rows(system), LOAD_COLUMNS)
+    if what == "PROPERTIES":
+        return pa.Table.from_pylist(property_rows(system), PROPERTY_COLUMNS)
     if what == "STRATEGY":
         return pa.Table.from_pylist(strategy_rows(system), STRATEGY_COLUMNS)
     return pa.Table.from_pylist(

@@ -89,6 +89,7 @@ class Supervisor:
         self.admit: Callable[[], None] | None = None  # lets in who waits and has room, at rest
         self.measure: Callable[[Orders], None] | None = None  # does what quality orders, at rest
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
+        self.watching = self._intake.watching
         self._deliveries = Deliveries(plant, self._crew, journal, clock)
         self._archiving = Archiving(plant, self._crew, clock)
         self._occasions: Occasions | None = None
@@ -284,12 +285,14 @@ class Supervisor:
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
         asked = self.plant.must_cut or self.plant.retired() or self._has_new_tables()
+        asked = asked or (self.control.wants_other and not self.plant.is_replaying())
         if due or asked or self.quality.suspending.orders:
             self._deliveries.start_light()
             if self._crew.is_at_rest and not self._awaits_sinks(now):
                 self._retire()
                 self._swap_tables()
                 self._obey()
+                self._serve()
                 self.checkpoint()
                 if self._stopping:
                     return True
@@ -349,6 +352,13 @@ class Supervisor:
         self.quality.suspending.done()
         if self.admit is not None and self.plant.waiting and not self._stopping:
             self.admit()
+
+    def _serve(self) -> None:
+        """Let the strategy decide that serves what is needed now."""
+        if self.control.wants_other and not self.plant.is_replaying():
+            self.control.serve()
+            self._recuts = RECUTS
+            self.recut()
 
     def _is_idle(self) -> bool:
         """Say whether nothing is left to do; nothing may begin while this looks."""

@@ -40,6 +40,7 @@ SHOWN: tuple[Kinds, ...] = (
     "STRATEGY",
     "QOS",
     "LOAD",
+    "PROPERTIES",
 )
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 

@@ -29,6 +29,7 @@ Kinds = Literal[
     "STRATEGY",
     "QOS",
     "LOAD",
+    "PROPERTIES",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]
@@ -147,7 +148,7 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, TABLES, QUERIES, EVENTS, RULES, SHARING, OPERATORS, STRATEGY, QOS or LOAD."""
+    """SHOW STREAMS, TABLES, QUERIES, EVENTS, RULES, and what is known of them."""
 
     what: Kinds
 
