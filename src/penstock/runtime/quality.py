@@ -222,12 +222,18 @@ class Quality:
         return replace(network, rates=rates)
 
     def _queued(self) -> dict[Edge, float]:
+        """Return the rows that wait before each unit, by the unit that wrote them, or the stream.
+
+        A bundle writes into a buffer for each of its roots; in the network it is one node.
+        """
         found: dict[Edge, float] = {}
         for name, live in self.plant.units.items():
             for leaf in live.unit.inputs:
                 if (buffer := self.plant.buffers.get(leaf)) is not None:
                     rows = sum(train.rows.count for train in buffer.waiting(live.reader))
-                    found[leaf, name] = float(rows)
+                    writer = self.plant.writers.get(leaf)
+                    edge = (leaf if writer is None else writer.unit.key, name)
+                    found[edge] = found.get(edge, 0.0) + rows
         return found
 
     def _rule(self) -> Rule:

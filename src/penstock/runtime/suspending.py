@@ -72,7 +72,7 @@ class Suspending:
         behind = self._long(behind_by(self.plant, self.statistics, seen, now), now)
         crowd = crowd_of(self.plant, seen.network, seen.limits)
         crowd = crowd.with_gone(self._gone, _wanted(seen, behind))
-        if not promised(self.plant):
+        if not (promised(self.plant) or _are_asking(self.plant)):
             self.state = NOBODY
         elif behind or self._has_room(crowd):
             spare = _heaviest(self.plant, crowd) | (crowd.network.roots.keys() - crowd.queries)
@@ -153,7 +153,16 @@ def _wanted(seen: Seen, behind: float) -> dict[str, float]:
 
 
 def _heaviest(plant: Plant, crowd: Crowd) -> set[str]:
-    """Return who stays whatever happens: of those who were promised something, the heaviest."""
+    """Return who stays whatever happens: the heaviest, rather one who was promised something."""
     asking = {query.name.lower() for query, _ in promised(plant)}
-    some = [name for name, queries in crowd.queries.items() if asking & set(queries)]
-    return {max(some, key=lambda each: crowd.limits[each].weight)} if some else set()
+
+    def weight(name: str) -> tuple[float, bool]:
+        return crowd.limits[name].weight, bool(asking & set(crowd.queries[name]))
+
+    return {max(crowd.queries, key=weight)} if crowd.queries else set()
+
+
+def _are_asking(plant: Plant) -> bool:
+    """Say whether somebody who is away was promised a latency."""
+    goals = (query.definition.goals for query in plant.suspended.values())
+    return any(each.max_latency is not None for each in goals)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -190,3 +191,19 @@ def test_a_bundle_is_told_apart_by_weight_and_its_work_stays_the_same(tmp_path: 
     without = crowd.network.without(frozenset([lightest]))
     assert load_of(without)[HERE] == pytest.approx(0.8 * 37 / 40)
     assert crowd.limits[lightest] == Limit(0.2, 6.0)
+
+
+def test_what_waits_behind_a_bundle_is_counted_by_the_bundle_that_wrote_it(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    below, above = chain("s", "x"), chain("s", "xy")
+    hall.add("a", below)
+    hall.add("b", above)
+    hall.push("s", 1, 2, 3)
+    hall.take_in()
+    hall.plant.units[key(above)].cause = "held"  # so that what comes to it waits
+    hall.turn()
+    bundle = SimpleNamespace(unit=SimpleNamespace(key="bundle"))
+    hall.plant.writers[key(below)] = bundle  # type: ignore[assignment]
+    queued = Quality(hall.plant, Statistics(), slots=1)._queued()
+    assert queued["bundle", key(above)] == 3
+    assert (key(below), key(above)) not in queued
