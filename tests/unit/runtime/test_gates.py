@@ -175,3 +175,17 @@ def test_a_gate_never_keeps_less_than_a_query_allows(tmp_path: Path) -> None:
     hall, quality = loaded(tmp_path / "home", Goals(max_error=0.146), cost=0.005)
     hall.clock.sleep(20)
     assert min(watch(hall, quality, 10, 1000)) == 0.86  # 0.854 is allowed, 0.85 is not
+
+
+def test_a_flood_after_an_hour_of_silence_shuts_the_gate_within_seconds(tmp_path: Path) -> None:
+    hall, quality = loaded(tmp_path / "home", Goals(max_error=0.5), cost=0.005)
+    hall.clock.sleep(20)
+    assert set(watch(hall, quality, 5, 60)) == {1.0}
+    for _ in range(720):
+        hall.clock.sleep(5)
+        quality.look(lambda: hall.plant.graph, hall.clock.now())
+        assert gate_of(hall).keep == 1.0
+    flood = watch(hall, quality, 6, 800)
+    assert min(flood[:4]) < 1.0
+    assert min(flood) == 0.5
+    assert watch(hall, quality, 20, 20)[-1] == 1.0
