@@ -144,11 +144,15 @@ def _is_known(plant: Plant, statistics: Statistics, units: Mapping[str, float]) 
 
 
 def _wanted(seen: Seen, behind: float) -> dict[str, float]:
-    """Return the rates to decide by: what waits has to be done, too, where a promise breaks."""
+    """Return the rates to decide by: what waits has to be done, too, where a promise breaks.
+
+    Costs are too high while few runs told them: nobody goes for more than twice what can be done,
+    and who still has to shows in the next seconds.
+    """
     if not behind:
         return dict(seen.rates)
     load = max(load_of(seen.network)[HERE], 1e-9)
-    more = max(1.0, (1 + min(1.0, behind / DRAIN_SECONDS)) / load)
+    more = (1 + min(1.0, behind / DRAIN_SECONDS)) / load
     return {name: rate * more for name, rate in {**seen.rates, **seen.network.rates}.items()}
 
 
