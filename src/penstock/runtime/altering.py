@@ -24,7 +24,7 @@ def alter_query(system: "System", name: str, terms: Terms) -> str:
     system.catalog.amend(old.name, new.text)
     system.directory.add(replace(known, definition=new))
     plant = system.plant
-    for held in (plant.queries, plant.suspended, plant.finished):
+    for held in (plant.queries, plant.suspended, plant.waiting, plant.finished):
         if (query := held.get(old.name.lower())) is not None:
             query.alter(new)
     return f"query {old.name} is altered"
