@@ -14,6 +14,8 @@ PenstockError
  ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
  ├─ BadWindowError          BAD_WINDOW
  ├─ BadEventError           BAD_EVENT            an event that cannot be detected
+ ├─ BadFlowError            BAD_FLOW             functions and templates that do not fit together
+ ├─ FunctionError           FUNCTION_FAILED      a function that could not work on an item
  ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
  ├─ TypeMismatchError       TYPE_MISMATCH
  ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
@@ -149,6 +151,18 @@ class BadEventError(PenstockError):
     """An event that cannot be detected."""
 
     code = "BAD_EVENT"
+
+
+class BadFlowError(PenstockError):
+    """Functions and templates that do not fit together."""
+
+    code = "BAD_FLOW"
+
+
+class FunctionError(PenstockError):
+    """A function that could not work on an item."""
+
+    code = "FUNCTION_FAILED"
 
 
 class BadQueryError(PenstockError):

@@ -1,0 +1,56 @@
+"""From a graph of calls to operators that run: types inferred level by level (GSDM-39)."""
+
+from collections.abc import Sequence
+
+from penstock.errors import BadFlowError
+from penstock.functions.flow import Dataflow, Input, Node
+from penstock.functions.function import Role
+from penstock.functions.operator import Operator
+from penstock.functions.transforming import Partitioning, Transforming, Windowing
+from penstock.functions.types import StreamType
+from penstock.functions.windows import CurrentWindow
+
+
+def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Operator, ...]:
+    """Return the operator of each node of a flow over streams of these types."""
+    if len(types) != flow.arity:
+        raise BadFlowError(
+            f"a flow with {flow.arity} inputs cannot run over {len(types)} streams",
+            hint="name one stream for each input",
+        )
+    origins = flow.origins()
+    made: list[Operator] = []
+    for number, node in enumerate(flow.nodes):
+        if node.call.has_branch():
+            raise BadFlowError(
+                f"# stands in {node.call}, and there is no branch around it",
+                hint="# is the number of a branch of parallel, partition or pcc",
+            )
+        given = [
+            types[each.number] if isinstance(each, Input) else made[each].type
+            for each in node.inputs
+        ]
+        made.append(operator_of(node, given, one_origin=len(origins[number]) == 1))
+    return tuple(made)
+
+
+def operator_of(node: Node, given: Sequence[StreamType], *, one_origin: bool) -> Operator:
+    """Return the operator of one node that reads streams of these types."""
+    call = node.call
+    if call.role is Role.MERGE:
+        made: Operator = call.function.apply(tuple(given), one_origin, **call.parameters)
+        return made
+    kind = call.function.result_type(given[0], call.parameters)
+    if node.share is not None:
+        return Partitioning(call, kind, node.share.degree, node.share.branch)
+    window = call.function.window
+    bound = window.bound(call.parameters) if window is not None else CurrentWindow()
+    if call.role is Role.WINDOW and not isinstance(bound, CurrentWindow):
+        return Windowing(call, given[0], kind, bound)
+    return Transforming(call, kind)
+
+
+def result_types(flow: Dataflow, types: Sequence[StreamType]) -> tuple[StreamType, ...]:
+    """Return the type of each output of a flow over streams of these types."""
+    made = operators(flow, types)
+    return tuple(made[each].type for each in flow.outputs)

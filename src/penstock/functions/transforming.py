@@ -1,0 +1,151 @@
+"""Functions of one stream at work: each item, windows of items, or a branch's share of them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.functions.function import Call
+from penstock.functions.guard import Made, guarded, judged
+from penstock.functions.items import Items, joined
+from penstock.functions.kept import Kept
+from penstock.functions.operator import END, Arrival, Step, Withheld, places
+from penstock.functions.types import StreamType
+from penstock.functions.windows import SlidingWindow, TimeWindow, Windows, ticks, time_starts
+
+
+@dataclass(frozen=True)
+class Transforming:
+    """A function of each item for itself."""
+
+    call: Call
+    type: StreamType
+
+    def fresh(self) -> Kept:
+        """Return the state before anything came: none is needed."""
+        return Kept()
+
+    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+        (arrival,) = arrivals
+        parameters = self.call.parameters
+
+        def work(start: int, stop: int) -> Made:
+            run = arrival.items.slice(start, stop)
+            answer = self.call.function.apply(run, **parameters)
+            return numbered(judged(self.call, answer, run, self.type), run)
+
+        made, held = worked(self.call, self.type, work, arrival.items)
+        return Step(made, arrival.progress, state, held)
+
+
+@dataclass(frozen=True)
+class Partitioning:
+    """A function that gives branch `branch` of `degree` its share."""
+
+    call: Call
+    type: StreamType
+    degree: int
+    branch: int
+
+    def fresh(self) -> Kept:
+        """Return the state before anything came: how many items have been seen."""
+        return Kept({"seen": 0})
+
+    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+        (arrival,) = arrivals
+        items, seen = arrival.items, state.facts["seen"]
+        parameters: dict[str, Any] = self.call.parameters
+
+        def work(start: int, stop: int) -> Made:
+            run = items.slice(start, stop)
+            if self.call.function.counted:
+                parameters["position"] = places(seen + start, stop - start)
+            answer = self.call.function.apply(run, self.degree, self.branch, **parameters)
+            return numbered(judged(self.call, answer, run, self.type), run)
+
+        made, held = worked(self.call, self.type, work, items)
+        return Step(made, arrival.progress, Kept({"seen": seen + len(items)}), held)
+
+
+@dataclass(frozen=True)
+class Windowing:
+    """A function of windows of items; what later windows need is carried as the tail."""
+
+    call: Call
+    given: StreamType
+    type: StreamType
+    window: SlidingWindow | TimeWindow
+
+    def fresh(self) -> Kept:
+        """Return the state before anything came: an empty tail, nothing to skip."""
+        return Kept({"skip": 0}, {"tail": Items.none(self.given).packed()})
+
+    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+        (arrival,) = arrivals
+        tail = Items.from_table(self.given, state.tables["tail"])
+        items = joined(self.given, [tail, arrival.items])
+        windows, first, skip = self._cut(items, len(tail), state.facts["skip"])
+
+        def work(start: int, stop: int) -> Made:
+            some = windows.only(start, stop)
+            answer = self.call.function.apply(some, **self.call.parameters)
+            return numbered(judged(self.call, answer, some.last, self.type), some.last)
+
+        made, culprits = guarded(work, len(windows), self.call.function.name)
+        held = tuple(
+            Withheld(
+                "held",
+                self.call.function.name,
+                each.cause,
+                items.slice(int(windows.starts[each.start]), int(windows.stops[each.start])),
+            )
+            for each in culprits
+        )
+        rest = items.slice(first)
+        progress = arrival.progress
+        if isinstance(self.window, SlidingWindow) and len(rest) and progress != END:
+            progress = min(progress, int(rest.times[0]))
+        out = joined(self.type, [each.items for each in made] or [Items.none(self.type)])
+        return Step(out, progress, Kept({"skip": skip}, {"tail": rest.packed()}), held)
+
+    def _cut(self, items: Items, old: int, skip: int) -> tuple[Windows, int, int]:
+        """Return the complete windows, where the tail begins, and what to skip next time."""
+        if isinstance(self.window, TimeWindow):
+            return self._cut_by_time(items, old)
+        size, step = self.window.size, self.window.step
+        assert isinstance(size, int)  # noqa: S101 - bound when the operator was made
+        assert isinstance(step, int)  # noqa: S101
+        length = len(items) - skip
+        count = max(0, (length - size) // step + 1) if length >= size else 0
+        starts = skip + np.arange(count, dtype=np.int64) * step
+        ahead = skip + count * step
+        first = min(ahead, len(items))
+        return Windows(items, starts, starts + size), first, ahead - first
+
+    def _cut_by_time(self, items: Items, old: int) -> tuple[Windows, int, int]:
+        assert isinstance(self.window, TimeWindow)  # noqa: S101
+        ordering = self.given.ordering
+        unit = self.given[ordering].type.lower() if ordering else None
+        span = ticks(float(self.window.span), unit)  # type: ignore[arg-type]
+        starts = time_starts(items.times, span)
+        stops = np.arange(1, len(items) + 1, dtype=np.int64)
+        first = int(starts[-1]) if len(starts) else 0
+        return Windows(items, starts[old:], stops[old:]), first, 0
+
+
+def numbered(made: Made, source: Items) -> Made:
+    """Return what was made under the numbers of what it was made of."""
+    return Made(made.items.numbered(source.numbers[made.rows]), made.rows)
+
+
+def worked(
+    call: Call, kind: StreamType, work: Callable[[int, int], Made], items: Items
+) -> tuple[Items, tuple[Withheld, ...]]:
+    """Return what a function made of items, and the items that it failed on."""
+    name = call.function.name
+    made, culprits = guarded(work, len(items), name)
+    held = tuple(
+        Withheld("held", name, each.cause, items.slice(each.start, each.stop)) for each in culprits
+    )
+    return joined(kind, [each.items for each in made] or [Items.none(kind)]), held
