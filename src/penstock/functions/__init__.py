@@ -1,8 +1,9 @@
 """Scientific streams, without Spark: items with vectors, functions over them, flows."""
 
+from penstock.functions.declare import stream_function
 from penstock.functions.flow import Dataflow
 from penstock.functions.fourier import fft3, fft3_combine, fft3_part
-from penstock.functions.function import BRANCH, Call, Function, Parameter, Role
+from penstock.functions.function import BRANCH, Call, Function, Parameter, Role, Split
 from penstock.functions.guard import Made
 from penstock.functions.items import Items
 from penstock.functions.os_join import os_join
@@ -10,6 +11,17 @@ from penstock.functions.partitions import hash_part, rr_part
 from penstock.functions.registry import Registry
 from penstock.functions.run import Delivered, Runner
 from penstock.functions.s_merge import s_merge
+from penstock.functions.signals import identity, magnitude, polarize, xchannel, xmagn
+from penstock.functions.splits import (
+    block_part,
+    concat_combine,
+    convolve,
+    matmul,
+    matmul_part,
+    overlap_add,
+    sort,
+    sort_combine,
+)
 from penstock.functions.templates import (
     central,
     parallel,
@@ -22,6 +34,7 @@ from penstock.functions.templates import (
 )
 from penstock.functions.types import StreamType
 from penstock.functions.vectors import Kind, Vectors
+from penstock.functions.window_functions import sample, time_aggregate, window_aggregate
 from penstock.functions.windows import current_window, sliding_window, time_window
 
 __all__ = [
@@ -37,24 +50,42 @@ __all__ = [
     "Registry",
     "Role",
     "Runner",
+    "Split",
     "StreamType",
     "Vectors",
+    "block_part",
     "central",
+    "concat_combine",
+    "convolve",
     "current_window",
     "fft3",
     "fft3_combine",
     "fft3_part",
     "hash_part",
+    "identity",
+    "magnitude",
+    "matmul",
+    "matmul_part",
     "os_join",
+    "overlap_add",
     "parallel",
     "partition",
     "pcc",
     "pipe",
+    "polarize",
     "replicated",
     "rr_part",
     "s_merge",
+    "sample",
     "sliding_window",
+    "sort",
+    "sort_combine",
+    "stream_function",
+    "time_aggregate",
     "time_window",
+    "window_aggregate",
     "window_distribute",
     "window_split",
+    "xchannel",
+    "xmagn",
 ]

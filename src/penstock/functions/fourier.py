@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import BadRowError, TypeMismatchError
-from penstock.functions.function import Function, Role
+from penstock.functions.function import Function, Role, Split
 from penstock.functions.items import Items
 from penstock.functions.results import complex_vectors, with_vectors
 from penstock.functions.types import StreamType
-from penstock.functions.vectors import Array, Kind, Vectors
+from penstock.functions.vectors import Array, together
 
 
 def fourier(vectors: Array) -> Array:
@@ -93,21 +93,17 @@ def _part(items: Items, n: int, i: int) -> Items:
 def _combine(parts: Sequence[Items]) -> Items:
     first = parts[0]
     kinds = first.type.vectors
-    made = {name: aligned([each.vectors(name) for each in parts], kinds[name]) for name in kinds}
+    made = {
+        name: together([each.vectors(name) for each in parts], _evenly, kinds[name])
+        for name in kinds
+    }
     return first.with_columns(first.type, made)
 
 
-def aligned(parts: Sequence[Vectors], kind: Kind) -> Vectors:
-    """Return the combination of parts, all those of one length at once."""
-    if any((each.lengths != parts[0].lengths).any() for each in parts):
+def _evenly(parts: Sequence[Array]) -> Array:
+    if any(each.shape != parts[0].shape for each in parts):
         raise BadRowError("the parts of a vector differ in length", hint="split it evenly")
-    matrices = [each.matrix for each in parts]
-    if all(each is not None for each in matrices):
-        return Vectors.of(combined([each for each in matrices if each is not None]), kind)
-    made: list[Array] = []
-    for rows in zip(*(each.each() for each in parts), strict=True):
-        made.append(combined([row[None, :] for row in rows])[0])
-    return Vectors.of(made, kind)
+    return combined(parts)
 
 
 def _spectra(given: StreamType, parameters: Mapping[str, Any]) -> StreamType:
@@ -120,6 +116,12 @@ def _spectra(given: StreamType, parameters: Mapping[str, Any]) -> StreamType:
     return with_vectors(given, parameters)
 
 
-fft3 = Function("fft3", Role.TRANSFORM, _whole, complex_vectors)
 fft3_part = Function("fft3_part", Role.PARTITION, _part, with_vectors)
 fft3_combine = Function("fft3_combine", Role.COMBINE, _combine, _spectra)
+fft3 = Function(
+    "fft3",
+    Role.TRANSFORM,
+    _whole,
+    complex_vectors,
+    split=Split(fft3_part, fft3_combine, "powers of two"),
+)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Literal
 
 from penstock.errors import BadFlowError, TypeMismatchError, UnknownOptionError
 from penstock.functions.types import StreamType
@@ -52,6 +52,23 @@ class Parameter:
         return isinstance(value, wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How one item is computed in parts (GSDM-62): what splits it, and what combines the results.
+
+    Both take the parameters that they share by name with the function. `degrees` says how many
+    parts there can be.
+    """
+
+    part: "Function"
+    combine: "Function"
+    degrees: Literal["any", "powers of two"] = "any"
+
+    def allows(self, degree: int) -> bool:
+        """Whether an item can be split in so many parts."""
+        return degree >= 1 and (self.degrees == "any" or degree & (degree - 1) == 0)
+
+
 @dataclass(frozen=True)
 class Function:
     """A function over the items of a stream.
@@ -59,7 +76,7 @@ class Function:
     `result` is the type of what it gives, or says it from the type of what it takes. `takes` is a
     type that its input has to be, or None where `result` judges that. `counted` functions are told
     the places of items since the stream began, as `position`. `version` and `source` say which
-    code it is.
+    code it is, `split` how an item can be computed in parts.
     """
 
     name: str
@@ -72,6 +89,7 @@ class Function:
     counted: bool = False
     version: int = 1
     source: str = field(default="", repr=False)
+    split: Split | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse a name that SQL cannot call."""
@@ -125,6 +143,8 @@ class Function:
                 raise BadFlowError(f"{self.name} needs {each.name}", hint=self.usage())
             if each.type is Call and isinstance(value, Function):
                 value = value()
+            if each.type is tuple and isinstance(value, list):
+                value = tuple(value)
             if not each.fits(value):
                 raise TypeMismatchError(
                     f"{each.name} of {self.name} is {value!r}, not {_told(each.type)}",
@@ -145,6 +165,11 @@ class Call:
     def parameters(self) -> dict[str, Any]:
         """Return the parameters by name."""
         return dict(self.arguments)
+
+    def sharing(self, other: Function) -> "Call":
+        """Return a call of another function with the parameters that both have."""
+        names = {each.name for each in other.parameters}
+        return other(**{name: value for name, value in self.arguments if name in names})
 
     @property
     def role(self) -> Role:
@@ -174,9 +199,13 @@ class Call:
         return f"{self.function.name}({', '.join(given)})" if given else self.function.name
 
 
-def as_call(what: Function | Call) -> Call:
-    """Return a function without parameters as a call of it."""
-    return what() if isinstance(what, Function) else what
+def as_call(what: object) -> Call:
+    """Return a function without parameters as a call of it; refuse what is no function."""
+    if isinstance(what, Function):
+        return what()
+    if not isinstance(what, Call):
+        raise BadFlowError(f"{what!r} is no function", hint="such as fft3 or s_merge(timeout=0.1)")
+    return what
 
 
 def _numbered(value: Any, number: int) -> Any:
@@ -190,5 +219,11 @@ def _default(function: Function, name: str) -> Any:
 
 
 def _told(kind: type) -> str:
-    names = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    names = {
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        bool: "true or false",
+        tuple: "a list",
+    }
     return names.get(kind, "a function")

@@ -49,11 +49,19 @@ def guarded(
                 made.append(work(start, stop))
             except Exception as error:  # a user's function may raise anything
                 if stop - start == 1:
-                    culprits.append(Culprit(start, stop, cause_of(name, error)))
+                    _add(culprits, Culprit(start, stop, cause_of(name, error)))
                 else:
                     middle = (start + stop) // 2
                     open_runs += [(middle, stop), (start, middle)]
     return made, culprits
+
+
+def _add(culprits: list[Culprit], new: Culprit) -> None:
+    """Add a culprit: to the one before it, if that is its neighbour and has the same cause."""
+    if culprits and culprits[-1].stop == new.start and culprits[-1].cause == new.cause:
+        culprits[-1] = Culprit(culprits[-1].start, new.stop, new.cause)
+    else:
+        culprits.append(new)
 
 
 def cause_of(name: str, error: Exception) -> str:

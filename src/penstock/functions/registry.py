@@ -10,13 +10,41 @@ from penstock.functions.function import Function
 from penstock.functions.os_join import os_join
 from penstock.functions.partitions import hash_part, rr_part
 from penstock.functions.s_merge import s_merge
+from penstock.functions.signals import identity, magnitude, polarize, xchannel, xmagn
+from penstock.functions.splits import (
+    block_part,
+    concat_combine,
+    convolve,
+    matmul,
+    matmul_part,
+    overlap_add,
+    sort,
+    sort_combine,
+)
+from penstock.functions.window_functions import sample, time_aggregate, window_aggregate
 
 BUILT_IN: tuple[Function, ...] = (
+    identity,
     fft3,
-    fft3_part,
-    fft3_combine,
+    magnitude,
+    xchannel,
+    xmagn,
+    polarize,
+    sort,
+    convolve,
+    matmul,
+    sample,
+    window_aggregate,
+    time_aggregate,
     rr_part,
     hash_part,
+    block_part,
+    fft3_part,
+    matmul_part,
+    concat_combine,
+    fft3_combine,
+    sort_combine,
+    overlap_add,
     s_merge,
     os_join,
 )

@@ -5,8 +5,8 @@ train's newest is late. Each item gets its number here.
 """
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +70,9 @@ class Runner:
         entry, arrivals, late = entered(states[ENTRY], self.types, trains, ended=ended)
         ran = run_program(self.program, states, arrivals, now, clock)
         outputs = tuple(ran.out[each].items for each in self.flow.outputs)
-        delivered = Delivered(outputs, (*late, *ran.withheld), ran.figures, ran.wake)
+        delivered = Delivered(
+            outputs, once(self.flow, (*late, *ran.withheld)), ran.figures, ran.wake
+        )
         return delivered, {ENTRY: entry, **ran.states}
 
     def kept(self, states: Mapping[str, Kept]) -> bytes:
@@ -80,6 +82,23 @@ class Runner:
     def restored(self, data: bytes) -> dict[str, Kept]:
         """Return the state of a checkpoint."""
         return from_bytes(data)
+
+
+def once(flow: Dataflow, withheld: Iterable[Withheld]) -> tuple[Withheld, ...]:
+    """Return what was withheld; what the branches of one split all failed on, only once."""
+    seen: dict[tuple[object, ...], set[int]] = {}
+    kept = []
+    for each in withheld:
+        node = flow.nodes[each.node] if each.node >= 0 else None
+        if node is not None and node.share is not None:
+            known = seen.setdefault((node.call.function, node.inputs, each.cause), set())
+            numbers = each.items.numbers.tolist()
+            fresh = np.array([number not in known for number in numbers], dtype=bool)
+            known.update(numbers)
+            each = replace(each, items=each.items.take(fresh))  # noqa: PLW2901
+        if len(each.items):
+            kept.append(each)
+    return tuple(kept)
 
 
 def fresh_entry(arity: int) -> Kept:

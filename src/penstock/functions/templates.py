@@ -106,14 +106,40 @@ def pcc(n: int, part: Part, function: Part, combine: Part) -> Dataflow:
     return pipe(partition(n, part), parallel(n, function), central(combine, n))
 
 
-def window_split(n: int, part: Part, function: Part, combine: Function | Call) -> Dataflow:
-    """Return a flow that computes each item in `n` parts (GSDM-31)."""
+def window_split(n: int, function: Function | Call) -> Dataflow:
+    """Return a flow that computes each item in `n` parts, split as it can be (GSDM-31)."""
+    part, combine = split_of(n, as_call(function))
     return pcc(n, part, function, os_join(combine))
 
 
 def window_distribute(n: int, function: Part, timeout: float | None = None) -> Dataflow:
     """Return a flow that sends whole items to `n` branches in turn (GSDM-32)."""
-    return pcc(n, rr_part, function, s_merge(timeout))
+    flow = each_for_itself(_flow(function))
+    return pcc(n, rr_part, flow, s_merge(timeout))
+
+
+def split_of(n: int, call: Call) -> tuple[Call, Call]:
+    """Return what splits the items of a function in `n`, and what combines the results."""
+    split = call.function.split
+    if split is None:
+        raise BadFlowError(
+            f"nobody has said how {call} is computed in parts",
+            hint="window_distribute sends whole items to branches",
+        )
+    if not split.allows(n):
+        raise BadFlowError(f"{call} cannot be split in {n}", hint=f"take {split.degrees}")
+    return call.sharing(split.part), call.sharing(split.combine)
+
+
+def each_for_itself(flow: Dataflow) -> Dataflow:
+    """Refuse a flow that needs neighbouring items, which other branches get."""
+    for node in flow.nodes:
+        if node.call.role is Role.WINDOW:
+            raise BadFlowError(
+                f"{node.call} needs neighbouring items, and these go to other branches",
+                hint=f"let it run in one place: central({node.call})",
+            )
+    return flow
 
 
 def replicated(n: int, flow: Part) -> Dataflow:

@@ -98,7 +98,7 @@ class Windowing:
                 "held",
                 self.call.function.name,
                 each.cause,
-                items.slice(int(windows.starts[each.start]), int(windows.stops[each.start])),
+                items.slice(int(windows.starts[each.start]), int(windows.stops[each.stop - 1])),
             )
             for each in culprits
         )

@@ -190,20 +190,53 @@ class Vectors:
         kind = kind or self.kind
         whole = self.matrix
         if whole is not None:
-            return Vectors.of(_rows(function(whole), len(self)), kind)
+            return Vectors.of(checked_rows(function(whole), len(self), kind), kind)
         made: list[tuple[Array, Array]] = []
         for length in np.unique(self.lengths).tolist():
             where = np.flatnonzero(self.lengths == length)
             picked = self.values[self.offsets[where, None] + np.arange(length)]
-            made.append((where, _rows(function(picked), len(where))))
+            made.append((where, checked_rows(function(picked), len(where), kind)))
         return _put_together(made, len(self), kind)
+
+
+def together(
+    parts: Sequence[Vectors], function: Callable[[Sequence[Array]], Array], kind: Kind
+) -> Vectors:
+    """Return a function of the vectors in the same place of several columns.
+
+    It is called once for all places whose vectors have the same lengths, with an (n, N) array for
+    each column, and returns an (n, M) array.
+    """
+    rows = len(parts[0])
+    matrices = [each.matrix for each in parts]
+    if all(each is not None for each in matrices):
+        return Vectors.of(
+            checked_rows(function([m for m in matrices if m is not None]), rows, kind), kind
+        )
+    lengths = np.stack([each.lengths for each in parts], axis=1)
+    distinct, which = np.unique(lengths, axis=0, return_inverse=True)
+    made: list[tuple[Array, Array]] = []
+    for number, shape in enumerate(distinct.tolist()):
+        where = np.flatnonzero(which.reshape(-1) == number)
+        picked = [
+            each.values[each.offsets[where, None] + np.arange(length)]
+            for each, length in zip(parts, shape, strict=True)
+        ]
+        made.append((where, checked_rows(function(picked), len(where), kind)))
+    return _put_together(made, rows, kind)
 
 
 _ZERO = np.zeros(1, dtype=np.int64)
 
 
-def _rows(made: Any, rows: int) -> Array:
+def checked_rows(made: Any, rows: int, kind: Kind) -> Array:
+    """Return what a function made of some vectors, or refuse another shape or type."""
     array = np.asarray(made)
+    if not np.can_cast(array.dtype, kind.dtype, casting="same_kind"):
+        raise TypeMismatchError(
+            f"a {kind.value} was declared, and {array.dtype} came out",
+            hint="declare the kind of vectors that the function returns",
+        )
     if array.ndim != 2 or len(array) != rows:  # noqa: PLR2004
         raise TypeMismatchError(
             f"{rows} vectors went in, an array of shape {array.shape} came out",

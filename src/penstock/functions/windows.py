@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.errors import BadWindowError
+from penstock.errors import BadRowError, BadWindowError
 from penstock.functions.items import Items, Numbers
 
 Size = int | str
@@ -99,6 +99,18 @@ class Windows:
     def pick(self, places: npt.NDArray[Any]) -> Items:
         """Return one item of each window: the one at a place, from zero."""
         return self.items.take(self.starts + places)
+
+    def stack(self, name: str) -> npt.NDArray[Any]:
+        """Return the vectors of each window as an (m, size, N) view; all of one length."""
+        sizes = self.stops - self.starts
+        matrix = self.items.vectors(name).matrix
+        if matrix is None or (sizes != sizes[:1]).any():
+            raise BadRowError(
+                f"windows of {name} differ in how much they hold",
+                hint="vectors of one length, in windows of as many items each",
+            )
+        views = np.lib.stride_tricks.sliding_window_view(matrix, int(sizes[0]), axis=0)
+        return np.moveaxis(views[self.starts], -1, 1)
 
     def only(self, first: int, stop: int) -> "Windows":
         """Return some of the windows."""

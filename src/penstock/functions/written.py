@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from penstock.errors import BadFlowError, PenstockError, UnknownFunctionError
 from penstock.functions.flow import Dataflow
-from penstock.functions.function import Call, Function
+from penstock.functions.function import Function
 from penstock.functions.registry import Registry
 from penstock.functions.templates import (
     central,
@@ -21,6 +21,7 @@ from penstock.functions.templates import (
 from penstock.model.flows import Term
 
 Made = TypeVar("Made")
+LIST = "array"  # the constructor of a list of literals
 
 TEMPLATES: dict[str, Callable[..., Dataflow]] = {
     each.__name__: each
@@ -42,11 +43,14 @@ def flow_of(term: Term, registry: Registry) -> Dataflow:
     made = _made(term, registry)
     if isinstance(made, Dataflow):
         return made
-    return _placed(term, lambda: central(made))
+    flow: Dataflow = _placed(term, lambda: central(made))
+    return flow
 
 
-def _made(term: Term, registry: Registry) -> Dataflow | Function | Call:
+def _made(term: Term, registry: Registry) -> Any:
     values = [_value(each, registry) for each in term.arguments]
+    if term.name.lower() == LIST:
+        return tuple(values)
     named = {name.lower(): _value(each, registry) for name, each in term.named}
     template = TEMPLATES.get(term.name.lower())
     if template is not None:

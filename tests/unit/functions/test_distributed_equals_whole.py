@@ -39,7 +39,7 @@ def test_window_split_gives_the_same_spectra(
     sizes = st.integers(0, 4).map(lambda n: n * degree)
     items = radio(times, data.draw(st.lists(sizes, min_size=len(times), max_size=len(times))))
     (whole,), _ = run_all(central(fft3), items)
-    flow = window_split(degree, fft3_part, fft3, fft3_combine)
+    flow = pcc(degree, fft3_part, fft3, os_join(fft3_combine))
     (got,), withheld = run_all(flow, items, data.draw(cuts(len(items))), kill=True)
     assert not withheld
     assert_same(got, whole, SINGLE)
@@ -71,7 +71,7 @@ def test_trees_give_the_same(
 
 def test_a_length_that_cannot_be_split_is_held_and_the_rest_goes_on() -> None:
     items = radio([1, 2, 3], [8, 7, 8])
-    (got,), withheld = run_all(window_split(2, fft3_part, fft3, fft3_combine), items)
+    (got,), withheld = run_all(window_split(2, fft3), items)
     assert got.times.tolist() == [1, 3]
     assert {(each.kind, each.function) for each in withheld} == {("held", "fft3_part")}
     assert {tuple(each.items.times.tolist()) for each in withheld} == {(2,)}

@@ -1,6 +1,7 @@
 """Types, items and cuts that the tests of functions share."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def run_all(
     got: list[list[pa.Table]] = [[] for _ in range(flow.width)]
     withheld: list[Withheld] = []
     ends = [0, *sorted(cuts), len(items)]
-    for place, (start, stop) in enumerate(zip(ends, ends[1:], strict=False)):
+    for place, (start, stop) in enumerate(pairwise(ends)):
         train = {0: items.table.slice(start, stop - start)}
         ended = place == len(ends) - 2
         delivered, states = runner.step(states, train, now=float(place), ended=ended)
