@@ -47,7 +47,8 @@ class Adapter:
 
     def __call__(self, given: Any, *shares: int, **parameters: Any) -> Any:
         """Return items, a mask, or Made."""
-        first = given[0] if isinstance(given, (list, tuple)) else given
+        several = isinstance(given, (list, tuple))
+        first = next(each for each in given if each is not None) if several else given
         source = first.last if isinstance(first, Windows) else first
         kind = self._kind(source.type, parameters)
         if self.over == "vectors":

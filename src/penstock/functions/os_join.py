@@ -22,7 +22,7 @@ from penstock.functions.guard import Made, guarded, judged
 from penstock.functions.items import Items, Numbers, joined
 from penstock.functions.kept import Kept
 from penstock.functions.operator import BEGIN, Arrival, Step, Withheld, frontier
-from penstock.functions.parts import FIRST, KEY, TURN, Groups, turns_of
+from penstock.functions.parts import KEY, TURN, Decided, Groups, turns_of
 from penstock.functions.s_merge import (
     checked_timeout,
     same_columns,
@@ -55,8 +55,8 @@ class OSJoin:
         return Kept(
             {
                 "frontiers": [BEGIN] * self.inputs,
-                "newest": [list(FIRST)] * self.inputs,
-                "decided": list(FIRST),
+                "newest": [[BEGIN, BEGIN, 0]] * self.inputs,
+                "decided": Decided().to_json(),
             },
             {"waiting": table},
         )
@@ -68,21 +68,24 @@ class OSJoin:
             for each, before in zip(arrivals, facts["frontiers"], strict=True)
         ]
         table, newest = self._with_keys(state, arrivals, now)
-        groups = Groups.of(self.given, table, self.inputs)
-        decided, withheld = groups.behind(tuple(facts["decided"]))
-        groups = groups.without(decided)
-        given_up = groups.past(frontiers, newest)
+        decided = Decided.from_json(facts["decided"])
+        groups, late = _in_time(Groups.of(self.given, table, self.inputs), decided)
+        given_up = groups.past(frontiers)
         if self.timeout is not None:
             given_up |= groups.first_arrived() + self.timeout <= now
         cut = groups.first_open(given_up)
         out, more = self._combined(groups, cut)
         rest = groups.rest(cut)
-        last = groups.key(cut - 1) if cut else tuple(facts["decided"])
-        kept = Kept(
-            {"frontiers": frontiers, "newest": newest, "decided": list(last)}, {"waiting": rest}
-        )
-        progress = min(frontiers) if not rest.num_rows else min(*frontiers, groups.key(cut)[0])
-        return Step(out, progress, kept, (*withheld, *more), wake_of(rest, self.timeout))
+        after = {
+            "frontiers": frontiers,
+            "newest": newest,
+            "decided": groups.decided(cut, decided).to_json(),
+        }
+        progress = min(frontiers)
+        if cut < len(groups):
+            progress = min(progress, int(groups.keys[cut, 0]))
+        kept = Kept(after, {"waiting": rest})
+        return Step(out, progress, kept, (*late, *more), wake_of(rest, self.timeout))
 
     def _with_keys(
         self, state: Kept, arrivals: Sequence[Arrival], now: float
@@ -147,6 +150,15 @@ class OSJoin:
             for each in culprits
         ]
         return made, held
+
+
+def _in_time(groups: Groups, decided: Decided) -> tuple[Groups, tuple[Withheld, ...]]:
+    """Return the groups that are not decided yet, and the parts of the others as late."""
+    late = groups.is_behind(decided)
+    if not late.any():
+        return groups, ()
+    parts = groups.parts(np.flatnonzero(late))
+    return groups.only(~late), (Withheld("late", "os_join", "its item has been decided", parts),)
 
 
 def _made(

@@ -4,7 +4,7 @@ An item goes on as soon as no input can bring an older one, that is, when every 
 an item or by its progress, that it is past it; or when the item has waited for the time-out. What
 comes after something newer has gone on is late: it is counted and withheld.
 
-Law: an item that comes not more than the time-out after every newer one is never late. The time-out
+Law: an item that comes sooner than the time-out after every newer one is never late. The time-out
 is each item's own, so that a silent input delays and does not throttle.
 """
 
