@@ -16,6 +16,7 @@ from penstock.functions.vectors import Array, Kind, Vectors
 from penstock.model.schema import Column
 
 AXES = ("x", "y", "z")
+BLOCK = 2**14  # elements at once: what is in between stays in the cache
 
 
 def _identity(items: Items) -> Items:
@@ -78,15 +79,20 @@ def _ellipse(items: Items) -> Items:
     channels = [items.vectors(axis) for axis in AXES]
     if any((each.lengths != channels[0].lengths).any() for each in channels):
         raise TypeMismatchError("the channels differ in length", hint="give them one length")
-    x, y, z = (each.values.astype(wide.complex.dtype, copy=False) for each in channels)
-    turn = np.exp(-0.5j * np.angle(x * x + y * y + z * z)).astype(wide.complex.dtype)
-    made = {}
-    for axis, channel in zip(AXES, (x, y, z), strict=True):
-        turned = channel * turn
-        offsets = channels[0].offsets
-        made[f"major_{axis}"] = Vectors(wide, np.ascontiguousarray(turned.real), offsets)
-        made[f"minor_{axis}"] = Vectors(wide, np.ascontiguousarray(turned.imag), offsets)
-    return items.with_columns(kind, made)
+    made = {name: np.empty(len(channels[0].values), wide.dtype) for name in kind.vectors}
+    for start in range(0, len(channels[0].values), BLOCK):
+        some = slice(start, start + BLOCK)
+        field = [each.values[some].astype(wide.complex.dtype, copy=False) for each in channels]
+        square = sum(channel * channel for channel in field)
+        turn = np.exp(np.angle(square).astype(wide.dtype) * wide.complex.dtype.type(-0.5j))
+        for axis, channel in zip(AXES, field, strict=True):
+            turned = channel * turn
+            made[f"major_{axis}"][some] = turned.real
+            made[f"minor_{axis}"][some] = turned.imag
+    offsets = channels[0].offsets
+    return items.with_columns(
+        kind, {name: Vectors(wide, values, offsets) for name, values in made.items()}
+    )
 
 
 def _magnitudes_type(given: StreamType, parameters: Mapping[str, Any]) -> StreamType:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ SCALARS: dict[str, pa.DataType] = {
 ORDERS = ("timestamp", "date", "tinyint", "smallint", "int", "integer", "bigint")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StreamType:
     """What the items of a stream are: columns of its own after those of the type it is under.
 
@@ -59,17 +60,17 @@ class StreamType:
                 hint="order them by a TIMESTAMP, a DATE or a whole number",
             )
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Return all columns, those of the supertype first."""
         return (*(self.under.columns if self.under else ()), *self.own)
 
-    @property
+    @cached_property
     def schema(self) -> Schema:
         """Return the columns as a schema."""
         return Schema(self.columns)
 
-    @property
+    @cached_property
     def vectors(self) -> dict[str, Kind]:
         """Return the vector columns and what they are made of."""
         kinds = ((column.name, kind_of(column.type)) for column in self.columns)

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.functions import (
@@ -37,6 +37,7 @@ FLOWS = (
 )
 
 
+@settings(max_examples=50)
 @given(st.sampled_from(FLOWS), st.lists(st.integers(0, 6), max_size=7).map(sorted), st.data())
 def test_sites_that_run_apart_in_any_order_give_the_whole(
     flow: Dataflow, times: list[int], data: st.DataObject
