@@ -277,3 +277,9 @@ def one_chunk(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         column = column.cast(pa.large_binary())
     combined = column.combine_chunks()
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
+
+
+def misfits(column: pa.Array, kind: Kind) -> npt.NDArray[np.intp]:
+    """Return the places of values that are NULL or end inside of an element."""
+    lengths = pc.fill_null(pc.binary_length(column), -1).to_numpy(zero_copy_only=False)
+    return np.flatnonzero((lengths < 0) | (lengths % kind.dtype.itemsize != 0))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadRowError, TypeMismatchError
 from penstock.functions import Kind, Vectors
-from penstock.functions.vectors import kind_of, kind_of_dtype
+from penstock.functions.vectors import kind_of, kind_of_dtype, misfits
 
 kinds = st.sampled_from(Kind)
 numbers = st.floats(width=32, allow_nan=True, allow_infinity=True)
@@ -76,6 +76,12 @@ def test_vectors_of_several_lengths_are_no_matrix() -> None:
 def test_null_and_half_an_element_are_refused(values: list[bytes | None]) -> None:
     with pytest.raises(BadRowError):
         Vectors.from_arrow(pa.array(values, pa.binary()), Kind.FLOAT)
+
+
+def test_the_places_of_what_is_no_vector_are_told() -> None:
+    values = pa.array([b"", None, b"abc", b"abcd"], pa.binary())
+    assert misfits(values, Kind.FLOAT).tolist() == [1, 2]
+    assert misfits(values[2:], Kind.FLOAT).tolist() == [0]
 
 
 def test_lists_that_are_no_vectors_are_refused() -> None:
