@@ -1,3 +1,5 @@
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,8 +17,17 @@ from penstock.functions import (
     window_distribute,
     window_split,
 )
-from tests.unit.functions.worlds import assert_same, cuts, ordered_times, radio, run_all
+from tests.unit.functions.worlds import (
+    SIGNAL,
+    assert_same,
+    cuts,
+    moments,
+    ordered_times,
+    radio,
+    run_all,
+)
 
+DOUBLE = 1e-12
 SINGLE = 1e-5  # of the greatest element: complex64 has 24 bits, a stage loses some of the last
 
 
@@ -45,6 +56,15 @@ def test_window_split_gives_the_same_spectra(
     (got,), withheld = run_all(flow, items, data.draw(cuts(len(items))), kill=True)
     assert not withheld
     assert_same(got, whole, SINGLE)
+
+
+@pytest.mark.parametrize("degree", [2, 4, 8, 16])
+def test_spectra_of_doubles_are_as_precise_as_doubles(degree: int) -> None:
+    rng = np.random.default_rng(degree)
+    items = SIGNAL(ts=moments(range(3)), v=rng.normal(size=(3, 4096)))
+    (whole,), _ = run_all(central(fft3), items)
+    (got,), _ = run_all(window_split(degree, fft3), items)
+    assert_same(got, whole, DOUBLE)
 
 
 def tree(*degrees: int) -> Dataflow:
