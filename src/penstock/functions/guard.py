@@ -107,7 +107,7 @@ def fitting(items: Items, kind: StreamType) -> Items:
             fits = pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)
             fits = fits and items.type.vectors.get(name) is kind.vectors[name]
         else:
-            fits = kind[name].type == items.type[name].type
+            fits = kind.field(name).type == items.type.field(name).type
         if not fits:
             raise TypeMismatchError(
                 f"{name} came out as {items.type[name].type}, not {kind[name].type}",

@@ -9,24 +9,9 @@ import pyarrow as pa
 
 from penstock.errors import TypeMismatchError, UnknownColumnError
 from penstock.functions.items import Items
+from penstock.functions.scalars import arrow_type, is_order
 from penstock.functions.vectors import ELEMENT, Kind, kind_of
 from penstock.model.schema import Column, Schema
-
-SCALARS: dict[str, pa.DataType] = {
-    "timestamp": pa.timestamp("us", tz="UTC"),
-    "date": pa.date32(),
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "integer": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-}
-ORDERS = ("timestamp", "date", "tinyint", "smallint", "int", "integer", "bigint")
 
 
 @dataclass(frozen=True)
@@ -54,7 +39,7 @@ class StreamType:
             )
         if self.ordering is None and self.under is not None:
             object.__setattr__(self, "ordering", self.under.ordering)
-        if self.ordering is not None and self[self.ordering].type.lower() not in ORDERS:
+        if self.ordering is not None and not is_order(self.field(self.ordering).type):
             raise TypeMismatchError(
                 f"items cannot be ordered by {self.ordering}: {self[self.ordering].type}",
                 hint="order them by a TIMESTAMP, a DATE or a whole number",
@@ -137,10 +122,4 @@ def arrow_field(column: Column) -> pa.Field:
     kind = kind_of(column.type)
     if kind is not None:
         return pa.field(column.name, pa.binary(), metadata={ELEMENT: kind.dtype.name.encode()})
-    known = SCALARS.get(column.type.lower())
-    if known is None:
-        raise TypeMismatchError(
-            f"an item cannot have the column {column.name} {column.type}",
-            hint=f"the types of scalars are {', '.join(sorted(SCALARS))}",
-        )
-    return pa.field(column.name, known)
+    return pa.field(column.name, arrow_type(column.type))

@@ -123,7 +123,11 @@ def _named(value: Any, parameters: Mapping[str, Any]) -> Any:
 
 def ticks(span_seconds: float, ordering: str | None) -> int:
     """Return a span in the unit of the ordering column: microseconds of a TIMESTAMP, else ones."""
-    return round(span_seconds * 1_000_000) if ordering == "timestamp" else round(span_seconds)
+    return (
+        round(span_seconds * 1_000_000)
+        if (ordering or "").startswith("timestamp")
+        else round(span_seconds)
+    )
 
 
 def time_starts(times: Numbers, span: int) -> npt.NDArray[np.int64]:

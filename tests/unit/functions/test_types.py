@@ -1,14 +1,16 @@
 import pickle
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from penstock.errors import TypeMismatchError, UnknownColumnError
-from penstock.functions import Items, StreamType, Vectors
+from penstock.functions import Items, StreamType, Vectors, fft3, window_distribute
+from penstock.functions.scalars import arrow_type
 from penstock.functions.vectors import ELEMENT
 from penstock.model.schema import Column
-from tests.unit.functions.worlds import RADIO, SIGNAL, moments
+from tests.unit.functions.worlds import RADIO, SIGNAL, moments, run_all
 
 TAGGED = StreamType("tagged", (Column("tag", "string"),), under=SIGNAL)
 
@@ -55,12 +57,37 @@ def test_what_is_no_item_is_refused(columns: dict[str, object], error: type[Exce
         lambda: StreamType("t", (Column("a", "int"), Column("A", "int"))),
         lambda: StreamType("t", (Column("v", "double"),), under=SIGNAL),
         lambda: StreamType("t", (Column("v", "double vector"),), "v"),
-        lambda: StreamType("t", (Column("p", "decimal(3,1)"),)).arrow(),
+        lambda: StreamType("t", (Column("p", "quaternion"),)).arrow(),
     ],
 )
 def test_what_is_no_type_is_refused(make) -> None:
     with pytest.raises(TypeMismatchError):
         make()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("decimal(3,1)", pa.decimal128(3, 1)),
+        ("DECIMAL", pa.decimal128(10, 0)),
+        ("varchar(3)", pa.string()),
+        ("ARRAY<struct<a: INT, B: array<double>>>", None),
+        ("map<string,array<decimal(2, 1)>>", pa.map_(pa.string(), pa.list_(pa.decimal128(2, 1)))),
+    ],
+)
+def test_types_of_spark_are_types_of_arrow(text: str, kind: pa.DataType | None) -> None:
+    nested = pa.struct([("a", pa.int32()), ("B", pa.list_(pa.float64()))])
+    assert arrow_type(text) == (kind or pa.list_(nested))
+
+
+def test_columns_of_any_type_are_carried() -> None:
+    columns = (Column("at", "long"), Column("v", "float vector"), Column("d", "decimal(3,1)"))
+    kind = StreamType("wide", (*columns, Column("l", "array<int>")), "at")
+    items = kind(at=[1, 2], v=np.ones((2, 3), np.float32), d=[Decimal("1.5"), None], l=[[1], None])
+    (got,), withheld = run_all(window_distribute(2, fft3), items, [1])
+    assert not withheld
+    assert got.table["d"].to_pylist() == [Decimal("1.5"), None]
+    assert got.table["l"].to_pylist() == [[1], None]
 
 
 def test_an_order_by_a_column_that_is_not_there_is_refused() -> None:

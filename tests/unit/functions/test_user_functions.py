@@ -13,6 +13,7 @@ from penstock.functions import (
     Split,
     StreamType,
     central,
+    current_window,
     os_join,
     pcc,
     s_merge,
@@ -62,6 +63,11 @@ def twice(items: Items) -> Made:
 @stream_function(window=sliding_window("n", 1))
 def trend(stack: np.ndarray, *, n: int) -> np.ndarray:
     return (stack[:, -1] - stack[:, 0]) / n
+
+
+@stream_function(window=current_window())
+def tripled(rows: np.ndarray) -> np.ndarray:
+    return rows * 3
 
 
 @stream_function(over="items", window=time_window(1.0), result=POWER)
@@ -131,6 +137,11 @@ def test_one_item_can_become_several() -> None:
 def test_a_function_of_windows_gets_a_stack_of_them() -> None:
     (got,), _ = run_all(central(trend(n=2)), signal([1], [3], [7]), [1, 2], kill=True)
     assert got["v"].tolist() == [[1], [2]]
+
+
+def test_the_current_window_is_the_item() -> None:
+    (got,), _ = run_all(central(tripled), signal([1], [2]))
+    assert got["v"].tolist() == [[3], [6]]
 
 
 def test_a_function_of_time_windows_gets_their_places() -> None:
