@@ -5,7 +5,7 @@ train's newest is late. Each item gets its number here.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -63,11 +63,12 @@ class Runner:
         trains: Mapping[int, pa.Table],
         *,
         now: float = 0.0,
-        ended: bool = False,
+        ended: bool | Collection[int] = False,
         clock: Clock = time.perf_counter,
     ) -> tuple[Delivered, dict[str, Kept]]:
-        """Run the flow over a train of some inputs; `ended` says that no more will come."""
-        entry, arrivals, late = entered(states[ENTRY], self.types, trains, ended=ended)
+        """Run the flow over a train of some inputs; `ended` are those that no more comes from."""
+        over = frozenset(range(self.flow.arity) if ended is True else ended or ())
+        entry, arrivals, late = entered(states[ENTRY], self.types, trains, over)
         ran = run_program(self.program, states, arrivals, now, clock)
         outputs = tuple(ran.out[each].items for each in self.flow.outputs)
         delivered = Delivered(
@@ -107,7 +108,10 @@ def fresh_entry(arity: int) -> Kept:
 
 
 def entered(
-    state: Kept, types: Sequence[StreamType], trains: Mapping[int, pa.Table], *, ended: bool
+    state: Kept,
+    types: Sequence[StreamType],
+    trains: Mapping[int, pa.Table],
+    ended: frozenset[int] = frozenset(),
 ) -> tuple[Kept, dict[Source, Arrival], tuple[Withheld, ...]]:
     """Return trains as arrivals, in order and numbered, without what is late or has no time."""
     seen, newest = list(state.facts["seen"]), list(state.facts["newest"])
@@ -122,7 +126,7 @@ def entered(
             seen[number] += len(items)
         if len(items):
             newest[number] = max(newest[number], int(items.times[-1]))
-        arrivals[Input(number)] = Arrival(items, END if ended else newest[number])
+        arrivals[Input(number)] = Arrival(items, END if number in ended else newest[number])
     return Kept({"seen": seen, "newest": newest}), arrivals, tuple(withheld)
 
 

@@ -34,7 +34,7 @@ def run_scattered(
     entry = fresh_entry(1)
     for place, train in enumerate(trains):
         ended = place == len(trains) - 1
-        entry, arrivals, _ = entered(entry, (kind,), {0: train}, ended=ended)
+        entry, arrivals, _ = entered(entry, (kind,), {0: train}, frozenset({0} if ended else ()))
         for (_, way), queue in queues.items():
             if isinstance(way, Input):
                 queue.append(arrivals[way])
