@@ -58,6 +58,14 @@ def test_window_split_gives_the_same_spectra(
     assert_same(got, whole, SINGLE)
 
 
+def test_more_than_a_cache_holds_is_worked_out_in_blocks() -> None:
+    items = radio(range(400), 256)
+    (whole,), _ = run_all(central(fft3), items)
+    np.testing.assert_allclose(whole["x"], np.fft.fft(items["x"]), atol=1e-4)
+    (got,), _ = run_all(window_split(4, fft3), items, [150])
+    assert_same(got, whole, SINGLE)
+
+
 @pytest.mark.parametrize("degree", [2, 4, 8, 16])
 def test_spectra_of_doubles_are_as_precise_as_doubles(degree: int) -> None:
     rng = np.random.default_rng(degree)

@@ -2,6 +2,7 @@ import pickle
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from penstock.functions import (
     Dataflow,
     Runner,
+    StreamType,
     central,
     fft3,
     fft3_combine,
@@ -19,6 +21,7 @@ from penstock.functions import (
     pipe,
     rr_part,
     s_merge,
+    sort,
     window_aggregate,
     window_distribute,
     window_split,
@@ -26,6 +29,7 @@ from penstock.functions import (
 from penstock.functions.figures import by_node
 from penstock.functions.flow import Input
 from penstock.functions.program import program, site_programs
+from penstock.model.schema import Column
 from tests.unit.functions.scattered import run_scattered
 from tests.unit.functions.worlds import RADIO, assert_same, cuts, radio, run_all
 
@@ -107,3 +111,26 @@ def test_late_items_and_items_without_a_time_are_set_aside_at_the_entry() -> Non
     assert delivered.outputs[0].times.tolist() == [5, 6]
     (late,) = delivered.withheld
     assert (late.kind, late.function, late.items.times.tolist()) == ("late", "entry", [4])
+    table = radio([7, 8], 4).table
+    missing = pa.array([None, 8], pa.timestamp("us", "UTC"))
+    delivered, _ = runner.step(states, {0: table.set_column(0, "ts", missing)})
+    assert delivered.outputs[0].times.tolist() == [8]
+    (held,) = delivered.withheld
+    assert (held.kind, held.cause) == ("held", "ts is NULL")
+
+
+def test_items_without_an_order_go_through_in_theirs() -> None:
+    free = StreamType("free", (Column("v", "float vector"),))
+    items = free(v=np.arange(10, dtype=np.float32).reshape(5, 2))
+    for flow in (window_distribute(2, magnitude), window_split(2, sort)):
+        (got,), withheld = run_all(flow, items, [2])
+        assert not withheld
+        assert got["v"].tolist() == items["v"].tolist()
+
+
+def test_a_merge_in_a_flow_says_when_it_wants_to_be_asked() -> None:
+    runner = Runner(central(s_merge(timeout=2.0), 2), (RADIO, RADIO))
+    delivered, state = runner.step(runner.fresh(), {0: radio([1], 2).table}, now=5.0)
+    assert (len(delivered.outputs[0]), delivered.wake) == (0, 7.0)
+    delivered, _ = runner.step(state, {}, now=7.0)
+    assert (len(delivered.outputs[0]), delivered.wake) == (1, None)

@@ -232,6 +232,43 @@ def test_a_function_over_a_type_takes_what_is_under_it() -> None:
     assert (got["v"].tolist(), got["tag"].tolist()) == ([[2, 2]], ["a"])
 
 
+def test_vectors_of_one_length_become_vectors_of_one_length() -> None:
+    @stream_function
+    def trimmed(rows: np.ndarray) -> np.ndarray:
+        return rows[:, : int(rows.max())]
+
+    long = 2**16  # one vector is a block
+    items = SIGNAL(ts=moments(range(3)), v=[np.full(long, n) for n in (3.0, 3.0, 4.0)])
+    (got,), withheld = run_all(central(trimmed), items)
+    assert [len(row) for row in got["v"]] == [3, 3, 4]
+    assert not withheld
+    with pytest.raises(TypeMismatchError, match="became 3 and 4 elements long"):
+        items.vectors("v").map(trimmed.apply.function)
+
+
+def test_windows_of_vectors_of_several_lengths_are_held() -> None:
+    (got,), withheld = run_all(central(trend(n=2)), signal([1], [2], [3, 4]))
+    assert not len(got)
+    assert "differ in how much they hold" in withheld[0].cause
+
+
+def test_windows_are_no_tables() -> None:
+    function = stream_function(backwards.apply.function, over="table", window=sliding_window(2))
+    (got,), withheld = run_all(central(function), signal([1], [2]))
+    assert not len(got)
+    assert "windows are not tables" in withheld[0].cause
+
+
+def test_parts_can_be_tables() -> None:
+    @stream_function(over="table", role="combine")
+    def first_of(parts: Sequence[pa.Table]) -> pa.RecordBatch:
+        return parts[0].combine_chunks().to_batches()[0]
+
+    (got,), withheld = run_all(pcc(2, halves, doubled, os_join(first_of)), signal([1, 2]))
+    assert not withheld
+    assert got["v"].tolist() == [[2]]
+
+
 def test_its_source_is_kept() -> None:
     assert "rows * 2" in doubled.source
     assert doubled.version == 1
