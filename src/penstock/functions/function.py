@@ -98,6 +98,13 @@ class Function:
                 f"a function cannot be called {self.name!r}",
                 hint="take letters, digits and underscores",
             )
+        known = {each.name for each in self.parameters}
+        unknown = [name for name in (self.window.names if self.window else ()) if name not in known]
+        if unknown:
+            raise BadFlowError(
+                f"the window of {self.name} depends on {unknown[0]}, which is no parameter",
+                hint=f"write def {self.name}(…, *, {unknown[0]}: int)",
+            )
 
     def __call__(self, *values: Any, **named: Any) -> "Call":
         """Return the function with its parameters filled in, by place or by name."""

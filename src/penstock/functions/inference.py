@@ -8,7 +8,6 @@ from penstock.functions.function import Role
 from penstock.functions.operator import Operator
 from penstock.functions.transforming import Partitioning, Transforming, Windowing
 from penstock.functions.types import StreamType
-from penstock.functions.windows import CurrentWindow
 
 
 def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Operator, ...]:
@@ -44,10 +43,8 @@ def operator_of(node: Node, given: Sequence[StreamType], *, one_origin: bool) ->
     if node.share is not None:
         return Partitioning(call, kind, node.share.degree, node.share.branch)
     window = call.function.window
-    bound = window.bound(call.parameters) if window is not None else CurrentWindow()
-    if call.role is Role.WINDOW and not isinstance(bound, CurrentWindow):
-        return Windowing(call, given[0], kind, bound)
-    return Transforming(call, kind)
+    cutter = window.bound(call.parameters) if window is not None else None
+    return Transforming(call, kind) if cutter is None else Windowing(call, given[0], kind, cutter)
 
 
 def result_types(flow: Dataflow, types: Sequence[StreamType]) -> tuple[StreamType, ...]:

@@ -81,11 +81,9 @@ class OSJoin:
             "newest": newest,
             "decided": groups.decided(cut, decided).to_json(),
         }
-        progress = min(frontiers)
-        if cut < len(groups):
-            progress = min(progress, int(groups.keys[cut, 0]))
         kept = Kept(after, {"waiting": rest})
-        return Step(out, progress, kept, (*late, *more), wake_of(rest, self.timeout))
+        # Whoever still waits lacks a part of an input that is not past it.
+        return Step(out, min(frontiers), kept, (*late, *more), wake_of(rest, self.timeout))
 
     def _with_keys(
         self, state: Kept, arrivals: Sequence[Arrival], now: float

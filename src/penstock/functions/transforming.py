@@ -4,15 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from penstock.functions.function import Call
 from penstock.functions.guard import Made, guarded, judged
 from penstock.functions.items import Items, joined
 from penstock.functions.kept import Kept
 from penstock.functions.operator import END, Arrival, Step, Withheld, places
 from penstock.functions.types import StreamType
-from penstock.functions.windows import SlidingWindow, TimeWindow, Windows, ticks, time_starts
+from penstock.functions.windows import BySize, BySpan
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class Windowing:
     call: Call
     given: StreamType
     type: StreamType
-    window: SlidingWindow | TimeWindow
+    cutter: BySize | BySpan
 
     def fresh(self) -> Kept:
         """Return the state before anything came: an empty tail, nothing to skip."""
@@ -85,53 +83,26 @@ class Windowing:
         (arrival,) = arrivals
         tail = Items.from_table(self.given, state.tables["tail"])
         items = joined(self.given, [tail, arrival.items])
-        windows, first, skip = self._cut(items, len(tail), state.facts["skip"])
+        cut = self.cutter.cut(items, len(tail), state.facts["skip"])
+        windows = cut.windows
 
         def work(start: int, stop: int) -> Made:
             some = windows.only(start, stop)
             answer = self.call.function.apply(some, **self.call.parameters)
             return numbered(judged(self.call, answer, some.last, self.type), some.last)
 
-        made, culprits = guarded(work, len(windows), self.call.function.name)
+        name = self.call.function.name
+        made, culprits = guarded(work, len(windows), name)
         held = tuple(
-            Withheld(
-                "held",
-                self.call.function.name,
-                each.cause,
-                items.slice(int(windows.starts[each.start]), int(windows.stops[each.stop - 1])),
-            )
+            Withheld("held", name, each.cause, windows.only(each.start, each.stop).covered)
             for each in culprits
         )
-        rest = items.slice(first)
+        rest = items.slice(cut.tail)
         progress = arrival.progress
-        if isinstance(self.window, SlidingWindow) and len(rest) and progress != END:
+        if self.cutter.holds_back and len(rest) and progress != END:
             progress = min(progress, int(rest.times[0]))
         out = joined(self.type, [each.items for each in made] or [Items.none(self.type)])
-        return Step(out, progress, Kept({"skip": skip}, {"tail": rest.packed()}), held)
-
-    def _cut(self, items: Items, old: int, skip: int) -> tuple[Windows, int, int]:
-        """Return the complete windows, where the tail begins, and what to skip next time."""
-        if isinstance(self.window, TimeWindow):
-            return self._cut_by_time(items, old)
-        size, step = self.window.size, self.window.step
-        assert isinstance(size, int)  # noqa: S101 - bound when the operator was made
-        assert isinstance(step, int)  # noqa: S101
-        length = len(items) - skip
-        count = max(0, (length - size) // step + 1) if length >= size else 0
-        starts = skip + np.arange(count, dtype=np.int64) * step
-        ahead = skip + count * step
-        first = min(ahead, len(items))
-        return Windows(items, starts, starts + size), first, ahead - first
-
-    def _cut_by_time(self, items: Items, old: int) -> tuple[Windows, int, int]:
-        assert isinstance(self.window, TimeWindow)  # noqa: S101
-        ordering = self.given.ordering
-        unit = self.given[ordering].type.lower() if ordering else None
-        span = ticks(float(self.window.span), unit)  # type: ignore[arg-type]
-        starts = time_starts(items.times, span)
-        stops = np.arange(1, len(items) + 1, dtype=np.int64)
-        first = int(starts[-1]) if len(starts) else 0
-        return Windows(items, starts[old:], stops[old:]), first, 0
+        return Step(out, progress, Kept({"skip": cut.skip}, {"tail": rest.packed()}), held)
 
 
 def numbered(made: Made, source: Items) -> Made:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from penstock.errors import BadRowError, BadWindowError
-from penstock.functions.items import Items, Numbers
+from penstock.functions.items import Items
 
 Size = int | str
 Span = timedelta | float | str
@@ -23,9 +24,14 @@ Span = timedelta | float | str
 class CurrentWindow:
     """Each item for itself."""
 
-    def bound(self, parameters: Mapping[str, Any]) -> "CurrentWindow":
-        """Return the window with its parameters filled in."""
-        return self
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the parameters that it depends on."""
+        return ()
+
+    def bound(self, _parameters: Mapping[str, Any]) -> None:
+        """Return how items are cut: not at all."""
+        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,31 +41,43 @@ class SlidingWindow:
     size: Size
     step: Size
 
-    def bound(self, parameters: Mapping[str, Any]) -> "SlidingWindow":
-        """Return the window with its parameters filled in."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the parameters that it depends on."""
+        return tuple(each for each in (self.size, self.step) if isinstance(each, str))
+
+    def bound(self, parameters: Mapping[str, Any]) -> "BySize":
+        """Return how items are cut, with these parameters."""
         size, step = _named(self.size, parameters), _named(self.step, parameters)
         step = size if step is None else step
-        if size < 1 or step < 1:
+        if not all(isinstance(each, int) and each >= 1 for each in (size, step)):
             raise BadWindowError(
                 f"a window of {size} items every {step} items is none",
-                hint="both have to be at least 1",
+                hint="both have to be whole numbers from 1 on",
             )
-        return SlidingWindow(size, step)
+        return BySize(size, step)
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """For each item, those not more than `span` older (seconds) that came before it, and itself."""
+    """For each item, those before it that are at most `span` seconds older, and itself."""
 
     span: Span
 
-    def bound(self, parameters: Mapping[str, Any]) -> "TimeWindow":
-        """Return the window with its parameters filled in."""
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the parameters that it depends on."""
+        return (self.span,) if isinstance(self.span, str) else ()
+
+    def bound(self, parameters: Mapping[str, Any]) -> "BySpan":
+        """Return how items are cut, with these parameters."""
         span = _named(self.span, parameters)
         seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
-        if not seconds >= 0:
-            raise BadWindowError(f"a window cannot last {seconds} seconds", hint="at least 0")
-        return TimeWindow(seconds)
+        if not 0 <= seconds < float("inf"):
+            raise BadWindowError(
+                f"a window cannot last {seconds} seconds", hint="a number from 0 on"
+            )
+        return BySpan(seconds)
 
 
 Window = CurrentWindow | SlidingWindow | TimeWindow
@@ -96,6 +114,11 @@ class Windows:
         """Return the last item of each window."""
         return self.items.take(self.stops - 1)
 
+    @property
+    def covered(self) -> Items:
+        """Return all items from the first window's first to the last one's last."""
+        return self.items.slice(int(self.starts[0]), int(self.stops[-1]))
+
     def pick(self, places: npt.NDArray[Any]) -> Items:
         """Return one item of each window: the one at a place, from zero."""
         return self.items.take(self.starts + places)
@@ -121,15 +144,46 @@ def _named(value: Any, parameters: Mapping[str, Any]) -> Any:
     return parameters[value] if isinstance(value, str) else value
 
 
-def ticks(span_seconds: float, ordering: str | None) -> int:
-    """Return a span in the unit of the ordering column: microseconds of a TIMESTAMP, else ones."""
-    return (
-        round(span_seconds * 1_000_000)
-        if (ordering or "").startswith("timestamp")
-        else round(span_seconds)
-    )
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Complete windows, where the items begin that later ones need, and how many to skip first."""
+
+    windows: Windows
+    tail: int
+    skip: int = 0
 
 
-def time_starts(times: Numbers, span: int) -> npt.NDArray[np.int64]:
-    """Return where each item's time window begins; times have to be in order."""
-    return np.searchsorted(times, times - span, side="left").astype(np.int64)
+@dataclass(frozen=True, slots=True)
+class BySize:
+    """Windows of `size` items, every `step` items. Results may be as old as the tail."""
+
+    size: int
+    step: int
+    holds_back = True
+
+    def cut(self, items: Items, _old: int, skip: int) -> Cut:
+        """Cut items, the first `skip` of which no window needs."""
+        length = len(items) - skip
+        count = (length - self.size) // self.step + 1 if length >= self.size else 0
+        starts = skip + np.arange(count, dtype=np.int64) * self.step
+        ahead = skip + count * self.step
+        tail = min(ahead, len(items))
+        return Cut(Windows(items, starts, starts + self.size), tail, ahead - tail)
+
+
+@dataclass(frozen=True, slots=True)
+class BySpan:
+    """A window that ends with each item. Results are as new as that."""
+
+    seconds: float
+    holds_back = False
+
+    def cut(self, items: Items, old: int, _skip: int) -> Cut:
+        """Cut items, the first `old` of which have had their windows."""
+        ordering = items.type.ordering
+        stamps = ordering is not None and pa.types.is_timestamp(items.type.field(ordering).type)
+        span = round(self.seconds * 1_000_000) if stamps else round(self.seconds)
+        starts = np.searchsorted(items.times, items.times - span, side="left").astype(np.int64)
+        stops = np.arange(1, len(items) + 1, dtype=np.int64)
+        tail = int(starts[-1]) if len(starts) else 0
+        return Cut(Windows(items, starts[old:], stops[old:]), tail)

@@ -98,6 +98,16 @@ def test_a_lost_branch_is_waited_for_only_until_it_is_past() -> None:
     assert (missed.kind, missed.cause) == ("missed", "no part came from input 1")
 
 
+def test_what_was_given_up_stays_so_while_others_of_its_time_are_decided() -> None:
+    first = (Part(1, 0, 0), Part(1, 1, 2))
+    second = (Part(1, 1, 2), Part(1, 0, 3))
+    history = History((first, second), (0.0, 1.0, 2.0, 3.0), (False, False), ended=False)
+    steps = stepped(join(history, 1.0, split=True), history)
+    assert [shown(step.items) for step in steps] == [[], [], [(1, 1)], []]
+    kinds = [[(each.kind, shown(each.items)) for each in step.withheld] for step in steps]
+    assert kinds == [[], [("missed", [(1, 0)])], [], [("late", [(1, 0)])]]
+
+
 def test_a_combination_that_fails_is_held_with_all_its_parts() -> None:
     both = (Part(1, 0, 0), Part(2, 1, 0), Part(3, 2, 0))
     history = History((both, both), (0.0,), (False, False), ended=True)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from datetime import timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -217,8 +218,18 @@ def test_what_cannot_be_declared_is_refused() -> None:
         stream_function(lambda rows: rows)
     with pytest.raises(BadFlowError, match="cannot return"):
         stream_function(doubled.apply.function, result="octonion vector")
+    with pytest.raises(BadFlowError, match="depends on size"):
+        stream_function(doubled.apply.function, window=sliding_window("size"))
+
+
+@pytest.mark.parametrize("span", [-1.0, float("nan"), float("inf"), timedelta(seconds=-1)])
+def test_windows_that_are_none_are_refused(span: object) -> None:
     with pytest.raises(BadWindowError):
         Runner(central(trend(n=0)), (SIGNAL,))
+    with pytest.raises(BadWindowError):
+        Runner(
+            central(stream_function(doubled.apply.function, window=time_window(span))), (SIGNAL,)
+        )
 
 
 def test_a_function_over_a_type_takes_what_is_under_it() -> None:
