@@ -5,8 +5,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.errors import TypeMismatchError
 from penstock.functions.function import Function, Parameter, Role
 from penstock.functions.items import Items
 from penstock.functions.results import same
@@ -14,6 +16,9 @@ from penstock.functions.types import StreamType
 from penstock.functions.vectors import one_chunk
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
+ODD = np.uint64(0x100000001B3)
+
+Hashes = npt.NDArray[np.uint64]
 
 
 def _in_turn(
@@ -28,33 +33,51 @@ def _by_hash(items: Items, n: int, i: int, *, column: str) -> npt.NDArray[np.boo
 
 
 def _has_column(given: StreamType, parameters: Mapping[str, Any]) -> StreamType:
-    _ = given[parameters["column"]]
+    kind = given.field(parameters["column"]).type
+    if pa.types.is_nested(kind) or pa.types.is_decimal(kind):
+        raise TypeMismatchError(
+            f"{parameters['column']} is {given[parameters['column']].type}, which has no hash here",
+            hint="split by a number, a time, a text or bytes",
+        )
     return given
 
 
-def hashed(items: Items, column: str) -> npt.NDArray[np.uint64]:
-    """Return a hash of each value of a column; it is the same in every process."""
+def hashed(items: Items, column: str) -> Hashes:
+    """Return a hash of each value of a column; it is the same in every process, NULL's is 0."""
     values = one_chunk(items.table[items.type[column].name])
-    codes = pc.dictionary_encode(values, null_encoding="encode")
-    distinct = [_text_hash(str(each)) for each in codes.dictionary.to_pylist()]
-    places: npt.NDArray[np.int32] = codes.indices.to_numpy(zero_copy_only=False)
-    return np.array(distinct, dtype=np.uint64)[places]
+    kind = values.type
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        found = _of_bytes(values.cast(pa.large_binary()))
+    elif pa.types.is_floating(kind):
+        numbers = pc.fill_null(values.cast(pa.float64()), 0).to_numpy(zero_copy_only=False)
+        found = mixed((numbers + 0.0).view(np.int64))  # a negative zero is zero
+    else:
+        wide = values.cast(pa.int32()) if pa.types.is_date32(kind) else values
+        found = mixed(pc.fill_null(wide.cast(pa.int64()), 0).to_numpy(zero_copy_only=False))
+    return np.where(values.is_valid().to_numpy(zero_copy_only=False), found, np.uint64(0))
 
 
-def mixed(numbers: npt.NDArray[Any], seed: int = 0) -> npt.NDArray[np.uint64]:
+def _of_bytes(values: pa.Array) -> Hashes:
+    """Return a polynomial of each value's bytes, worked out over all of them at once."""
+    ends = np.frombuffer(values.buffers()[1], dtype=np.int64)
+    ends = ends[values.offset : values.offset + len(values) + 1]
+    lengths = np.diff(ends)
+    letters = np.frombuffer(values.buffers()[2] or b"", dtype=np.uint8)[ends[0] : ends[-1]]
+    places = np.arange(len(letters)) - np.repeat(ends[:-1] - ends[0], lengths)
+    with np.errstate(over="ignore"):
+        powers = np.cumprod(np.full(int(lengths.max(initial=0)) + 1, ODD, dtype=np.uint64))
+        terms = (letters.astype(np.uint64) + np.uint64(1)) * powers[places]
+        sums = np.concatenate(([np.uint64(0)], np.cumsum(terms, dtype=np.uint64)))
+        return mixed(sums[ends[1:] - ends[0]] - sums[ends[:-1] - ends[0]])
+
+
+def mixed(numbers: npt.NDArray[Any], seed: int = 0) -> Hashes:
     """Return whole numbers scattered over 64 bits (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         z = numbers.astype(np.uint64) + (np.uint64(seed % 2**64) + np.uint64(1)) * MIX
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return z ^ (z >> np.uint64(31))
-
-
-def _text_hash(text: str) -> int:
-    hashed_text = 0xCBF29CE484222325  # FNV-1a
-    for byte in text.encode():
-        hashed_text = (hashed_text ^ byte) * 0x100000001B3 % 2**64
-    return int(mixed(np.array([hashed_text], dtype=np.uint64))[0])
 
 
 rr_part = Function("rr_part", Role.PARTITION, _in_turn, same, counted=True)
