@@ -67,3 +67,8 @@ def test_what_has_no_hash_is_refused() -> None:
     kind = StreamType("t", (Column("l", "array<int>"),))
     with pytest.raises(TypeMismatchError, match="no hash"):
         Runner(partition(2, hash_part("l")), (kind,))
+
+
+def test_turns_go_on_from_train_to_train() -> None:
+    outputs, _ = run_all(partition(3, rr_part), readings(range(20)), [4, 5, 11], kill=True)
+    assert [each.numbers.tolist() for each in outputs] == [list(range(i, 20, 3)) for i in range(3)]
