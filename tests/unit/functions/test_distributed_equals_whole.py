@@ -59,7 +59,7 @@ def test_window_split_gives_the_same_spectra(
 
 
 def test_more_than_a_cache_holds_is_worked_out_in_blocks() -> None:
-    items = radio(range(400), 256)
+    items = radio(range(512), 256)  # two full blocks
     (whole,), _ = run_all(central(fft3), items)
     np.testing.assert_allclose(whole["x"], np.fft.fft(items["x"]), atol=1e-4)
     (got,), _ = run_all(window_split(4, fft3), items, [150])
