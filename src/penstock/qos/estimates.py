@@ -85,7 +85,7 @@ def busiest(network: Network) -> float:
     return max(own.values(), default=0.0)
 
 
-def _slots(network: Network) -> int:
+def _slots(network: Network) -> float:
     return sum(network.slots.values())
 
 

@@ -40,7 +40,7 @@ class Network:
     nodes: Mapping[str, Node]
     rates: Mapping[str, float]
     roots: Mapping[str, str]
-    slots: Mapping[str, int] = field(default_factory=lambda: {HERE: 1})
+    slots: Mapping[str, float] = field(default_factory=lambda: {HERE: 1})
     run_seconds: float = 0.0
     stream_bytes: Mapping[str, float] = field(default_factory=dict)
 

@@ -93,7 +93,8 @@ class Control:
             self.turns.readiness.pace = statistics.pace(self.plant, at)
         if self.need is not None:
             self.need = need(self.need, memory_share(self.plant), 1.0, at)
-        self.turns.readiness.lengths = run_lengths(self.plant, statistics)
+        statistics.lengths = run_lengths(self.plant, statistics)
+        self.turns.readiness.lengths = statistics.lengths
         took = time.perf_counter() - began
         self.turns.deciding_seconds += took
         self._next_look = at + max(OBSERVE_SECONDS, took / OBSERVED_SHARE)

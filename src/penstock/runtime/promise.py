@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.engine.buffers import Train
 from penstock.model.goals import Goals
+from penstock.plan.operators.window_aggregate import START
 from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
@@ -18,14 +19,14 @@ from penstock.qos.digest import Digest
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
 SPREAD = 1.0  # of values while none was seen: as much as their mean, as with waiting times
 REMEMBERED = 0.7  # of how large groups were for a stream's rate: both follow changes with a lag
-FORGOTTEN = 0.98  # of what older deliveries told about groups, with each one
+FORGOTTEN = 0.9  # of what older deliveries told about groups, with each one
 
 
 @dataclass(slots=True)
 class Promise:
     """Counts deliveries. One writer at a time; readers may look meanwhile.
 
-    `shares` are the sizes of groups over those of their delivery's mean one, had nothing been
+    `shares` are the sizes of groups over those of their window's mean one, had nothing been
     dropped. `groups` and `rates` are decayed sums of such means and of the tuples a second of the
     stream at their time; `density` tells how many there are. `span` is that of a window, `varies`
     tells how much values do.
@@ -68,7 +69,8 @@ class Promise:
         self.account = self.account.delivered(self.contract, late, many)
         if ERROR in rows.schema.names and rows.num_rows:
             rate = self.density.before(trains[-1].info.watermark, self.span)
-            self._answered(rate, *(_figures(rows, name) for name in (ERROR, SHED, ROWS)))
+            figures = [_figures(rows, name) for name in (ERROR, SHED, ROWS)]
+            self._answered(rate, _windows(rows), *figures)
 
     def limit(self, *, aggregates: bool) -> Limit:
         """Return the share of its tuples that the query may give up."""
@@ -84,22 +86,34 @@ class Promise:
         return self.account.verdict()
 
     def _answered(
-        self, rate: float, errors: np.ndarray, shed: np.ndarray, rows: np.ndarray
+        self,
+        rate: float,
+        windows: np.ndarray,
+        errors: np.ndarray,
+        shed: np.ndarray,
+        rows: np.ndarray,
     ) -> None:
         self.account = self.account.answered(self.contract, errors)
         self.errors = self.errors.decayed(FORGOTTEN).add(errors[~np.isnan(errors)])
         keep = 1 - shed
         sizes = rows / keep
         if rate > 0:
-            mean = float(sizes.mean())
-            self.shares = self.shares.decayed(FORGOTTEN).add(sizes / mean)
-            self.groups = self.groups * REMEMBERED + mean
+            means = np.bincount(windows, sizes) / np.bincount(windows)
+            self.shares = self.shares.decayed(FORGOTTEN).add(sizes / means[windows])
+            self.groups = self.groups * REMEMBERED + float(means[-1])
             self.rates = self.rates * REMEMBERED + rate
         told = (shed > 0) & np.isfinite(errors)
         if told.any():
             inner = errors[told] / (1 + errors[told])
             varies = keep[told] / shed[told] * inner**2 * sizes[told] / Z**2
             self.varies = self.varies.decayed(FORGOTTEN).add(varies)
+
+
+def _windows(rows: pa.Table) -> np.ndarray:
+    """Return the place of each row's window; all are of one where they do not show theirs."""
+    if START not in rows.schema.names:
+        return np.zeros(rows.num_rows, dtype=np.int64)
+    return np.unique(rows[START].to_numpy(), return_inverse=True)[1]
 
 
 def _figures(rows: pa.Table, name: str) -> np.ndarray:

@@ -14,10 +14,11 @@ from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.qos.density import SECOND
+from penstock.qos.estimates import busiest
 from penstock.qos.forecast import Usual
 from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import Outlook, backlog_of, load_of
-from penstock.qos.network import HERE, Edge, Network, network_of
+from penstock.qos.network import HERE, Edge, Network, Node, network_of
 from penstock.qos.trend import Trend
 from penstock.runtime.feed import Feed
 from penstock.runtime.intake import is_ahead
@@ -83,8 +84,9 @@ class Quality:
 
     def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
         self._tell_rates()
-        network = self.network(graph, now)
-        soon = self._foreseen(network)
+        known = self.network(graph, now)
+        network = self._by_size(known, known.rates)
+        soon = self._by_size(known, self._foreseen(known.rates))
         waits = backlog_of(network, self._queued())
         self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
         limits = self.limits(network)
@@ -117,51 +119,43 @@ class Quality:
         names = frozenset(units)
         if self._shape is None or self._shape[0] != names:
             self._shape = (names, shape_of(graph()))
-        return self.network_of(self._shape[1], units, seen, now, self._runs())
+        return self.network_of(self._shape[1], units, seen, now)
 
-    def _runs(self) -> dict[str, float]:
-        """Return how many tuples the next runs would have if there were more than can be done.
+    def _by_size(self, network: Network, rates: Mapping[str, float]) -> Network:
+        """Return the network at some rates; tuples cost what they do in runs of what there is then.
 
         What waits goes together, and what comes in a quarter of the shortest latency.
         """
         queued, usual = self._queued(), self._rule().usual_seconds
-        found: dict[str, float] = {}
-        for name, live in self.plant.units.items():
-            rows = sum(queued.get((leaf, name), 0.0) for leaf in live.unit.inputs)
-            for leaf in live.unit.inputs:
-                below = self.plant.units.get(leaf)
-                gated = below.unit.inputs if below is not None else ()
-                rows += sum(queued.get((each, leaf), 0.0) for each in gated)
-                rows += usual * max((self._level(each) for each in (leaf, *gated)), default=0.0)
-            found[name] = rows
-        return found
+        nodes: dict[str, Node] = {}
+        for name, node in network.nodes.items():
+            rows = 0.0
+            for leaf in node.inputs:
+                below = network.nodes[leaf].inputs if leaf in network.nodes else ()
+                rows += queued.get((leaf, name), 0.0)
+                rows += sum(queued.get((each, leaf), 0.0) for each in below)
+                rows += usual * max(rates.get(each, 0.0) for each in (leaf, *below))
+            rows = min(rows, self.statistics.lengths.get(name, rows))
+            cost = self.statistics.sizes.get(name, Sizes()).cost(rows)
+            inputs = {
+                leaf: Crossing(max(cost, LEAST_SECONDS), each.selectivity)
+                for leaf, each in node.inputs.items()
+            }
+            nodes[name] = replace(node, inputs=inputs)
+        return _in_slots(replace(network, nodes=nodes, rates=rates))
 
     def network_of(
-        self,
-        shape: Shape,
-        units: Mapping[str, Unit],
-        seen: Observation,
-        now: float,
-        runs: Mapping[str, float] | None = None,
+        self, shape: Shape, units: Mapping[str, Unit], seen: Observation, now: float
     ) -> Network:
-        """Return the network of some units, whether they run or would.
-
-        `runs` are the tuples of the next ones, where that is known: what a tuple costs is then
-        what runs of about that size took.
-        """
+        """Return the network of some units, whether they run or would."""
         work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
         found = network_of(work, self.slots)
         nodes = {}
         for name, node in found.nodes.items():
             is_gate = isinstance(units[name].root, Gate)
-            if runs is None:
-                net = net_share(self.statistics.record(name, now), seen.run_seconds)
-                costs = {leaf: each.seconds * net for leaf, each in node.inputs.items()}
-            else:
-                cost = self.statistics.sizes.get(name, Sizes()).cost(runs[name])
-                costs = dict.fromkeys(node.inputs, max(cost, LEAST_SECONDS))
+            net = net_share(self.statistics.record(name, now), seen.run_seconds)
             inputs = {
-                leaf: Crossing(costs[leaf], 1.0 if is_gate else each.selectivity)
+                leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
                 for leaf, each in node.inputs.items()
             }
             nodes[name] = replace(node, inputs=inputs, sheds=is_gate)
@@ -214,12 +208,11 @@ class Quality:
     def _level(self, name: str) -> float:
         return self._trends.get(name, Trend()).level
 
-    def _foreseen(self, network: Network) -> Network:
-        rates = {
+    def _foreseen(self, rates: Mapping[str, float]) -> dict[str, float]:
+        return {
             name: max(rate, self._trends.get(name, Trend()).high(AHEAD_SECONDS))
-            for name, rate in network.rates.items()
+            for name, rate in rates.items()
         }
-        return replace(network, rates=rates)
 
     def _queued(self) -> dict[Edge, float]:
         """Return the rows that wait before each unit, by the unit that wrote them, or the stream.
@@ -251,6 +244,14 @@ class Quality:
             if keep != live.keep:
                 self.changes += 1
                 live.keep = keep
+
+
+def _in_slots(network: Network) -> Network:
+    """Return the network with the slots that its work can use: a unit runs in one at a time."""
+    slots = network.slots[HERE]
+    most = busiest(network)
+    used = slots * load_of(network)[HERE] / most if most > 0 else slots
+    return replace(network, slots={**network.slots, HERE: min(slots, max(1.0, used))})
 
 
 def net_share(record: Record, run_seconds: float) -> float:

@@ -2,6 +2,8 @@
 
 A tuple that just misses a run of its unit waits for that one and for its own, at every unit on its
 way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.
+A run that took less may be longer the next time, at most twice as long, and one that took more is
+cut: what a run costs by itself depends on all else that runs.
 """
 
 import math
@@ -12,10 +14,9 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.statistics import Statistics
-from penstock.schedule.sizes import Sizes
 
-FRUITFUL = 3.0  # a run takes so many times what it costs by itself, or most time would be wasted
-AT_FIRST = 10_000  # tuples of a run of which nothing is known
+MOST_STEP = 2.0
+AT_FIRST = 10_000  # tuples of a run of which nothing is known, and of any at least
 RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 
@@ -23,10 +24,18 @@ def run_lengths(plant: Plant, statistics: Statistics) -> dict[str, int]:
     """Return the most tuples that a run of each unit may take, where anybody waits for it."""
     found: dict[str, int] = {}
     for name, seconds in run_shares(plant).items():
-        sizes = statistics.sizes.get(name, Sizes())
-        rows = sizes.within(max(seconds, FRUITFUL * sizes.run)) if sizes.known else AT_FIRST
-        found[name] = max(1, int(rows))
+        last = statistics.last_runs.get(name)
+        before = statistics.lengths.get(name, AT_FIRST)
+        found[name] = before if last is None else next_length(before, *last, seconds)
     return found
+
+
+def next_length(before: int, rows: int, seconds: float, share: float) -> int:
+    """Return the most tuples of the next run, after one of so many tuples took so many seconds."""
+    if 2 * rows < before:  # it does not tell what a full one takes
+        return before
+    step = min(MOST_STEP, max(1 / MOST_STEP, share / max(seconds, 1e-9)))
+    return max(AT_FIRST, int(rows * step))
 
 
 def run_shares(plant: Plant) -> dict[str, float]:

@@ -46,7 +46,8 @@ class Statistics:
     """By unit what it did, by buffer what was written, by unit what a profile of it showed.
 
     `known` is what operators showed in units that were cut otherwise, `asked` when somebody last
-    wanted to see what operators cost, `light` the units that need no Spark.
+    wanted to see what operators cost, `light` the units that need no Spark. `lengths` are the most
+    tuples of a run, where somebody was promised to be told soon.
     """
 
     records: dict[str, Record] = field(default_factory=dict)
@@ -58,6 +59,8 @@ class Statistics:
     asked: float = -math.inf
     light: set[str] = field(default_factory=set)
     sizes: dict[str, Sizes] = field(default_factory=dict)
+    last_runs: dict[str, tuple[int, float]] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
@@ -68,6 +71,7 @@ class Statistics:
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
         if before.ever:
             self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
+        self.last_runs[unit] = (rows_in, seconds)
         self.busy_seconds += seconds
 
     def spent(self, unit: str, seconds: float) -> None:

@@ -5,13 +5,13 @@ much comes. So what a tuple costs depends on the run it is in, and small runs te
 ones. Kept are the last few runs of each size, sizes being apart by a factor of two.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 KEPT = 0.5  # of what older runs of a size told, with each new one
 OLD_SECONDS = 120.0  # what was seen so long ago counts only where nothing newer is known
-FAR = 4.0  # times the largest run that was seen: nobody knows what is beyond
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,8 @@ class Sizes:
     def seconds(self, rows: float) -> float:
         """Return what a run of so many tuples takes, 0 where nothing is known.
 
-        A smaller run never takes longer than a larger one. Beyond the largest that was seen it
-        grows as between the last two, and with only one it is taken not to: of what is not known,
-        the best is believed until it is.
+        A smaller run never takes longer than a larger one. What is beyond the largest that was
+        seen grows with its root: between runs that cost all by themselves and such that do not.
         """
         points = self._points()
         if not points:
@@ -54,39 +53,14 @@ class Sizes:
         if place == 0:
             return points[0][1]
         if place == len(points):
-            return points[-1][1] + max(0.0, rows - points[-1][0]) * self._slope(points)
+            return points[-1][1] * math.sqrt(rows / points[-1][0])
         (x0, y0), (x1, y1) = points[place - 1], points[place]
         return y0 + (y1 - y0) * (rows - x0) / (x1 - x0)
-
-    @property
-    def run(self) -> float:
-        """Return what a run costs by itself: where the line from small to large ones begins."""
-        points = self._points()
-        if len(points) < 2:  # noqa: PLR2004  (a line needs two)
-            return 0.0
-        (x0, y0), (x1, y1) = points[0], points[-1]
-        return max(0.0, y0 - x0 * (y1 - y0) / (x1 - x0))
 
     def cost(self, rows: float) -> float:
         """Return what a tuple costs in a run of so many."""
         many = max(1.0, rows)
         return self.seconds(many) / many
-
-    def within(self, seconds: float) -> float:
-        """Return how many tuples a run of so many seconds has at most, infinite if unknown.
-
-        It grows step by step beyond what was seen.
-        """
-        points = self._points()
-        if not points:
-            return float("inf")
-        low, high = 1.0, points[-1][0] * FAR
-        if self.seconds(high) <= seconds:
-            return high
-        while high - low > 1:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.seconds(middle) <= seconds else (low, middle)
-        return low
 
     def _points(self) -> list[tuple[float, float]]:
         """Return tuples and seconds of mean runs, none longer than a larger one."""
@@ -97,10 +71,3 @@ class Sizes:
             least = min(least, each.seconds / each.runs)
             found.append((each.rows / each.runs, least))
         return found[::-1]
-
-    @staticmethod
-    def _slope(points: list[tuple[float, float]]) -> float:
-        if len(points) < 2:  # noqa: PLR2004  (a line needs two)
-            return 0.0
-        (x0, y0), (x1, y1) = points[-2:]
-        return (y1 - y0) / (x1 - x0)

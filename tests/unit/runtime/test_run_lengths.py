@@ -9,8 +9,7 @@ import pytest
 from penstock.model.goals import Goals
 from penstock.plan.operators import Gate, key
 from penstock.runtime.promise import Promise
-from penstock.runtime.run_lengths import AT_FIRST, run_lengths, run_shares
-from penstock.schedule.sizes import FAR
+from penstock.runtime.run_lengths import AT_FIRST, next_length, run_lengths, run_shares
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, scan
 
@@ -47,11 +46,23 @@ def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
     lengths = run_lengths(hall.plant, hall.turns.statistics)
     assert lengths == {shared: AT_FIRST, own: AT_FIRST}
     known(hall, shared)
-    largest = 30
-    found = run_lengths(hall.plant, hall.turns.statistics)
-    assert largest < found[shared] <= FAR * largest  # half a second would do for 500
-    hall.turns.statistics.ran(shared, 400, 400, COST * 400, hall.clock.now())
-    assert run_lengths(hall.plant, hall.turns.statistics)[shared] == pytest.approx(500, abs=2)
+    assert run_lengths(hall.plant, hall.turns.statistics) == lengths  # small runs tell nothing
+
+
+@pytest.mark.parametrize(
+    ("rows", "seconds", "then"),
+    [
+        (20_000, 0.5, 40_000),  # half of its time: twice as long
+        (20_000, 0.1, 40_000),  # and not more than that at once
+        (20_000, 1.25, 16_000),
+        (20_000, 100.0, AT_FIRST),
+        (9_000, 0.1, 20_000),  # there were no more: nothing is known of a full one
+    ],
+)
+def test_a_run_is_longer_or_shorter_than_the_last_by_what_it_took(
+    rows: int, seconds: float, then: int
+) -> None:
+    assert next_length(20_000, rows, seconds, share=1.0) == then
 
 
 def test_a_gate_takes_no_share_of_the_time(tmp_path: Path) -> None:
@@ -62,10 +73,8 @@ def test_a_gate_takes_no_share_of_the_time(tmp_path: Path) -> None:
 
 def test_what_has_piled_up_is_taken_in_runs_that_are_short_enough(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
-    query = hall.add("a", chain("s", "x"))
-    query.promise = promised(0.05)
-    known(hall, key(chain("s", "x")))
-    hall.turns.readiness.lengths = run_lengths(hall.plant, hall.turns.statistics)
+    hall.add("a", chain("s", "x")).promise = promised(0.05)
+    hall.turns.readiness.lengths = {key(chain("s", "x")): 25}
     for number in range(10):
         hall.push("s", *range(10 * number, 10 * number + 10))
     for _ in range(10):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schedule.sizes import FAR, OLD_SECONDS, Sizes
+from penstock.schedule.sizes import OLD_SECONDS, Sizes
 
 RUNS = st.lists(st.tuples(st.integers(1, 10**6), st.floats(0.001, 10.0)), min_size=1, max_size=40)
 
@@ -19,9 +19,9 @@ def seen(runs: list[tuple[int, float]]) -> Sizes:
 @given(st.floats(0.01, 1.0), st.floats(1e-6, 1e-3))
 def test_runs_on_a_line_are_told_exactly(run: float, each: float) -> None:
     sizes = seen([(rows, run + rows * each) for rows in (64, 1_000, 30_000)])
-    for rows in (64, 500, 1_000, 20_000, 30_000, 60_000):
+    for rows in (64, 500, 1_000, 20_000, 30_000):
         assert sizes.seconds(rows) == pytest.approx(run + rows * each)
-    assert sizes.within(run + 20_000 * each) == pytest.approx(20_000, abs=2)
+    assert sizes.seconds(120_000) == pytest.approx(2 * (run + 30_000 * each))
 
 
 @given(RUNS, st.integers(1, 10**6), st.integers(1, 10**6))
@@ -31,17 +31,9 @@ def test_a_larger_run_takes_no_less(runs: list[tuple[int, float]], one: int, oth
     assert sizes.seconds(small) <= sizes.seconds(large) + 1e-9
 
 
-@given(RUNS, st.floats(0.001, 20.0))
-def test_a_run_that_fits_takes_no_longer(runs: list[tuple[int, float]], seconds: float) -> None:
-    sizes = seen(runs)
-    rows = sizes.within(seconds)
-    assert rows == 1 or sizes.seconds(rows) <= seconds * (1 + 1e-9)
-    assert rows <= FAR * max(count for count, _ in runs)
-
-
 def test_small_runs_say_nothing_against_large_ones() -> None:
     sizes = seen([(100, 0.15), (110, 0.3), (90, 0.2)])
-    assert sizes.cost(100_000) < 1e-5
+    assert sizes.cost(100_000) < 0.1 * sizes.cost(100)
 
 
 def test_what_compiled_is_forgotten() -> None:
@@ -53,10 +45,9 @@ def test_what_compiled_is_forgotten() -> None:
 def test_what_is_old_is_forgotten_once_there_is_something_newer() -> None:
     sizes = Sizes().add(10_000, 3.0, 0.0)
     assert sizes.seconds(10_000) == 3.0
-    assert sizes.add(100, 0.1, OLD_SECONDS + 1).seconds(10_000) == 0.1
+    assert sizes.add(100, 0.1, OLD_SECONDS + 1).seconds(10_000) == 1.0
 
 
 def test_nothing_is_known_of_no_runs() -> None:
     assert Sizes().seconds(5) == 0.0
-    assert Sizes().within(1.0) == float("inf")
     assert Sizes().add(0, 1.0, 0.0) == Sizes()
