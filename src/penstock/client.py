@@ -105,10 +105,18 @@ class Connection:
         """
         return execute(self._system, text)
 
-    def push(self, stream: str, rows: pa.Table | Iterable[Mapping[str, Any]]) -> int:
-        """Hand rows to a push stream; when this returns they survive a crash."""
+    def push(
+        self, stream: str, rows: pa.Table | Iterable[Mapping[str, Any]] | Mapping[str, Any]
+    ) -> int:
+        """Hand rows to a push stream; when this returns they survive a crash.
+
+        A mapping holds columns: sequences of values, of vectors also the rows of a matrix.
+        """
+        source = self._system.push_source(stream)
+        if isinstance(rows, Mapping):
+            return source.push_columns(rows)
         given = rows if isinstance(rows, pa.Table) else [dict(row) for row in rows]
-        return self._system.push_source(stream).push(given)
+        return source.push(given)
 
     def end(self, stream: str) -> None:
         """Say that a push stream has ended: its windows close."""

@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 from penstock.model.definitions import QueryState
 
-Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE"]
+Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,5 +148,6 @@ def read_parquet(paths: Sequence[Path], schema: Schema) -> pa.Table:
 def fit(table: pa.Table, wanted: pa.Schema) -> pa.Table:
     """Return the table with exactly the wanted columns and types."""
     if table.schema.equals(wanted):
-        return table
+        told = any(field.metadata for field in wanted)
+        return pa.table(table.columns, schema=wanted) if told else table
     return table.select(wanted.names).cast(wanted)

@@ -71,6 +71,7 @@ class StopAfter:
 class StreamDefinition:
     """CREATE STREAM; `text` is the statement as it was written.
 
+    With `of`, its columns are those of a stream type, and `schema` is filled in from it.
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
     holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
     Queries over it that may lose tuples lose those first that are least by `shed_by`.
@@ -86,7 +87,41 @@ class StreamDefinition:
     archive_for: timedelta | None = None
     idle_after: timedelta | None = None
     idle_by_clock: bool = False
-    shed_by: str | None = None
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDefinition:
+    """CREATE STREAM TYPE; the columns of the type that it is UNDER come before its own."""
+
+    name: str
+    schema: Schema
+    under: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a function: its name, and its type as Spark SQL writes it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDefinition:
+    """CREATE FUNCTION; `stream` stands for what it is called over, `takes` is that one's type.
+
+    `body` is a SELECT over `stream`. Types are named; `takes` and `returns` may be of any name.
+    """
+
+    name: str
+    stream: str
+    takes: str
+    parameters: tuple[Parameter, ...]
+    returns: str
+    body: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +136,8 @@ class TableDefinition:
 
 # What a join of sliding windows does with the pairs it found: MAV-36, MAV-37.
 JoinMode = Literal["recompute", "reuse"]
+# Where the sites of a flow run: in this process, as tasks of Spark, or where they are done sooner.
+Sites = Literal["auto", "driver", "workers"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +159,7 @@ class QueryDefinition:
     allowed_lateness: timedelta | None = None
     join: JoinMode = "recompute"
     forced: bool = False
-    waits: bool = False
-    shed_by: str | None = None
+    sites: Sites = "auto"
 
 
 @dataclass(frozen=True, slots=True)

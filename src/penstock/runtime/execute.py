@@ -1,6 +1,8 @@
 """Statements, carried out one by one."""
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -33,6 +35,7 @@ from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_ena
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
 from penstock.runtime.steering import resume_query, stop_query
+from penstock.runtime.stream_types import create_type, drop_type
 from penstock.runtime.system import System
 from penstock.runtime.waiting import admit, let_wait
 from penstock.sql import (
@@ -43,6 +46,7 @@ from penstock.sql import (
     CreateRule,
     CreateStream,
     CreateTable,
+    CreateType,
     Describe,
     Drop,
     Explain,
@@ -64,6 +68,7 @@ from penstock.sql import (
 CHANGES = (
     CreateStream
     | CreateTable
+    | CreateType
     | CreateQuery
     | CreateEvent
     | CreateRule
@@ -147,6 +152,11 @@ def carry_out(system: System, statement: Statement) -> Result:
     match statement:
         case CreateStream():
             return _create_stream(system, statement)
+        case CreateType(definition=kind):
+            leave, replaces = statement.if_not_exists, statement.or_replace
+            with _placed(statement):
+                told = create_type(system.types, system.catalog, kind, leave=leave, replaces=replaces)
+            return Result(told)
         case CreateTable():
             return _create_table(system, statement)
         case CreateQuery():
@@ -228,7 +238,9 @@ def _same(one: Definition | RuleDefinition, other: Definition | RuleDefinition) 
 
 
 def _create_stream(system: System, statement: CreateStream) -> Result:
-    definition = statement.definition
+    with _placed(statement):
+        definition = system.types.resolved(statement.definition)
+    statement = replace(statement, definition=definition)
     if message := _stands(system, statement, "STREAM"):
         return Result(message)
     system.check_stream(definition)
@@ -295,7 +307,29 @@ def _create_rule(system: System, statement: CreateRule) -> Result:
     return Result(message or create_rule(system, statement))
 
 
+@contextmanager
+def _placed(statement: Statement) -> Iterator[None]:
+    """Give errors that know no place the statement's."""
+    try:
+        yield
+    except PenstockError as error:
+        error.place = error.place or statement.place
+        raise
+
+
+def _drop_type(system: System, statement: Drop) -> Result:
+    if statement.if_exists and system.types.find(statement.name) is None:
+        return Result(f"there is no type {statement.name}")
+    wanted = statement.name.lower()
+    streams = system.directory.streams()
+    users = [s.definition.name for s in streams if s.definition.of.lower() == wanted]
+    with _placed(statement):
+        return Result(drop_type(system.types, system.catalog, statement.name, users))
+
+
 def _drop(system: System, statement: Drop) -> Result:
+    if statement.kind == "TYPE":
+        return _drop_type(system, statement)
     known = system.directory.get(statement.name)
     kind = statement.kind.lower()
     if known is None or KINDS[type(known)] != statement.kind:

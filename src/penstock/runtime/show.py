@@ -23,6 +23,7 @@ from penstock.runtime.properties import PROPERTY_COLUMNS, property_rows
 from penstock.runtime.rules_shown import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
 from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
+from penstock.runtime.stream_types import TYPE_COLUMNS, type_rows
 from penstock.runtime.system import System
 
 QUERY_COLUMNS = pa.schema(
@@ -93,6 +94,8 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     if what == "OPERATORS":
         return pa.Table.from_pylist(operator_rows(system), OPERATOR_COLUMNS)
+    if what == "TYPES":
+        return pa.Table.from_pylist(type_rows(system.types), TYPE_COLUMNS)
     if what == "QOS":
         return pa.Table.from_pylist(qos_rows(system), QOS_COLUMNS)
     if what == "LOAD":
@@ -122,8 +125,10 @@ def describe(system: System, name: str) -> pa.Table:
             times = [time.column for time in known.root().times[:1]]
         case KnownRule():
             return pa.Table.from_pylist(described(known), PART_COLUMNS)
+        case None if (kind := system.types.find(name)) is not None:
+            schema, times = kind.schema, [kind.kind.ordering or ""]
         case None:
-            raise UnknownNameError(f"no stream, table, query, event or rule {name}")
+            raise UnknownNameError(f"no stream, table, query, event, rule, type or function {name}")
     rows = [
         {"column": c.name, "type": c.type, "note": "event time" if c.name in times else ""}
         for c in schema

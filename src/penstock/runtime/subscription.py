@@ -7,6 +7,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from penstock.engine.sinks.sink import Delivery
+from penstock.engine.vectors import rows_of
 from penstock.errors import BadOptionError
 from penstock.runtime.inbox import Inbox, Stretch
 from penstock.runtime.result_row import START, Position, ResultRow
@@ -93,7 +94,7 @@ class Subscription:
         if (stretch := self._at_hand(timeout)) is None:
             return None
         if (values := next(self._values, None)) is None:
-            self._values = iter(stretch.rows.slice(self._read, CHUNK_ROWS).to_pylist())
+            self._values = iter(rows_of(stretch.rows.slice(self._read, CHUNK_ROWS)))
             values = next(self._values)
         self._hand_out(stretch, 1)
         return ResultRow(self.query, self._position, values)

@@ -82,6 +82,7 @@ from penstock.runtime.results import ResultLog
 from penstock.runtime.rules import bring_back, restore, stand, stream_of, table_of
 from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.steering import away, measure, steer
+from penstock.runtime.stream_types import StreamTypes
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
@@ -92,6 +93,7 @@ from penstock.sql import (
     CreateRule,
     CreateStream,
     CreateTable,
+    CreateType,
     names_of,
     parse,
 )
@@ -124,6 +126,7 @@ class System:
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
+        self.types = StreamTypes()
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
         self._knows_bounds = False
@@ -473,8 +476,11 @@ class System:
     def _bring_back_one(self, entry: Entry, manifest: Manifest) -> list[KnownQuery]:
         statement = parse(entry.text)[0]
         match statement:
+            case CreateType():
+                self.types.add(self.types.made(statement.definition))
             case CreateStream():
-                self.define_stream(statement.definition, entry.incarnation)
+                definition = self.types.resolved(statement.definition)
+                self.define_stream(definition, entry.incarnation)
             case CreateTable():
                 kept = manifest.get("tables", {})
                 schema = self.tables.bring_back(statement.definition, entry.incarnation, kept)

@@ -10,16 +10,26 @@ from penstock.sql.event_trees import (
     constituents,
     names_of,
 )
+from penstock.sql.flow_trees import (
+    FlowCall,
+    FlowName,
+    FlowPart,
+    WrittenFlow,
+    flow_of,
+    functions_in,
+)
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
     AlterQuery,
     AlterRule,
     CreateEvent,
+    CreateFunction,
     CreateQuery,
     CreateRule,
     CreateStream,
     CreateTable,
+    CreateType,
     Describe,
     Drop,
     Explain,
@@ -37,6 +47,7 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
+from penstock.sql.streams import time_column
 from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
@@ -45,10 +56,12 @@ __all__ = [
     "Combined",
     "Constituent",
     "CreateEvent",
+    "CreateFunction",
     "CreateQuery",
     "CreateRule",
     "CreateStream",
     "CreateTable",
+    "CreateType",
     "Describe",
     "Drop",
     "Explain",
@@ -56,6 +69,9 @@ __all__ = [
     "ExplainEstimate",
     "ExplainEvent",
     "ExplainSchedule",
+    "FlowCall",
+    "FlowName",
+    "FlowPart",
     "Form",
     "ModifierCall",
     "Penstock",
@@ -69,14 +85,17 @@ __all__ = [
     "StopQuery",
     "Written",
     "WrittenEvent",
-    "amended",
+    "WrittenFlow",
     "constituents",
     "context_of",
+    "flow_of",
+    "functions_in",
     "modifier_of",
     "names_of",
     "parse",
     "parse_select",
     "spark_sql",
+    "time_column",
     "to_sql",
     "window_of",
     "without_windows",

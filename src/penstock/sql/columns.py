@@ -2,6 +2,7 @@
 
 from penstock.errors import NameTakenError, TypeMismatchError
 from penstock.model.schema import Column, Schema, quoted
+from penstock.model.vectors import ELEMENTS, VECTOR, vector_type
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 
@@ -72,11 +73,28 @@ def _fields(reader: Reader, closing: str) -> list[Column]:
                 raise NameTakenError(f"column {name} is there already", hint="rename one of them")
         if closing == ">":
             reader.accept(":")
-        fields.append(Column(name, read_type(reader)))
+        fields.append(Column(name, _column_type(reader, closing)))
         if not reader.accept(","):
             break
     reader.expect(closing, hint="a column is a name and a type, and commas stand between columns")
     return fields
+
+
+def _column_type(reader: Reader, closing: str) -> str:
+    """Read a type; a column that is no field of another may hold vectors."""
+    token = reader.token
+    words = {each: (*each.upper().split(), VECTOR.upper()) for each in ELEMENTS}
+    element = next((each for each in ELEMENTS if reader.sees(*words[each])), None)
+    if element is None:
+        if reader.sees("COMPLEX"):
+            with reader.placed(token):
+                raise TypeMismatchError("no type is called complex", hint="COMPLEX VECTOR")
+        return read_type(reader)
+    with reader.placed(token):
+        if closing != ")":
+            raise TypeMismatchError("a vector is a column of its own, no field of another")
+    reader.expect(*words[element])
+    return vector_type(element)
 
 
 def _composed(reader: Reader, name: str) -> str:

@@ -1,4 +1,4 @@
-"""CREATE STREAM, CREATE TABLE, CREATE QUERY, CREATE EVENT and CREATE RULE."""
+"""CREATE STREAM, STREAM TYPE, TABLE, QUERY, EVENT, RULE and FUNCTION."""
 
 from penstock.model.definitions import TableDefinition
 from penstock.sql.columns import read_schema
@@ -11,18 +11,29 @@ from penstock.sql.refusals import place_at
 from penstock.sql.rules import read_rule
 from penstock.sql.statements import (
     CreateEvent,
+    CreateFunction,
     CreateQuery,
     CreateRule,
     CreateStream,
     CreateTable,
+    CreateType,
     Kind,
 )
-from penstock.sql.streams import read_stream
+from penstock.sql.stream_functions import read_function
+from penstock.sql.streams import read_stream, read_stream_type
 
-KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT", "RULE")
+KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION")
 
 
-Create = CreateStream | CreateTable | CreateQuery | CreateEvent | CreateRule
+Create = (
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | CreateEvent
+    | CreateRule
+    | CreateType
+    | CreateFunction
+)
 
 
 def read_create(reader: Penstock.Parser) -> Create:
@@ -44,6 +55,12 @@ def read_create(reader: Penstock.Parser) -> Create:
         case "STREAM":
             stream = read_stream(reader, name, text)
             return CreateStream(text, place, stream, if_not_exists, or_replace)
+        case "TYPE":
+            kind_of = read_stream_type(reader, name, text)
+            return CreateType(text, place, kind_of, if_not_exists, or_replace)
+        case "FUNCTION":
+            function = read_function(reader, name, text)
+            return CreateFunction(text, place, function, if_not_exists, or_replace)
         case "TABLE":
             table = _read_table(reader, name, text)
             return CreateTable(text, place, table, if_not_exists, or_replace)
@@ -59,11 +76,23 @@ def read_create(reader: Penstock.Parser) -> Create:
 
 
 def _kind(reader: Reader) -> Kind:
+    if accept_stream_type(reader):
+        return "TYPE"
     if reader.accept("CONTINUOUS"):
         reader.expect("QUERY")
         return "QUERY"
     word = reader.choose(*KINDS, what="what to create")
     return next(kind for kind in KINDS if kind == word)
+
+
+def accept_stream_type(reader: Reader) -> bool:
+    """Step over STREAM TYPE, unless a stream of the name `type` follows."""
+    start = reader.mark()
+    if reader.accept("STREAM", "TYPE") and not any(map(reader.sees, ("(", "OF", ";"))):
+        if reader.token:
+            return True
+    reader.back_to(start)
+    return False
 
 
 def _read_table(reader: Reader, name: str, text: str) -> TableDefinition:

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from penstock.errors import Place
-from penstock.sql.alter import read_alter
-from penstock.sql.create import KINDS, read_create
+from penstock.sql.create import KINDS, accept_stream_type, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.punctuate import read_punctuate
 from penstock.sql.refusals import near_miss, place_at
@@ -40,7 +39,9 @@ SHOWN: tuple[Kinds, ...] = (
     "STRATEGY",
     "QOS",
     "LOAD",
-    "PROPERTIES",
+    "TYPES",
+    "FUNCTIONS",
+    "SITES",
 )
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 
@@ -69,7 +70,7 @@ def _source(reader: Parser) -> tuple[str, Place]:
 def _drop(reader: Parser) -> Drop:
     text, place = _source(reader)
     reader.expect("DROP")
-    word = reader.choose(*KINDS, what="what to drop")
+    word = "TYPE" if accept_stream_type(reader) else reader.choose(*KINDS, what="what to drop")
     kind = next(kind for kind in KINDS if kind == word)
     if_exists = reader.accept("IF", "EXISTS")
     return Drop(text, place, kind, reader.name(f"the {kind.lower()}'s name"), if_exists)
@@ -91,6 +92,8 @@ def _show(reader: Parser) -> Show:
     text, place = _source(reader)
     reader.expect("SHOW")
     word = reader.choose(*SHOWN, what="what to show")
+    if word == "SITES" and reader.token:
+        return Show(text, place, "SITES", reader.name("the query's name"))
     if reader.token:
         reader.miss("the end", hint="SHOW shows all there is; a SELECT chooses")
     return Show(text, place, next(what for what in SHOWN if what == word))
@@ -99,7 +102,7 @@ def _show(reader: Parser) -> Show:
 def _describe(reader: Parser) -> Describe:
     text, place = _source(reader)
     reader.expect("DESCRIBE")
-    what = "the name of a stream, table, query, event or rule"
+    what = "the name of a stream, table, query, event, rule, type or function"
     return Describe(text, place, _after_kind(reader, what))
 
 

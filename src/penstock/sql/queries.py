@@ -6,20 +6,21 @@ from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
-from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.model.definitions import JoinMode, Option, QueryDefinition, StopAfter
+from penstock.errors import BadOptionError, NotYetError, UnknownOptionError
+from penstock.model.definitions import JoinMode, Option, QueryDefinition, Sites, StopAfter
 from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
 from penstock.sql.dialect import Penstock
+from penstock.sql.flows import read_flow
 from penstock.sql.intervals import positive_duration
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
 from penstock.sql.shed_by import read_shed_by
 
-GOALS = ("max_latency", "max_error", "weight", "priority")
-OPTIONS = (*GOALS, "join")
+OPTIONS = ("max_latency", "max_error", "weight", "priority", "join", "sites")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
+SITES: tuple[Sites, ...] = get_args(Sites)
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"), ("SHED", "BY"))
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
@@ -28,13 +29,15 @@ CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefinition, exp.Query]:
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
-    goals, join = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0])
-    forced, waits = reader.accept("FORCE"), reader.accept("OR", "WAIT")
+    given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0])
+    goals, join, sites = given
+    forced = _forced(reader)
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
         reader.miss("a SELECT")
     select, tail = _split(reader.rest())
-    tree = reader.read_apart(select, select_of)
+    rule = read_flow if select[0].text.upper() == "FLOW" else select_of
+    tree = reader.read_apart(select, rule)
     clauses = reader.read_apart(tail, _tail)
     definition = QueryDefinition(
         name,
@@ -47,18 +50,30 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
         allowed_lateness=clauses.get("ALLOWED"),
         join=join,
         forced=forced,
-        waits=waits,
-        shed_by=clauses.get("SHED"),
+        sites=sites,
     )
     return definition, tree
 
 
-def _options(reader: Reader) -> tuple[Goals, JoinMode]:
+def _forced(reader: Reader) -> bool:
+    """Read whether the query comes in although a contract would break by it."""
+    token = reader.token
+    if reader.accept("OR", "WAIT"):
+        with reader.placed(token):
+            raise NotYetError("OR WAIT does not run yet", hint="FORCE lets the query in at once")
+    return reader.accept("FORCE")
+
+
+def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:
     token = reader.token
     options = dict(read_options(reader))
     with reader.placed(token):
-        refuse_unknown(options, OPTIONS)
-        return goals_of(options), _join(options.get("join", JOINS[0]))
+        for name in options:
+            if name not in OPTIONS:
+                hint = near_miss(name, OPTIONS).lower() or f"one of {', '.join(OPTIONS)}"
+                raise UnknownOptionError(f"a query has no option {name}", hint=hint)
+        join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
+        return _goals(options), _join(join), _sites(sites)
 
 
 def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
@@ -93,7 +108,15 @@ def _join(value: Option) -> JoinMode:
     )
 
 
-def _number(options: Mapping[str, Option], name: str) -> float | None:
+def _sites(value: Option) -> Sites:
+    for each in SITES:
+        if isinstance(value, str) and value.lower() == each:
+            return each
+    known = ", ".join(f"'{each}'" for each in SITES)
+    raise BadOptionError(f"sites must be one of {known}", hint="it says where a flow runs")
+
+
+def _number(options: dict[str, Option], name: str) -> float | None:
     value = options.get(name)
     if value is None:
         return None

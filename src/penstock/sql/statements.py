@@ -8,16 +8,18 @@ from sqlglot import exp
 from penstock.errors import Place
 from penstock.model.definitions import (
     EventDefinition,
+    FunctionDefinition,
     Option,
     QueryDefinition,
     StreamDefinition,
     TableDefinition,
+    TypeDefinition,
 )
 from penstock.model.goals import Terms
 from penstock.model.rules import RuleDefinition
 from penstock.sql.event_trees import WrittenEvent
 
-Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE"]
+Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION"]
 Kinds = Literal[
     "STREAMS",
     "TABLES",
@@ -29,7 +31,9 @@ Kinds = Literal[
     "STRATEGY",
     "QOS",
     "LOAD",
-    "PROPERTIES",
+    "TYPES",
+    "FUNCTIONS",
+    "SITES",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]
@@ -48,6 +52,24 @@ class CreateStream(Statement):
     """CREATE STREAM."""
 
     definition: StreamDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateType(Statement):
+    """CREATE STREAM TYPE."""
+
+    definition: TypeDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFunction(Statement):
+    """CREATE FUNCTION."""
+
+    definition: FunctionDefinition
     if_not_exists: bool = False
     or_replace: bool = False
 
@@ -117,7 +139,7 @@ class RetryRule(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Drop(Statement):
-    """DROP STREAM, TABLE, QUERY, EVENT or RULE."""
+    """DROP STREAM, TABLE, QUERY, EVENT, RULE, TYPE or FUNCTION."""
 
     kind: Kind
     name: str
@@ -148,9 +170,10 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, TABLES, QUERIES, EVENTS, RULES, and what is known of them."""
+    """SHOW STREAMS, QUERIES and so on: what there is of a kind; SHOW SITES also of one query."""
 
     what: Kinds
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError
-from penstock.model.definitions import AdaptiveSlack, StreamDefinition
+from penstock.model.definitions import AdaptiveSlack, StreamDefinition, TypeDefinition
 from penstock.model.schema import Schema
 from penstock.sql.columns import read_schema
 from penstock.sql.connectors import read_connector
@@ -19,7 +19,8 @@ ZERO = timedelta(0)
 
 def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
     """Read a stream's columns, and its clauses in any order."""
-    schema = read_schema(reader)
+    of = reader.name("the stream's type") if reader.accept("OF") else ""
+    schema = Schema() if of else read_schema(reader)
     given: dict[str, Any] = {}
     while reader.token:
         token = reader.token
@@ -40,24 +41,38 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
         archive_for=given.get("ARCHIVE"),
         idle_after=given.get("IDLE", (None, False))[0],
         idle_by_clock=given.get("IDLE", (None, False))[1],
-        shed_by=given.get("SHED"),
+        of=of,
     )
+
+
+def read_stream_type(reader: Reader, name: str, text: str) -> TypeDefinition:
+    """Read a stream type's columns, and the type that it is under."""
+    schema = read_schema(reader) if reader.sees("(") else Schema()
+    under = reader.name("the type above") if reader.accept("UNDER") else ""
+    if not schema.columns and not under:
+        reader.miss("(", hint="CREATE STREAM TYPE radio (ts TIMESTAMP, x COMPLEX VECTOR)")
+    return TypeDefinition(name, schema, under, text)
 
 
 def _time_column(reader: Reader, schema: Schema) -> str:
     reader.expect("BY")
     token = reader.token
     name = reader.name("a column")
-    column = schema.find(name)
     with reader.placed(token):
-        if column is None:
-            hint = near_miss(name, schema.names) or f"it has {', '.join(schema.names)}"
-            raise UnknownColumnError(f"the stream has no column {name}", hint=hint)
-        if column.type != "timestamp":
-            raise TypeMismatchError(
-                f"{column.name} is of type {column.type}, and event time is a timestamp",
-                hint=f"declare it {column.name} TIMESTAMP",
-            )
+        return time_column(name, schema) if schema.columns else name
+
+
+def time_column(name: str, schema: Schema) -> str:
+    """Return the column that TIMESTAMP BY names, or raise what is wrong with it."""
+    column = schema.find(name)
+    if column is None:
+        hint = near_miss(name, schema.names) or f"it has {', '.join(schema.names)}"
+        raise UnknownColumnError(f"the stream has no column {name}", hint=hint)
+    if column.type != "timestamp":
+        raise TypeMismatchError(
+            f"{column.name} is of type {column.type}, and event time is a timestamp",
+            hint=f"declare it {column.name} TIMESTAMP",
+        )
     return column.name
 
 

@@ -18,6 +18,7 @@ from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
 from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.engine.types import arrow_schema
+from penstock.engine.vectors import table_of_columns
 from penstock.errors import BadRowError, SourceError
 from penstock.model.definitions import StreamDefinition
 
@@ -104,6 +105,14 @@ class Push:
         table = of(rows, schema)
         require_times(table, self._time)
         return self.append(table)
+
+    def push_columns(self, columns: Mapping[str, Any]) -> int:
+        """Append rows that are given as columns; see `push`."""
+        try:
+            table = table_of_columns(columns, arrow_schema(self._stream.schema))
+        except (TypeError, ValueError, pa.ArrowException) as error:
+            raise BadRowError(f"the columns do not fit {self._stream.name}: {error}") from error
+        return self.push(table)
 
     def append(
         self, table: pa.Table, depth: int = 0, intend: Callable[[int], None] | None = None

@@ -10,7 +10,10 @@ import pyarrow as pa
 from pyarrow import types
 
 from penstock.engine.interfaces.formats.casts import cast, is_bytes, is_list, is_same_kind, is_text
+from penstock.engine.types import vectors_in
+from penstock.engine.vectors import as_vector, is_vector_like, packed
 from penstock.errors import BadRowError
+from penstock.functions.vectors import Kind
 
 Cell = Callable[[Any], Any]
 
@@ -72,7 +75,8 @@ def _wrong(at: int, field: pa.Field, value: object, error: Exception) -> BadRowE
 
 
 def _array(values: list[Any], field: pa.Field) -> pa.Array:
-    cell = _cell(field.type)
+    vector = vectors_in(pa.schema([field])).get(field.name)
+    cell = _cell(field.type) if vector is None else _vector(vector)
     for at, value in enumerate(values):
         if value is None:
             continue
@@ -95,7 +99,26 @@ def _fits(value: Any, kind: pa.DataType) -> bool:
     return True
 
 
+def _vector(kind: Kind) -> Cell:
+    return lambda value: as_vector(value, kind)
+
+
+def _packed(column: pa.ChunkedArray, field: pa.Field, kind: Kind) -> pa.Array:
+    if not is_vector_like(column.type):
+        raise BadRowError(f"row 0, column {field.name}: {column.type} does not fit {kind.value}")
+    vectors, wrong = packed(column, kind)
+    if wrong.true_count:
+        at = wrong.index(True).as_py()  # noqa: FBT003
+        raise BadRowError(
+            f"row {at}, column {field.name}: it is no {kind.value}",
+            hint="a vector holds no NULL, complex elements are pairs, and bytes whole elements",
+        )
+    return vectors
+
+
 def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    if kind := vectors_in(pa.schema([field])).get(field.name):
+        return _packed(column, field, kind)
     if not is_same_kind(column.type, field.type):
         raise BadRowError(f"row 0, column {field.name}: {column.type} does not fit {field.type}")
     try:

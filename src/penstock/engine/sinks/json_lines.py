@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.sinks.plain_text import glued, is_finite, plain_text
+from penstock.engine.vectors import shown
 
 MUST_ESCAPE = '["\\\\\\x00-\\x1f]'
 ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in range(0x20)}
@@ -81,6 +82,7 @@ def is_nested(kind: pa.DataType) -> bool:
 
 def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """Cut the table into batches whose text Arrow can hold."""
+    table = shown(table)
     rows = max(1, min(BATCH_ROWS, table.num_rows * BATCH_BYTES // max(1, table.nbytes)))
     for start in range(0, table.num_rows, rows):
         yield from table.slice(start, rows).combine_chunks().to_batches()

@@ -20,9 +20,11 @@ from penstock.engine.interfaces.rejects import (
     rejects_of,
     without_timeless,
 )
-from penstock.engine.types import arrow_schema
+from penstock.engine.types import arrow_schema, vectors_in
+from penstock.engine.vectors import is_vector_like, packed
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
+from penstock.model.vectors import VECTORS
 
 # What a file that is gone, no Parquet, or of other columns raises (Arrow's errors are ValueErrors
 # or come with them).
@@ -150,7 +152,13 @@ class ParquetReader:
         last = groups.rows if piece.last is None else piece.last
         rows = groups.read(piece.first, last, names)
         target = arrow_schema(self._stream.schema)
-        columns = [cast(rows.column(at), field.type) for at, field in enumerate(target)]
+        kinds = vectors_in(target)
+        columns = [
+            packed(rows.column(at), kinds[field.name])[0]
+            if field.name in kinds
+            else cast(rows.column(at), field.type)
+            for at, field in enumerate(target)
+        ]
         return pa.table(columns, schema=target)
 
     def _match(self, groups: RowGroups) -> Match:
@@ -163,10 +171,13 @@ class ParquetReader:
             found = has.get(column.name.lower())
             if found is None:
                 raise ValueError(f"it has no column {column.name}")
-            if not widens(found.type, field.type):
+            vector = column.type in VECTORS
+            if not (is_vector_like(found.type) if vector else widens(found.type, field.type)):
                 raise ValueError(f"its {column.name} is {found.type}, not {column.type.upper()}")
             names.append(found.name)
             alike = found.name == column.name and _reads_alike(groups.file, found, field)
+            # Packed vectors are read as they lie only where the file says that they are these.
+            alike = alike and (not vector or vectors_in(pa.schema([found])) == vectors_in(pa.schema([field])))
             in_place = in_place and alike
         timed = self._time is None or _has_no_null(groups.file, self._time)
         return Match(tuple(names), in_place and timed)

@@ -35,7 +35,9 @@ from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
 from penstock.engine.interfaces.rejects import event_time, joined, no_time, rejects_of
 from penstock.engine.spark_errors import sentence
-from penstock.engine.types import arrow_schema
+from penstock.engine.rows import fit
+from penstock.engine.types import arrow_schema, vectors_in
+from penstock.engine.vectors import as_lists, packed
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.schema import Column, Schema
@@ -142,7 +144,7 @@ class TextReader:
 
     def _parse(self, lines: pa.ChunkedArray, layout: Layout) -> tuple[pa.Table, pa.Table | None]:
         """Return the rows of the lines that fit, and the others as rejects."""
-        marked = Schema((*self._stream.schema, Column(BAD, "boolean")))
+        marked = Schema((*as_lists(self._stream.schema), Column(BAD, "boolean")))
         try:
             table = through_spark(
                 pa.table({"line": lines}),
@@ -153,8 +155,9 @@ class TextReader:
         except SPARK_FAILURES as error:
             kind, name = self._format.format, self._stream.name
             raise SourceError(f"the {kind} of {name} cannot be read: {sentence(error)}") from error
-        bad = table[BAD]
-        table = table.drop_columns([BAD])
+        marks = table[BAD]
+        table, unpackable = self._packed(table.drop_columns([BAD]))
+        bad = pc.or_(marks, unpackable)
         timeless = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
         wrong = pc.or_(bad, timeless)
         if not pc.any(wrong).as_py():
@@ -163,6 +166,16 @@ class TextReader:
         why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
         pairs = [(raw, self._reason(raw, row, layout, is_bad)) for raw, row, is_bad in why]
         return table.filter(pc.invert(wrong)), rejects_of(pairs)
+
+    def _packed(self, table: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
+        """Return the rows with arrays as vectors, and which of them have one that is none."""
+        target = arrow_schema(self._stream.schema)
+        wrong = pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)])  # noqa: FBT003
+        for name, kind in vectors_in(target).items():
+            vectors, none = packed(table[name], kind)
+            wrong = pc.or_(wrong, none)
+            table = table.set_column(table.column_names.index(name), name, vectors)
+        return fit(table, target), wrong
 
     def _parsed(self, frame: DataFrame, layout: Layout) -> DataFrame:
         """Return the frame's lines as columns, with one more that says which lines do not fit."""
@@ -188,8 +201,8 @@ class TextReader:
         """Return the columns of a line: the file's own order, undeclared ones as text."""
         corrupt = Column(CORRUPT, "string")
         if not layout:
-            return Schema((*self._stream.schema, corrupt))
-        left = {column.name.lower(): column for column in self._stream.schema}
+            return Schema((*as_lists(self._stream.schema), corrupt))
+        left = {column.name.lower(): column for column in as_lists(self._stream.schema)}
         found = [left.pop(name.strip().lower(), None) for name in layout]
         others = [Column(f"_penstock_{place}", "string") for place in range(len(layout))]
         return Schema((*(a or b for a, b in zip(found, others, strict=True)), corrupt))
