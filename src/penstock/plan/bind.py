@@ -12,6 +12,7 @@ from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
 from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
+from penstock.plan.bind_function import FunctionBinder
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.bind_names import names_in_list, refuse_twins, renamed
 from penstock.plan.bind_per_window import PerWindow
@@ -29,7 +30,7 @@ from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_de
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Lookup, Source, StreamSource
+from penstock.plan.sources import Analyst, Flows, Lookup, StreamSource, with_name
 from penstock.sql import spark_sql
 
 Shown = list[tuple[str, exp.Expr]]
@@ -41,13 +42,14 @@ class Binder:
     """Binds SELECTs against what `lookup` knows; `analyst` tells types.
 
     `emission` is for the outermost SELECT: when it gives rows of a window beside its close.
-    `join` says what a join window by window does with the pairs it found.
+    `join` says what a join window by window does with the pairs it found; `flows` knows functions.
     """
 
     lookup: Lookup
     analyst: Analyst
     emission: Emission = ONCE
     join: JoinMode = "recompute"
+    flows: Flows | None = None
 
     def bind(self, tree: exp.Expr) -> Operator:
         """Return the operators of a SELECT, or of several that UNION and the like join."""
@@ -67,6 +69,15 @@ class Binder:
     def _below(self) -> "Binder":
         """Return the binder of a SELECT inside this one."""
         return replace(self, emission=ONCE)
+
+    @property
+    def _from(self) -> FromBinder:
+        below, functions = self._below, None
+        if self.flows is not None:
+            functions = FunctionBinder(
+                self.lookup, self.flows, lambda tree, known: replace(below, lookup=known).bind(tree)
+            )
+        return FromBinder(self.lookup, self.analyst, below.bind, self.join, functions)
 
     def _with_names(self, clause: exp.Expr) -> "Binder":
         """Return the binder that also knows what WITH names."""
@@ -96,7 +107,7 @@ class Binder:
         if modifies(select):
             return self._bind_modified(select, meetings)
         having = select.args.get("having")
-        read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
+        read = self._from.of(select)
         scope, window = read.scope, read.window
         operator = self._chosen(numbered(window, read.operator), read, meetings)
         shown = list(expand_stars(select.expressions, scope))
@@ -153,7 +164,7 @@ class Binder:
         return operator
 
     def _bind_modified(self, select: exp.Select, meetings: Iterable[Meeting]) -> Operator:
-        read = FromBinder(self.lookup, self.analyst, self._below.bind, self.join).of(select)
+        read = self._from.of(select)
         if read.window is not None:
             raise BadQueryError(
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"
@@ -214,11 +225,6 @@ def _orders(select: exp.Select) -> list[exp.Expr]:
 
 def _names(nodes: list[exp.Expr]) -> set[str]:
     return {c.parts[0].name.lower() for node in nodes for c in node.find_all(exp.Column)}
-
-
-def with_name(lookup: Lookup, name: str, source: Source) -> Lookup:
-    """Return a lookup that knows one name more."""
-    return lambda wanted: source if wanted.lower() == name.lower() else lookup(wanted)
 
 
 def _without_names(tree: exp.Expr) -> exp.Expr:

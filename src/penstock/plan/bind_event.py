@@ -7,13 +7,20 @@ from sqlglot import exp
 
 from penstock.errors import BadEventError, UnknownNameError
 from penstock.model.events import Mode
-from penstock.plan.bind import Binder, with_name
+from penstock.plan.bind import Binder
 from penstock.plan.bind_composite import Composite
 from penstock.plan.bind_condition import refuse_value
 from penstock.plan.occurrences import bounds_of
 from penstock.plan.operators import EventTime, Operator, Project
 from penstock.plan.operators.detect import END, START
-from penstock.plan.sources import Analyst, EventSource, Lookup, StreamSource, TableSource
+from penstock.plan.sources import (
+    Analyst,
+    EventSource,
+    Lookup,
+    StreamSource,
+    TableSource,
+    with_name,
+)
 from penstock.sql import Constituent, WrittenEvent
 
 LISTS = "SHOW STREAMS, SHOW QUERIES and SHOW EVENTS list what there is"

@@ -10,6 +10,7 @@ from penstock.model.definitions import JoinMode
 from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
+from penstock.plan.bind_function import FunctionBinder
 from penstock.plan.bind_join import (
     INNER,
     Entry,
@@ -62,6 +63,7 @@ class FromBinder:
     analyst: Analyst
     bind: Callable[[exp.Expr], Operator]
     mode: JoinMode = "recompute"
+    functions: FunctionBinder | None = None
 
     def of(self, select: exp.Select) -> BoundFrom:
         """Return what the SELECT reads."""
@@ -180,6 +182,10 @@ class FromBinder:
             if not node.alias:
                 raise BadQueryError("a SELECT in FROM needs a name", hint="write (SELECT …) AS x")
             return StreamSource(renamed(self.bind(node.this), names_in_list(node)))
+        if self.functions is not None and isinstance(node, exp.Table):
+            made = self.functions.of(node, self._source)
+            if made is not None:
+                return StreamSource(renamed(made, names_in_list(node)))
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise NotYetError(f"FROM {spark_sql(node)} does not run yet", place=place_of(node))
         refuse_clauses(node)

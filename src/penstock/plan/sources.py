@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from penstock.model.definitions import FunctionDefinition
 from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
+from penstock.sql import WrittenFlow
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,26 @@ Source = StreamSource | TableSource | EventSource
 Lookup = Callable[[str], Source | None]  # by the name in FROM
 
 
+class Flows(Protocol):
+    """Knows the functions there are, and puts flows of them over streams."""
+
+    def over(self, flow: WrittenFlow, operator: Operator) -> Operator:
+        """Return the operator that gives what a flow makes of a stream, or raise what is wrong."""
+        ...
+
+    def called(self, name: str) -> FunctionDefinition | None:
+        """Return the function of that name that is written in SQL, or None."""
+        ...
+
+
 class Analyst(Protocol):
     """Tells the columns of a SELECT, or what is wrong with it; Spark does, in the engine."""
 
     def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
         """Return the output's columns, or raise what is wrong (UnknownColumnError …)."""
         ...
+
+
+def with_name(lookup: Lookup, name: str, source: Source) -> Lookup:
+    """Return a lookup that knows one name more."""
+    return lambda wanted: source if wanted.lower() == name.lower() else lookup(wanted)

@@ -10,14 +10,7 @@ from penstock.sql.event_trees import (
     constituents,
     names_of,
 )
-from penstock.sql.flow_trees import (
-    FlowCall,
-    FlowName,
-    FlowPart,
-    WrittenFlow,
-    flow_of,
-    functions_in,
-)
+from penstock.sql.flow_trees import WrittenFlow, flow_of, names_in_term
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.statements import (
@@ -69,9 +62,6 @@ __all__ = [
     "ExplainEstimate",
     "ExplainEvent",
     "ExplainSchedule",
-    "FlowCall",
-    "FlowName",
-    "FlowPart",
     "Form",
     "ModifierCall",
     "Penstock",
@@ -89,8 +79,8 @@ __all__ = [
     "constituents",
     "context_of",
     "flow_of",
-    "functions_in",
     "modifier_of",
+    "names_in_term",
     "names_of",
     "parse",
     "parse_select",

@@ -3,50 +3,50 @@
 from sqlglot import TokenType, exp
 
 from penstock.errors import BadOptionError
-from penstock.sql.flow_trees import BRANCH, FLOW, FlowCall, FlowName, FlowPart, WrittenFlow
+from penstock.model.flows import Term, Value
+from penstock.sql.flow_trees import FLOW, WrittenFlow
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
 
 EXAMPLE = "FLOW pcc(4, fft3_part, fft3, os_join(fft3_combine)) OVER radio"
 MAX_DEPTH = 50  # templates inside templates; a tree of so many levels has no machine
+BRANCH = "#"  # stands for the number of a branch
 CONSTANTS: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
+DIGITS = 18  # of a whole number that is one in SQL, too
 
 
 def read_flow(reader: Reader) -> exp.Select:
     """Read a flow as the SELECT of everything that it gives."""
     start = reader.token
     reader.expect("FLOW")
-    place = place_at(reader.sql, reader.token.start) if reader.token else None
-    if place is None:
-        reader.miss("a template or a function", hint=EXAMPLE)
-    part = _part(reader, 0)
-    if not isinstance(part, FlowCall | FlowName | str):
-        reader.fail("a flow is a template or a function", hint=EXAMPLE, token=start)
+    token = reader.token
+    term = _value(reader, 0)
+    if not isinstance(term, Term):
+        reader.fail("a flow is a template or a function", hint=EXAMPLE, token=token or start)
     reader.expect("OVER", hint=EXAMPLE)
     name = reader.name("the stream's name")
     output = _output(reader) if reader.accept("OUTPUT") else None
-    flow = WrittenFlow(part, name, output, reader.text_from(start), place)
     table = exp.Table(this=exp.to_identifier(name, quoted=True))
-    table.set(FLOW, flow)
+    table.set(FLOW, WrittenFlow(term, output, term.place))
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
 
 
 def _output(reader: Reader) -> int:
     token = reader.token
     number = reader.number()
-    if number is None or not number.isdecimal() or len(number) > len("999999"):
-        with reader.placed(token):
+    if number is None or not number.isdecimal() or len(number) > DIGITS:
+        with reader.placed(token or reader.token):
             raise BadOptionError("OUTPUT takes the number of an output, from 0 on")
     return int(number)
 
 
-def _part(reader: Reader, depth: int) -> FlowPart:
+def _value(reader: Reader, depth: int) -> Value:
     """Read a name, a call, or a constant."""
     token = reader.token
     if depth > MAX_DEPTH:
         reader.fail("templates are nested too deeply", token=token)
     if reader.accept(BRANCH):
-        return FlowName(BRANCH, place_at(reader.sql, token.start))
+        return BRANCH
     if (text := reader.string()) is not None:
         return text
     if (number := reader.number()) is not None:
@@ -57,34 +57,39 @@ def _part(reader: Reader, depth: int) -> FlowPart:
     name = reader.word("a template, a function or a value", hint=EXAMPLE)
     place = place_at(reader.sql, token.start)
     if not reader.accept("("):
-        return FlowName(name, place)
-    return _call(reader, name, depth)
+        return Term(name, place=place)
+    arguments, named = _arguments(reader, depth)
+    return Term(name, arguments, named, place)
 
 
-def _call(reader: Reader, name: str, depth: int) -> FlowCall:
+def _arguments(
+    reader: Reader, depth: int
+) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]]:
     """Read what stands in the parentheses of a call."""
-    place = place_at(reader.sql, reader.token.start) if reader.token else place_at(reader.sql, 0)
-    arguments: list[FlowPart] = []
-    named: dict[str, FlowPart] = {}
+    arguments: list[Value] = []
+    named: dict[str, Value] = {}
     while not (reader.sees(")") and not arguments and not named):
         token = reader.token
-        part = _part(reader, depth + 1)
+        value = _value(reader, depth + 1)
         if reader.accept("=>"):
-            if not isinstance(part, FlowName) or part.name in named:
+            bare = isinstance(value, Term) and not value.arguments and not value.named
+            if not isinstance(value, Term) or not bare or value.name.lower() in named:
                 reader.fail("a name stands before =>, and each once", token=token)
-            named[part.name.lower()] = _part(reader, depth + 1)
+            named[value.name.lower()] = _value(reader, depth + 1)
         elif named:
             reader.fail("what has no name comes first", token=token)
         else:
-            arguments.append(part)
+            arguments.append(value)
         if not reader.accept(","):
             break
     reader.expect(")", hint="commas stand between arguments")
-    return FlowCall(name, tuple(arguments), tuple(named.items()), place)
+    return tuple(arguments), tuple(named.items())
 
 
 def _number(reader: Reader, text: str) -> int | float:
+    if text.lstrip("-").isdecimal() and len(text) <= DIGITS:
+        return int(text)
     try:
-        return int(text) if text.lstrip("-").isdecimal() and len(text) < len("-" + "9" * 19) else float(text)
+        return float(text)
     except ValueError:
         reader.fail(f"{text} is no number")

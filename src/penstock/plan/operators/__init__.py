@@ -4,6 +4,7 @@ from penstock.plan.operators.bundle import Bundle, FlowBundle
 from penstock.plan.operators.detect import Detect, EventBundle
 from penstock.plan.operators.distinct import Distinct
 from penstock.plan.operators.filter import Filter
+from penstock.plan.operators.flow import Flow
 from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.hop_join import HopJoin
 from penstock.plan.operators.keyed_rows import KeyedRows
@@ -37,6 +38,7 @@ STATEFUL = (
     FlowBundle,  # keeps nothing, but has many roots as well
     Detect,
     EventBundle,
+    Flow,
 )
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "EventBundle",
     "EventTime",
     "Filter",
+    "Flow",
     "FlowBundle",
     "Gate",
     "HopJoin",

@@ -1,0 +1,39 @@
+"""Flow: items of a stream through a graph of functions, one output of it (GSDM-21)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from penstock.model.definitions import Sites
+from penstock.model.schema import Schema
+from penstock.plan.operators.operator import EventTime, Operator
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The input's items, in order, through the flow that `graph` tells; `written` is for people.
+
+    `program` is what the engine runs: the same graph with its functions. It is no part of what the
+    operator is, since a function has its version in the graph.
+    """
+
+    input: Operator
+    written: str
+    graph: str
+    schema: Schema
+    times: tuple[EventTime, ...]
+    sites: Sites = "auto"
+    program: object = field(default=None, compare=False, repr=False)
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the one input."""
+        return (self.input,)
+
+    def text(self) -> str:
+        """Say which functions, where they run, and exactly which graph it is."""
+        where = "" if self.sites == "auto" else f" in {self.sites}"
+        return f"flow {self.written}{where}; {self.graph}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Refuse: functions are not Spark's SQL."""
+        raise TypeError(f"flow {self.written} is no SELECT")
