@@ -12,6 +12,7 @@ from typing import TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -55,6 +56,11 @@ class Processor:
     def slots(self) -> int:
         """Return how many tasks run at once."""
         return self._sessions.slots
+
+    @property
+    def context(self) -> SparkContext:
+        """Return Spark itself, for tasks that are no SELECT."""
+        return self._sessions.large.sparkContext
 
     def side_by_side(self, works: Sequence[Callable[[], Result]]) -> list[Result]:
         """Do these, as many at once as there are slots, and return what they gave, in order."""

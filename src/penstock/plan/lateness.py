@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import (
     Detect,
+    Flow,
     HopJoin,
     Operator,
     Ordered,
@@ -16,6 +17,22 @@ from penstock.plan.operators import (
 
 # Late occurrences of an event's constituents, whatever columns they have: their end, and JSON.
 MISSED = Schema((Column("_end", "timestamp"), Column("occurrence", "string")))
+
+# Items that a flow could not carry on, whatever columns they have: why, where, and JSON.
+HELD = Schema(
+    (
+        Column("kind", "string"),
+        Column("site", "int"),
+        Column("function", "string"),
+        Column("cause", "string"),
+        Column("item", "string"),
+    )
+)
+
+
+def flows_in(root: Operator) -> tuple[Flow, ...]:
+    """Return the flows of a query itself, whose held items are the query's."""
+    return tuple(node for node in walk(root) if isinstance(node, Flow))
 
 
 def judges(root: Operator) -> tuple[Operator, ...]:

@@ -21,7 +21,9 @@ from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
 from penstock.engine.user_aggregates import UserAggregates
 from penstock.errors import BadQueryError, PenstockError
+from penstock.functions.registry import Registry
 from penstock.model.definitions import (
+    FunctionDefinition,
     QueryDefinition,
     QueryState,
     StreamDefinition,
@@ -70,7 +72,7 @@ from penstock.runtime.directory import (
 )
 from penstock.runtime.feed import Feed
 from penstock.runtime.firings import Firings
-from penstock.runtime.held import rows_held
+from penstock.runtime.flows import FlowBinder
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal
@@ -126,7 +128,8 @@ class System:
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
-        self.types = StreamTypes()
+        self.types, self.registry = StreamTypes(), Registry()
+        self.functions: dict[str, FunctionDefinition] = {}
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
         self._knows_bounds = False
@@ -244,6 +247,7 @@ class System:
             self.analyst,
             emission_of(definition),
             definition.join,
+            self.flow_binder(definition),
         )
         tree = marked(statement.select, self.aggregates.known)
         allowed = definition.goals.max_error
@@ -269,6 +273,16 @@ class System:
         if not worth or not (stated or shows_tuples(root)):
             return root
         return by_worth(root, bind_worth(worth, scan.stream, scan.schema, self.analyst))
+
+    def flow_binder(self, definition: QueryDefinition | None = None) -> FlowBinder:
+        """Return what puts flows over streams for a query."""
+        return FlowBinder(
+            self.registry, self.function, definition.sites if definition else "auto"
+        )
+
+    def function(self, name: str) -> FunctionDefinition | None:
+        """Return the function of that name that is written in SQL, or None."""
+        return self.functions.get(name.lower())
 
     def know_event(self, statement: CreateEvent) -> KnownEvent:
         """Return the event as it would be known; its operators depend on who reads it, and how."""

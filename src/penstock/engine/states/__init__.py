@@ -10,6 +10,7 @@ from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.panes import PaneState
 from penstock.engine.states.rows_join import RowsJoinState
 from penstock.engine.states.session import SessionState
+from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Kept, KeptPart, State
 from penstock.engine.states.together import Together
 from penstock.engine.states.when import WhenState
@@ -18,6 +19,7 @@ from penstock.plan.operators import (
     Bundle,
     Detect,
     EventBundle,
+    Flow,
     FlowBundle,
     HopJoin,
     KeyedRows,
@@ -60,6 +62,8 @@ def new_state(operator: Operator, begin: int) -> State:
             return HopJoinState(operator, begin)
         case Detect():
             return DetectState.new(operator)
+        case Flow():
+            return SitesState.new(operator)
         case _:
             raise TypeError(f"{operator.text()} keeps no state")
 
@@ -86,6 +90,8 @@ def restored(operator: Operator, kept: Kept) -> State | Together:
             return EventsState.back(operator, kept)
         case Detect():
             return DetectState.back(operator, kept)
+        case Flow():
+            return SitesState.back(operator, kept)
         case WindowAggregate():
             return PaneState.back(operator, kept)
         case Ordered():

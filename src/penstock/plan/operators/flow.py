@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from penstock.functions.stages import Stages
 from penstock.model.definitions import Sites
 from penstock.model.schema import Schema
 from penstock.plan.operators.operator import EventTime, Operator
@@ -12,8 +13,9 @@ from penstock.plan.operators.operator import EventTime, Operator
 class Flow:
     """The input's items, in order, through the flow that `graph` tells; `written` is for people.
 
-    `program` is what the engine runs: the same graph with its functions. It is no part of what the
-    operator is, since a function has its version in the graph.
+    `stages` is what the engine runs: the same graph with its functions. It is no part of what the
+    operator is, since a function has its version in the graph. A branch that workers have not done
+    within `patience` seconds is given up.
     """
 
     input: Operator
@@ -21,8 +23,9 @@ class Flow:
     graph: str
     schema: Schema
     times: tuple[EventTime, ...]
+    stages: Stages = field(compare=False, repr=False)
     sites: Sites = "auto"
-    program: object = field(default=None, compare=False, repr=False)
+    patience: float | None = None
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
