@@ -15,11 +15,16 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
+from penstock.functions.flow import Dataflow
+from penstock.functions.function import Function as StreamFunction
+from penstock.functions.templates import central
 from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.execute import Result, execute
+from penstock.runtime.flows import graph_term
 from penstock.runtime.home import Home
 from penstock.runtime.journal_sqlite import SqliteJournal
+from penstock.runtime.making_functions import register
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Settings
@@ -40,6 +45,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     aggregates: Sequence[UserAggregate] = (),
     actions: Mapping[str, Function] | None = None,
     commands: Sequence[str] = (),
+    functions: Sequence[StreamFunction] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
@@ -47,14 +53,16 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
     With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
     Queries that call users' aggregates come back only where these are given again, and so do rules
-    that CALL `actions`. `commands` are the programs, by their whole paths, that rules may start.
+    that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
+    else where they are given. `commands` are the programs, by their whole paths, that rules may
+    start.
     """
     held = Home(Path(home))
     try:
         sessions = open_sessions(master, spark, held.path / "spark.log")
         catalog, journal = SqliteCatalog(held.catalog), SqliteJournal(held.journal)
         now = clock or WallClock()
-        given = (tuple(aggregates), actions or {}, frozenset(commands))
+        given = (tuple(aggregates), actions or {}, frozenset(commands), tuple(functions))
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         system = System(parts, settings)
     except BaseException:
@@ -150,6 +158,31 @@ class Connection:
         with self._system.supervisor.at_rest():
             self._system.aggregates.register(made)
         return made
+
+    def register(self, function: StreamFunction) -> StreamFunction:
+        """Make a stream function known to SQL and to flows; see `@stream_function`.
+
+        The catalog keeps where it is found, so that after a restart it is imported from there, or
+        given to `connect(functions=[…])`. A running query keeps the version that it began with.
+        """
+        register(self._system, function)
+        return function
+
+    def run(
+        self,
+        flow: Dataflow | StreamFunction,
+        *,
+        over: str,
+        name: str,
+        into: str = "",
+        output: int | None = None,
+    ) -> Result:
+        """Run a flow over a stream as a query: `into` is a sink such as `files(path => 'out')`."""
+        graph = flow if isinstance(flow, Dataflow) else central(flow)
+        given = "" if output is None else f" OUTPUT {output}"
+        sink = f" INTO {into}" if into else ""
+        text = f"FLOW {graph_term(graph)} OVER {quoted(over)}{given}{sink}"
+        return self.sql(f"CREATE QUERY {quoted(name)} AS {text}")
 
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS

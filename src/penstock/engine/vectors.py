@@ -44,7 +44,7 @@ def packed(column: pa.ChunkedArray, kind: Kind) -> tuple[pa.Array, pa.Array]:
 
 
 def _from_lists(whole: pa.Array, kind: Kind) -> tuple[pa.Array, Any]:
-    """Return lists as packed bytes; complex elements are pairs, or re, im, re, im …"""
+    """Return lists as packed bytes; complex elements are pairs, or two numbers each."""
     flat = whole.flatten()
     nested = pa.types.is_nested(flat.type)
     bad_elements = flat.is_null()
@@ -98,7 +98,12 @@ def as_vector(value: Any, kind: Kind) -> bytes:
             raise ValueError(f"its {len(value)} bytes end inside of an element")
         return bytes(value)
     array = np.asarray(value)
-    if array.ndim == PAIR and array.shape[1] == PAIR and kind.is_complex and array.dtype.kind in "iuf":
+    if (
+        array.ndim == PAIR
+        and array.shape[1] == PAIR
+        and kind.is_complex
+        and array.dtype.kind in "iuf"
+    ):
         array = array[:, 0] + 1j * array[:, 1]
     if array.ndim != 1:
         raise ValueError(f"it has {array.ndim} dimensions, and a vector has one")

@@ -112,7 +112,7 @@ class Parameter:
 class FunctionDefinition:
     """CREATE FUNCTION; `stream` stands for what it is called over, `takes` is that one's type.
 
-    `body` is a SELECT over `stream`. Types are named; `takes` and `returns` may be of any name.
+    `body` is a SELECT over `stream`; `takes` and `returns` are names of stream types.
     """
 
     name: str
@@ -121,6 +121,16 @@ class FunctionDefinition:
     parameters: tuple[Parameter, ...]
     returns: str
     body: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonFunction:
+    """A function of Python's that was registered: where it is found, and which version it is."""
+
+    name: str
+    reference: str
+    version: int
     text: str = ""
 
 

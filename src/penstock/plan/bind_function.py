@@ -1,13 +1,14 @@
 """Functions and flows in FROM: `FROM fft3(radio)`, and what FLOW … OVER stands for."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.errors import BadOptionError, BadQueryError, Place
+from penstock.errors import BadOptionError, BadQueryError, NotYetError, Place
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.flows import Term, Value
+from penstock.model.windows import RowsWindow
 from penstock.plan.operators import Operator
 from penstock.plan.scope import place_of
 from penstock.plan.sources import (
@@ -17,14 +18,15 @@ from penstock.plan.sources import (
     TableSource,
     with_name,
 )
-from penstock.sql import WrittenFlow, flow_of, parse_select, spark_sql
+from penstock.sql import WrittenFlow, flow_of, names_in_term, parse_select, spark_sql
 
 Read = Callable[[exp.Expr], StreamSource | TableSource]
+PIPE, CENTRAL = "pipe", "central"
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionBinder:
-    """Binds functions against what `flows` knows; `bind` binds a SELECT with a lookup of its own."""
+    """Binds functions that `flows` knows; `bind` binds a SELECT with a lookup of its own."""
 
     lookup: Lookup
     flows: Flows
@@ -33,10 +35,53 @@ class FunctionBinder:
     def of(self, node: exp.Table, read: Read) -> Operator | None:
         """Return what a table of FROM gives that is read through functions, else None."""
         if (written := flow_of(node)) is not None:
-            return self.flows.over(written, self._stream(node.this, read))
+            return self._flow(written, self._stream(node.this, read))
         if not isinstance(node.this, exp.Anonymous):
             return None
         return self._called(node.this, read)
+
+    def _flow(self, flow: WrittenFlow, operator: Operator) -> Operator:
+        """Return a flow over a stream; between its parts, functions in SQL are SELECTs."""
+        parts = self._parts(flow.term)
+        if len(parts) == 1 and self.flows.called(parts[0].name) is None:
+            self._refuse_inside(flow.term)
+            return self.flows.over(flow, operator)
+        for place, part in enumerate(parts):
+            if (definition := self.flows.called(part.name)) is not None:
+                operator = self._inlined(definition, _literals(part), operator, part.place)
+                continue
+            self._refuse_inside(part)
+            output = flow.output if place == len(parts) - 1 else None
+            operator = self.flows.over(replace(flow, term=part, output=output), operator)
+        return operator
+
+    def _parts(self, term: Term) -> list[Term]:
+        """Return the runs of a pipe's parts between those that are in SQL, or the term itself."""
+        if term.name.lower() == CENTRAL and len(term.arguments) == 1:
+            (only,) = term.arguments
+            inner = only if isinstance(only, Term) else term
+            return [inner] if self.flows.called(inner.name) is not None else [term]
+        if term.name.lower() != PIPE:
+            return [term]
+        found: list[Term] = []
+        run: list[Value] = []
+        for each in term.arguments:
+            alone = self._parts(each) if isinstance(each, Term) else []
+            if len(alone) == 1 and self.flows.called(alone[0].name) is not None:
+                found += [*_piped(term, run), alone[0]]
+                run = []
+            else:
+                run.append(each)
+        return [*found, *_piped(term, run)]
+
+    def _refuse_inside(self, term: Term) -> None:
+        for name in names_in_term(term):
+            if self.flows.called(name) is not None:
+                raise NotYetError(
+                    f"{name} is in SQL, and cannot stand inside {term.name} yet",
+                    hint=f"put it before or behind: pipe({term.name}(…), {name})",
+                    place=term.place,
+                )
 
     def _called(self, call: exp.Anonymous, read: Read) -> Operator:
         first, *others = call.expressions or (None,)
@@ -71,45 +116,100 @@ class FunctionBinder:
     def _inlined(
         self,
         definition: FunctionDefinition,
-        given: list[exp.Expr],
+        given: Sequence[exp.Expr],
         operator: Operator,
         place: Place | None,
     ) -> Operator:
         """Return the SELECT of a function in SQL over a stream, its parameters filled in."""
-        wanted = definition.parameters
-        if len(given) != len(wanted):
-            names = ", ".join([definition.stream, *(each.name for each in wanted)])
-            raise BadOptionError(
-                f"{definition.name} takes {len(wanted)} parameters, and {len(given)} came",
-                hint=f"{definition.name}({names})",
-                place=place,
-            )
-        values = {
-            each.name.lower(): exp.cast(value.copy(), each.type)
-            for each, value in zip(wanted, given, strict=True)
-        }
-
-        def filled(node: exp.Expr) -> exp.Expr:
-            alone = isinstance(node, exp.Column) and len(node.parts) == 1
-            return values.get(node.name.lower(), node).copy() if alone else node
-
-        body = parse_select(definition.body).transform(filled)
+        body = filled_body(definition, given, place)
         known = with_name(self.lookup, definition.stream, StreamSource(operator))
         return self.bind(body, known)
 
 
+def filled_body(
+    definition: FunctionDefinition, given: Sequence[exp.Expr], place: Place | None
+) -> exp.Expr:
+    """Return the SELECT of a function in SQL, its parameters and windows filled in."""
+    wanted = definition.parameters
+    if len(given) != len(wanted):
+        names = ", ".join([definition.stream, *(each.name for each in wanted)])
+        raise BadOptionError(
+            f"{definition.name} takes {len(wanted)} parameters, and {len(given)} came",
+            hint=f"{definition.name}({names})",
+            place=place,
+        )
+    values = {each.name.lower(): value for each, value in zip(wanted, given, strict=True)}
+    types = {each.name.lower(): each.type for each in wanted}
+
+    def filled(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            return _windowed(node, node.this, values)
+        if isinstance(node, exp.Column) and len(node.parts) == 1:
+            name = node.name.lower()
+            return exp.cast(values[name].copy(), types[name]) if name in values else node
+        return node
+
+    return parse_select(definition.body).transform(filled)
+
+
+def typical(definition: FunctionDefinition) -> exp.Expr:
+    """Return a function's SELECT with some value for each parameter, to see what it gives."""
+    return filled_body(definition, [exp.Literal.number(1)] * len(definition.parameters), None)
+
+
+def _windowed(node: exp.Table, call: exp.Anonymous, values: dict[str, exp.Expr]) -> exp.Table:
+    """Return a window function of GSDM's as the stream with its window (GSDM-12)."""
+    match call.name.lower(), call.expressions:
+        case "currentwindow", [stream]:
+            window = None
+        case "slidingwindow", [stream, size, *step]:
+            rows = _whole(size, values)
+            window = RowsWindow(rows, _whole(step[0], values) if step else rows)
+        case "timewindow", _:
+            raise NotYetError(
+                "timeWindow in a SELECT does not run yet",
+                hint="time_aggregate(span => …) in a flow, or a window [RANGE …]",
+            )
+        case _:
+            return node
+    made = exp.Table(this=exp.to_identifier(stream.name, quoted=True), alias=node.args.get("alias"))
+    if window is not None:
+        made.set("window", window)
+    return made
+
+
+def _whole(node: exp.Expr, values: dict[str, exp.Expr]) -> int:
+    value = _constant(values.get(node.name.lower(), node) if isinstance(node, exp.Column) else node)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadOptionError(f"{spark_sql(node)} is no number of items")
+    return value
+
+
+def _piped(term: Term, run: Sequence[Value]) -> list[Term]:
+    if not run:
+        return []
+    only = run[0]
+    if len(run) == 1 and isinstance(only, Term):
+        return [only]
+    return [replace(term, arguments=tuple(run))]
+
+
+def _literals(part: Term) -> list[exp.Expr]:
+    return [exp.convert(each) for each in part.arguments]
+
+
 def _constant(node: exp.Expr) -> Value:
     """Return a parameter that stands in FROM as Python's own value."""
-    match node:
-        case exp.Boolean():
-            return bool(node.this)
-        case exp.Null():
-            return None
-        case exp.Literal(is_string=True):
-            return str(node.this)
-        case exp.Literal() | exp.Neg(this=exp.Literal(is_string=False)):
-            text = spark_sql(node).replace(" ", "")
-            return int(text) if text.lstrip("-").isdecimal() else float(text)
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    if isinstance(node, exp.Null):
+        return None
+    literal = node.this if isinstance(node, exp.Neg) else node
+    if isinstance(literal, exp.Literal):
+        if literal.is_string:
+            return str(literal.this)
+        text = f"{'-' if literal is not node else ''}{literal.this}"
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
     raise BadOptionError(
         f"{spark_sql(node)} is no constant", hint="parameters of a function are numbers and texts"
     )

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place
 from penstock.plan.scope import place_of
-from penstock.sql import context_of, spark_sql, window_of
+from penstock.sql import WrittenFlow, context_of, flow_of, spark_sql, window_of
 
 
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
@@ -46,4 +46,26 @@ def names_in(tree: exp.Expr) -> set[str]:
         for table in tree.find_all(exp.Table)
         if isinstance(table.this, exp.Identifier)
     }
+    found |= {_argument(call).name.lower() for call in functions_in(tree) if call.expressions}
     return found - named
+
+
+def functions_in(tree: exp.Expr) -> list[exp.Anonymous]:
+    """Return the functions that stand in FROM, each over a stream."""
+    tables = (table.this for table in tree.find_all(exp.Table))
+    calls = [each for each in tables if isinstance(each, exp.Anonymous)]
+    inner = [i for each in calls for i in each.find_all(exp.Anonymous) if i is not each]
+    return [*calls, *inner]
+
+
+def flows_in(tree: exp.Expr) -> list[WrittenFlow]:
+    """Return the flows through which a SELECT reads."""
+    found = (flow_of(table) for table in tree.find_all(exp.Table))
+    return [flow for flow in found if flow is not None]
+
+
+def _argument(call: exp.Expr) -> exp.Expr:
+    """Return the stream that functions, one inside the other, are called over."""
+    while isinstance(call, exp.Anonymous) and call.expressions:
+        call = call.expressions[0]
+    return call

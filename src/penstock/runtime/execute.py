@@ -28,12 +28,14 @@ from penstock.runtime.directory import (
 )
 from penstock.runtime.explained import drawn, explained
 from penstock.runtime.explained_event import explained_event
-from penstock.runtime.foresight import estimate_text
+from penstock.runtime.foresight import estimate_text, refuse_unless_room
+from penstock.runtime.making_functions import create_function, drop_function
 from penstock.runtime.once import run_once
 from penstock.runtime.prospect import room_for
 from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_enabled
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
+from penstock.runtime.sites import crowded
 from penstock.runtime.steering import resume_query, stop_query
 from penstock.runtime.stream_types import create_type, drop_type
 from penstock.runtime.system import System
@@ -42,6 +44,7 @@ from penstock.sql import (
     AlterQuery,
     AlterRule,
     CreateEvent,
+    CreateFunction,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -69,6 +72,7 @@ CHANGES = (
     CreateStream
     | CreateTable
     | CreateType
+    | CreateFunction
     | CreateQuery
     | CreateEvent
     | CreateRule
@@ -155,8 +159,13 @@ def carry_out(system: System, statement: Statement) -> Result:
         case CreateType(definition=kind):
             leave, replaces = statement.if_not_exists, statement.or_replace
             with _placed(statement):
-                told = create_type(system.types, system.catalog, kind, leave=leave, replaces=replaces)
+                told = create_type(
+                    system.types, system.catalog, kind, leave=leave, replaces=replaces
+                )
             return Result(told)
+        case CreateFunction():
+            with _placed(statement):
+                return Result(create_function(system, statement))
         case CreateTable():
             return _create_table(system, statement)
         case CreateQuery():
@@ -181,8 +190,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _punctuate(system, statement)
         case SetDecider():
             return Result(set_decider(system, statement))
-        case Show(what=what):
-            return Result(table=show(system, what))
+        case Show(what=what, name=name):
+            return Result(table=show(system, what, name))
         case Describe(name=name):
             return Result(table=describe(system, name))
         case Explain():
@@ -286,7 +295,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.run_query(known)
     system.supervisor.changed()
-    return Result(f"query {definition.name} runs")
+    return Result(f"query {definition.name} runs{crowded(system, known)}")
 
 
 def _create_event(system: System, statement: CreateEvent) -> Result:
@@ -330,6 +339,10 @@ def _drop_type(system: System, statement: Drop) -> Result:
 def _drop(system: System, statement: Drop) -> Result:
     if statement.kind == "TYPE":
         return _drop_type(system, statement)
+    if statement.kind == "FUNCTION":
+        with _placed(statement):
+            told = drop_function(system, statement.name, if_exists=statement.if_exists)
+        return Result(told)
     known = system.directory.get(statement.name)
     kind = statement.kind.lower()
     if known is None or KINDS[type(known)] != statement.kind:

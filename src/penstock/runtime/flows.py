@@ -1,11 +1,13 @@
 """Functions and flows as the system knows them: registered, looked up, put over streams."""
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from penstock.errors import BadFlowError, NotYetError, PenstockError
-from penstock.functions.flow import Dataflow, Input
+from penstock.errors import BadFlowError, PenstockError
+from penstock.functions.flow import Dataflow
+from penstock.functions.flow_text import from_text, to_text
 from penstock.functions.function import Call
 from penstock.functions.registry import Registry
 from penstock.functions.stages import Stages, stages_of
@@ -13,18 +15,21 @@ from penstock.functions.types import StreamType
 from penstock.functions.written import flow_of
 from penstock.model.definitions import FunctionDefinition, Sites
 from penstock.model.flows import Term
+from penstock.plan.once import flows_in, functions_in, names_in
 from penstock.plan.operators import EventTime, Flow, Operator, Ordered
-from penstock.sql import WrittenFlow
+from penstock.runtime.known_functions import KnownFunctions
+from penstock.runtime.stream_types import catalog_name
+from penstock.sql import WrittenFlow, names_in_term, parse_select
 
+GRAPH = "graph"
 DIGITS = 16  # of the hash that tells a graph from others
 
 
 @dataclass(frozen=True, slots=True)
 class FlowBinder:
-    """Puts flows over streams; `written` finds functions in SQL by their names."""
+    """Puts flows over streams."""
 
-    registry: Registry
-    written: Callable[[str], FunctionDefinition | None]
+    functions: KnownFunctions
     sites: Sites = "auto"
 
     def over(self, flow: WrittenFlow, operator: Operator) -> Operator:
@@ -37,10 +42,10 @@ class FlowBinder:
 
     def called(self, name: str) -> FunctionDefinition | None:
         """Return the function of that name that is written in SQL, or None."""
-        return self.written(name)
+        return self.functions.written.get(name.lower())
 
     def _over(self, flow: WrittenFlow, operator: Operator) -> Operator:
-        graph = flow_of(flow.term, self.registry)
+        graph = graph_of(flow.term, self.functions.registry)
         output = _output_of(graph, flow.output)
         if graph.arity != 1:
             raise BadFlowError(
@@ -77,28 +82,61 @@ def flow_operator(operator: Operator, stages: Stages, written: str, sites: Sites
     )
 
 
+def graph_of(term: Term, registry: Registry) -> Dataflow:
+    """Return the flow that a term describes; `graph(…)` holds one that was made in Python."""
+    match term:
+        case Term(name=name, arguments=(str() as text,), named=()) if name.lower() == GRAPH:
+            return from_text(text, registry)
+    return flow_of(term, registry)
+
+
 def graph_name(stages: Stages) -> str:
     """Return a name that equal graphs of the same versions of functions have, and no others."""
-    parts = [f"{stages.output}"]
-    for node in stages.flow.nodes:
-        sources = [f"i{s.number}" if isinstance(s, Input) else str(s) for s in node.inputs]
-        parts.append(f"{_versioned(node.call)} {node.share} {node.site} {sources}")
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
+    text = f"{stages.output} of {to_text(stages.flow)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def graph_term(flow: Dataflow) -> str:
+    """Return a flow that was made in Python as SQL has it."""
+    text = to_text(flow).replace("\\", "\\\\").replace("'", "\\'")
+    return f"{GRAPH}('{text}')"
+
+
+def reads_of(tree: Any, functions: KnownFunctions) -> frozenset[str]:
+    """Return the functions that a SELECT needs, as the catalog names them, and what these read."""
+    called = {call.name.lower() for call in functions_in(tree)}
+    for flow in flows_in(tree):
+        called |= set(_functions_of(flow.term, functions.registry))
+    mine = {name for name in called if name in functions.written or name in functions.references}
+    needed = {catalog_name("FUNCTION", name).lower() for name in mine}
+    for name in mine & functions.written.keys():
+        definition = functions.written[name]
+        body = parse_select(definition.body)
+        needed |= names_in(body) - {definition.stream.lower()}
+        needed |= reads_of(body, functions)
+    return frozenset(needed)
+
+
+def _functions_of(term: Term, registry: Registry) -> Iterator[str]:
+    if term.name.lower() != GRAPH:
+        yield from names_in_term(term)
+        return
+    for node in graph_of(term, registry).nodes:
+        yield from _names(node.call)
+
+
+def _names(call: Call) -> Iterator[str]:
+    yield call.function.name.lower()
+    for _, value in call.arguments:
+        if isinstance(value, Call):
+            yield from _names(value)
 
 
 def patience_of(flow: Dataflow) -> float | None:
     """Return how long the branches of a flow are waited for: the longest time-out of its merges."""
-    times = [node.call.parameters.get("timeout") for node in flow.nodes if len(node.inputs) > 1]
-    return max(times) if times and all(each is not None for each in times) else None
-
-
-def _versioned(call: Call) -> str:
-    function = call.function
-    given = [
-        f"{name}={_versioned(value) if isinstance(value, Call) else repr(value)}"
-        for name, value in call.arguments
-    ]
-    return f"{function.name}@{function.version}({', '.join(given)})"
+    merges = [node.call.parameters for node in flow.nodes if len(node.inputs) > 1]
+    times = [each["timeout"] for each in merges if each.get("timeout") is not None]
+    return max(times) if times and len(times) == len(merges) else None
 
 
 def _output_of(graph: Dataflow, wanted: int | None) -> int:

@@ -14,7 +14,7 @@ from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
-from penstock.plan.lateness import judges, late_schema
+from penstock.plan.lateness import HELD, flows_in, judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.directory import KnownQuery, KnownRule, KnownStream, KnownTable
@@ -55,6 +55,7 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     known = system.directory.get(owner)
     readers: dict[tuple[type, str], Callable[[], pa.Table]] = {
         (KnownQuery, "late"): lambda: late_rows(system, known),
+        (KnownQuery, "held"): lambda: held_rows(system, known),
         (KnownStream, "rejects"): lambda: rejects(system, known),
         (KnownRule, "dead"): lambda: dead_letters(system, owner),
     }
@@ -62,7 +63,8 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     if reader is None:
         raise UnknownNameError(
             f"no stream, table, query or event {name}",
-            hint="a query's late rows are query.late, what did not fit a stream is stream.rejects, "
+            hint="a query's late rows are query.late, what its flow could not carry on query.held, "
+            "what did not fit a stream is stream.rejects, "
             "what a rule could not do is rule.dead",
         )
     return reader()
@@ -79,6 +81,12 @@ def late_rows(system: System, known: Any) -> pa.Table:
         for node, schema in zip(judged_by, schemas, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="default")
+
+
+def held_rows(system: System, known: Any) -> pa.Table:
+    """Return the items that the flows of a query could not carry on."""
+    directories = [system.home.late(key(flow)) for flow in flows_in(known.root)]
+    return _read(directories, arrow_schema(HELD))
 
 
 def rejects(system: System, known: Any) -> pa.Table:

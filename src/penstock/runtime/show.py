@@ -16,6 +16,7 @@ from penstock.runtime.directory import (
     KnownTable,
 )
 from penstock.runtime.events import EVENT_COLUMNS, event_rows
+from penstock.runtime.known_functions import FUNCTION_COLUMNS
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.operators import OPERATOR_COLUMNS, operator_rows
 from penstock.runtime.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
@@ -23,6 +24,7 @@ from penstock.runtime.properties import PROPERTY_COLUMNS, property_rows
 from penstock.runtime.rules_shown import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
 from penstock.runtime.scheduling import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.sharing import SHARING_COLUMNS, sharing_rows
+from penstock.runtime.sites import SITE_COLUMNS, site_rows
 from penstock.runtime.stream_types import TYPE_COLUMNS, type_rows
 from penstock.runtime.system import System
 
@@ -76,7 +78,7 @@ COLUMN_COLUMNS = pa.schema([("column", pa.string()), ("type", pa.string()), ("no
 SHOWN_TIME = 2**61  # a watermark beyond it is the end of time, not a moment
 
 
-def show(system: System, what: str) -> pa.Table:
+def show(system: System, what: str, name: str = "") -> pa.Table:
     """Return what there is of a kind."""
     if what == "QUERIES":
         rows = [query_row(system, each) for each in system.directory.queries()]
@@ -94,6 +96,10 @@ def show(system: System, what: str) -> pa.Table:
         return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
     if what == "OPERATORS":
         return pa.Table.from_pylist(operator_rows(system), OPERATOR_COLUMNS)
+    if what == "FUNCTIONS":
+        return pa.Table.from_pylist(system.functions.rows(), FUNCTION_COLUMNS)
+    if what == "SITES":
+        return pa.Table.from_pylist(site_rows(system, name), SITE_COLUMNS)
     if what == "TYPES":
         return pa.Table.from_pylist(type_rows(system.types), TYPE_COLUMNS)
     if what == "QOS":
@@ -127,6 +133,11 @@ def describe(system: System, name: str) -> pa.Table:
             return pa.Table.from_pylist(described(known), PART_COLUMNS)
         case None if (kind := system.types.find(name)) is not None:
             schema, times = kind.schema, [kind.kind.ordering or ""]
+        case None if system.functions.find(name) is not None:
+            rows = [
+                row for row in system.functions.rows() if row["function"].lower() == name.lower()
+            ]
+            return pa.Table.from_pylist(rows, FUNCTION_COLUMNS)
         case None:
             raise UnknownNameError(f"no stream, table, query, event, rule, type or function {name}")
     rows = [

@@ -73,7 +73,9 @@ class StreamTypes:
     def below(self, name: str) -> list[str]:
         """Return the types that are under one."""
         under = name.lower()
-        return [k.definition.name for k in self._known.values() if k.definition.under.lower() == under]
+        return [
+            k.definition.name for k in self._known.values() if k.definition.under.lower() == under
+        ]
 
     def resolved(self, definition: StreamDefinition) -> StreamDefinition:
         """Return a stream's definition with the columns of its type."""
@@ -81,9 +83,7 @@ class StreamTypes:
             return definition
         schema = self.get(definition.of).schema
         time = definition.time_column
-        return replace(
-            definition, schema=schema, time_column=time and time_column(time, schema)
-        )
+        return replace(definition, schema=schema, time_column=time and time_column(time, schema))
 
 
 def catalog_name(kind: str, name: str) -> str:
@@ -103,7 +103,7 @@ def create_type(
             return f"type {name} stands like this already"
         raise NameTakenError(
             f"there is a type {name} already",
-            hint="streams keep the columns that they have: DROP TYPE it first, or take another name",
+            hint="DROP TYPE it first, or take another name",
         )
     known = types.made(definition)
     catalog.put("TYPE", catalog_name("TYPE", name), definition.text)
@@ -124,7 +124,12 @@ def drop_type(types: StreamTypes, catalog: Catalog, name: str, users: list[str])
 def type_rows(types: StreamTypes) -> list[dict[str, Any]]:
     """Return a row for each column of each type."""
     return [
-        {"type": t.definition.name, "under": t.definition.under or None, "column": c.name, "is": c.type}
+        {
+            "type": t.definition.name,
+            "under": t.definition.under or None,
+            "column": c.name,
+            "is": c.type,
+        }
         for t in types
         for c in t.schema
     ]

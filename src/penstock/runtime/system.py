@@ -21,9 +21,10 @@ from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
 from penstock.engine.user_aggregates import UserAggregates
 from penstock.errors import BadQueryError, PenstockError
-from penstock.functions.registry import Registry
+from penstock.functions.function import Function as StreamFunction
 from penstock.model.definitions import (
     FunctionDefinition,
+    PythonFunction,
     QueryDefinition,
     QueryState,
     StreamDefinition,
@@ -72,10 +73,11 @@ from penstock.runtime.directory import (
 )
 from penstock.runtime.feed import Feed
 from penstock.runtime.firings import Firings
-from penstock.runtime.flows import FlowBinder
+from penstock.runtime.flows import FlowBinder, reads_of
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal
+from penstock.runtime.known_functions import KnownFunctions
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.plant import Plant
@@ -91,6 +93,7 @@ from penstock.runtime.table_versions import Reading, TableVersions
 from penstock.runtime.waiting import admit
 from penstock.sql import (
     CreateEvent,
+    CreateFunction,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -118,6 +121,7 @@ class Parts:
     aggregates: tuple[UserAggregate, ...] = ()
     actions: Mapping[str, Function] = field(default_factory=dict)
     commands: frozenset[str] = frozenset()
+    functions: tuple[StreamFunction, ...] = ()
 
 
 class System:
@@ -128,8 +132,9 @@ class System:
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
-        self.types, self.registry = StreamTypes(), Registry()
-        self.functions: dict[str, FunctionDefinition] = {}
+        self.types, self.functions = StreamTypes(), KnownFunctions()
+        for function in parts.functions:  # before the queries that call them come back
+            self.functions.register(function)
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
         self._knows_bounds = False
@@ -251,7 +256,7 @@ class System:
         )
         tree = marked(statement.select, self.aggregates.known)
         allowed = definition.goals.max_error
-        names = frozenset(names_in(statement.select))
+        names = frozenset(names_in(statement.select)) | reads_of(statement.select, self.functions)
         whole = why_whole(binder, tree) if allowed else ""
         refuse_shed_by(definition.shed_by, allowed, whole)
         if not allowed or whole:
@@ -276,13 +281,7 @@ class System:
 
     def flow_binder(self, definition: QueryDefinition | None = None) -> FlowBinder:
         """Return what puts flows over streams for a query."""
-        return FlowBinder(
-            self.registry, self.function, definition.sites if definition else "auto"
-        )
-
-    def function(self, name: str) -> FunctionDefinition | None:
-        """Return the function of that name that is written in SQL, or None."""
-        return self.functions.get(name.lower())
+        return FlowBinder(self.functions, definition.sites if definition else "auto")
 
     def know_event(self, statement: CreateEvent) -> KnownEvent:
         """Return the event as it would be known; its operators depend on who reads it, and how."""
@@ -377,7 +376,11 @@ class System:
 
     def bind_text(self, name: str, select: Any, text: str) -> KnownQuery:
         """Return a SELECT's operators as those of a query that is not there."""
-        binder = Binder(lambda each: self.directory.source(each, "", None), self.analyst)
+        binder = Binder(
+            lambda each: self.directory.source(each, "", None),
+            self.analyst,
+            flows=self.flow_binder(),
+        )
         root = binder.bind(marked(select, self.aggregates.known))
         return KnownQuery(QueryDefinition(name, text), root, frozenset())
 
@@ -492,6 +495,10 @@ class System:
         match statement:
             case CreateType():
                 self.types.add(self.types.made(statement.definition))
+            case CreateFunction(definition=PythonFunction() as kept_function):
+                self.functions.bring_back(kept_function)
+            case CreateFunction(definition=FunctionDefinition() as written):
+                self.functions.write(written)
             case CreateStream():
                 definition = self.types.resolved(statement.definition)
                 self.define_stream(definition, entry.incarnation)

@@ -88,9 +88,9 @@ def _kind(reader: Reader) -> Kind:
 def accept_stream_type(reader: Reader) -> bool:
     """Step over STREAM TYPE, unless a stream of the name `type` follows."""
     start = reader.mark()
-    if reader.accept("STREAM", "TYPE") and not any(map(reader.sees, ("(", "OF", ";"))):
-        if reader.token:
-            return True
+    named = reader.accept("STREAM", "TYPE") and not any(map(reader.sees, ("(", "OF")))
+    if named and reader.token:
+        return True
     reader.back_to(start)
     return False
 

@@ -10,6 +10,7 @@ from penstock.model.definitions import (
     EventDefinition,
     FunctionDefinition,
     Option,
+    PythonFunction,
     QueryDefinition,
     StreamDefinition,
     TableDefinition,
@@ -69,7 +70,7 @@ class CreateType(Statement):
 class CreateFunction(Statement):
     """CREATE FUNCTION."""
 
-    definition: FunctionDefinition
+    definition: FunctionDefinition | PythonFunction
     if_not_exists: bool = False
     or_replace: bool = False
 

@@ -108,7 +108,7 @@ def _packed(column: pa.ChunkedArray, field: pa.Field, kind: Kind) -> pa.Array:
         raise BadRowError(f"row 0, column {field.name}: {column.type} does not fit {kind.value}")
     vectors, wrong = packed(column, kind)
     if wrong.true_count:
-        at = wrong.index(True).as_py()  # noqa: FBT003
+        at = wrong.index(True).as_py()
         raise BadRowError(
             f"row {at}, column {field.name}: it is no {kind.value}",
             hint="a vector holds no NULL, complex elements are pairs, and bytes whole elements",

@@ -1,8 +1,8 @@
 """How items cross between processes: as Arrow files that the reader maps into its memory.
 
-Measured (docs/decisions/0020): by way of the JVM, in binary columns, 60 to 100 MB a second; as files
-that workers map, and hand back as files, 250 to 500. The home has to be on a file system that
-the workers see, as for trains on disk (docs/decisions/0002).
+Measured (docs/decisions/0020): by way of the JVM, in binary columns, 60 to 100 MB a second; as
+files that workers map, and hand back as files, 250 to 500. The home has to be on a file system
+that the workers see, as for trains on disk (docs/decisions/0002).
 """
 
 from pathlib import Path

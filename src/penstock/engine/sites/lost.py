@@ -18,17 +18,17 @@ def given_up(work: Work, result: Result) -> Result:
     its other functions keep stays as it was.
     """
     splits = _splits(work.program)
-    states, share = dict(work.states), dict(work.arrivals)
+    states, share = dict(work.states), list(work.arrivals.values())
     if splits is not None:
         ran = run_program(splits, work.states, work.arrivals, work.now, time.perf_counter)
         states |= ran.states
-        share = dict(ran.out)
+        share = list(ran.out.values())
     sites = {n: each.site for n, each in zip(work.program.numbers, work.program.nodes, strict=True)}
     last = work.program.numbers[-1]
     name = work.program.nodes[-1].call.function.name
     lost = [
         Withheld("lost", name, result.lost, arrival.items, last)
-        for arrival in share.values()
+        for arrival in share
         if len(arrival.items)
     ]
     progress = min(arrival.progress for arrival in work.arrivals.values())

@@ -73,9 +73,7 @@ def done(work: Work) -> Result:
     """Do a task over items that are at hand."""
     program = work.program
     ran = run_program(program, work.states, work.arrivals, work.now, time.perf_counter)
-    sites = {
-        number: node.site for number, node in zip(program.numbers, program.nodes, strict=True)
-    }
+    sites = {number: node.site for number, node in zip(program.numbers, program.nodes, strict=True)}
     return Result(ran.out, ran.states, held_items(ran.withheld, sites), ran.figures)
 
 
@@ -103,7 +101,9 @@ def done_in_worker(load: Load) -> tuple[Any, ...]:
 
 def brought_back(program: Program, unload: Unload) -> Result:
     """Return what a worker gave as items; its files can go then."""
-    kinds = {n: operator.type for n, operator in zip(program.numbers, program.operators, strict=True)}
+    kinds = {
+        n: operator.type for n, operator in zip(program.numbers, program.operators, strict=True)
+    }
     out = {
         number: Arrival(read_items(Path(path), kinds[number]), progress)
         for number, path, progress in unload.ways

@@ -94,7 +94,7 @@ def _run(
     """Return the answers of the tasks by their places; all of them, unless patience ends."""
     if patience is None or len(loads) == 1:
         return dict(_collected(spark, list(enumerate(loads))))
-    answers: "queue.SimpleQueue[tuple[int, bytes | PenstockError]]" = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[int, bytes | PenstockError]] = queue.SimpleQueue()
     tag = f"penstock-{uuid.uuid4().hex}"
 
     def one(place: int) -> None:

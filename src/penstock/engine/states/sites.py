@@ -7,6 +7,7 @@ that happens changes nothing of what comes out.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Self
 
 import pyarrow as pa
@@ -161,7 +162,7 @@ class Passing:
             for task, work, result in zip(tasks, works, results, strict=True):
                 found = given_up(work, result) if result.lost else result
                 self._settle(task, found, elapsed)
-                passing |= found.out
+                passing.update(found.out.items())
         out = passing[stages.output]
         self.progress = out.progress
         if len(out.items):
@@ -176,7 +177,7 @@ class Passing:
         self, run: Run, works: Sequence[Work], files: Files | None
     ) -> tuple[list[Result], float]:
         if files is None:
-            return run.processor.side_by_side([lambda work=work: done(work) for work in works]), 0.0
+            return run.processor.side_by_side([partial(done, work) for work in works]), 0.0
         return done_by_workers(run.processor.context, works, files, self.operator.patience)
 
     def _settle(self, task: Task, result: Result, elapsed: float) -> None:

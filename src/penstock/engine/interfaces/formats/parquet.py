@@ -177,7 +177,9 @@ class ParquetReader:
             names.append(found.name)
             alike = found.name == column.name and _reads_alike(groups.file, found, field)
             # Packed vectors are read as they lie only where the file says that they are these.
-            alike = alike and (not vector or vectors_in(pa.schema([found])) == vectors_in(pa.schema([field])))
+            alike = alike and (
+                not vector or vectors_in(pa.schema([found])) == vectors_in(pa.schema([field]))
+            )
             in_place = in_place and alike
         timed = self._time is None or _has_no_null(groups.file, self._time)
         return Match(tuple(names), in_place and timed)

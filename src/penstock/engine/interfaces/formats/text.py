@@ -34,8 +34,8 @@ from penstock.engine.interfaces.formats.reader import FileFormat, Piece
 from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
 from penstock.engine.interfaces.rejects import event_time, joined, no_time, rejects_of
-from penstock.engine.spark_errors import sentence
 from penstock.engine.rows import fit
+from penstock.engine.spark_errors import sentence
 from penstock.engine.types import arrow_schema, vectors_in
 from penstock.engine.vectors import as_lists, packed
 from penstock.errors import BadOptionError, SourceError
@@ -170,7 +170,7 @@ class TextReader:
     def _packed(self, table: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
         """Return the rows with arrays as vectors, and which of them have one that is none."""
         target = arrow_schema(self._stream.schema)
-        wrong = pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)])  # noqa: FBT003
+        wrong = pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)])
         for name, kind in vectors_in(target).items():
             vectors, none = packed(table[name], kind)
             wrong = pc.or_(wrong, none)
