@@ -46,7 +46,8 @@ def names_in(tree: exp.Expr) -> set[str]:
         for table in tree.find_all(exp.Table)
         if isinstance(table.this, exp.Identifier)
     }
-    found |= {_argument(call).name.lower() for call in functions_in(tree) if call.expressions}
+    streams = map(_argument, functions_in(tree))
+    found |= {each.name.lower() for each in streams if isinstance(each, exp.Column)}
     return found - named
 
 
