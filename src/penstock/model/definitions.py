@@ -87,7 +87,7 @@ class StreamDefinition:
     archive_for: timedelta | None = None
     idle_after: timedelta | None = None
     idle_by_clock: bool = False
-    of: str = ""
+    of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ from penstock.engine.buffers import BufferPool
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
 from penstock.engine.states import State, Together, new_state, new_together
+from penstock.engine.sites.ledger import Ledger
+from penstock.engine.states.sites import SitesState
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -36,7 +38,8 @@ class Plant:
     `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
     they would stop the others; the graph `must_cut` anew when there are more of them. `stirred` are
     units that may have something to do, or no more, whatever their buffers say. `gone` and
-    `gone_streams` are what the journal must forget with the next checkpoint.
+    `gone_streams` are what the journal must forget with the next checkpoint. `ledgers` tell what
+    the sites of flows did that run no more.
     """
 
     buffers: BufferPool
@@ -57,6 +60,7 @@ class Plant:
     stirred: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
+    ledgers: dict[str, Ledger] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -119,7 +123,13 @@ class Plant:
             self.buffers.open(query.input, query.root.schema).register(query.reader)
         for each in self.occasions.values():
             self.buffers.open(each.input, each.event.schema).register(each.reader)
-        self.gone |= {live.reader for name, live in old.items() if name not in self.units}
+        left = [live for name, live in old.items() if name not in self.units]
+        self.gone |= {live.reader for live in left}
+        self.ledgers |= {
+            key(live.state.operator): live.state.ledger
+            for live in left
+            if isinstance(live.state, SitesState)
+        }
         self._unregister_gone()
 
     def _live(self, unit: Unit, old: LiveUnit | None, states: Mapping[str, LiveUnit]) -> LiveUnit:

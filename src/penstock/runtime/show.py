@@ -78,7 +78,7 @@ COLUMN_COLUMNS = pa.schema([("column", pa.string()), ("type", pa.string()), ("no
 SHOWN_TIME = 2**61  # a watermark beyond it is the end of time, not a moment
 
 
-def show(system: System, what: str, name: str = "") -> pa.Table:
+def show(system: System, what: str, name: str | None = None) -> pa.Table:
     """Return what there is of a kind."""
     if what == "QUERIES":
         rows = [query_row(system, each) for each in system.directory.queries()]

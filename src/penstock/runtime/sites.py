@@ -35,7 +35,7 @@ SITE_COLUMNS = pa.schema(
 )
 
 
-def site_rows(system: System, name: str = "") -> list[dict[str, Any]]:
+def site_rows(system: System, name: str | None = None) -> list[dict[str, Any]]:
     """Return a row for each function at its site, of all flows or those of one query."""
     known = [system.directory.query(name)] if name else list(system.directory.queries())
     with system.supervisor.resting():
@@ -63,7 +63,7 @@ def ledger_of(system: System, flow: Flow) -> Ledger:
     for live in system.plant.units.values():
         if live.unit.stateful is not None and key(live.unit.stateful) == wanted:
             return live.state.ledger if isinstance(live.state, SitesState) else Ledger()
-    return Ledger()
+    return system.plant.ledgers.get(wanted, Ledger())
 
 
 def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:

@@ -174,7 +174,7 @@ class Show(Statement):
     """SHOW STREAMS, QUERIES and so on: what there is of a kind; SHOW SITES also of one query."""
 
     what: Kinds
-    name: str = ""
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

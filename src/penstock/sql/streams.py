@@ -19,7 +19,7 @@ ZERO = timedelta(0)
 
 def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
     """Read a stream's columns, and its clauses in any order."""
-    of = reader.name("the stream's type") if reader.accept("OF") else ""
+    of = reader.name("the stream's type") if reader.accept("OF") else None
     schema = Schema() if of else read_schema(reader)
     given: dict[str, Any] = {}
     while reader.token:
