@@ -166,7 +166,9 @@ def test_what_a_function_fails_on_is_held_and_the_rest_goes_on(
             ps.register(function)
         for sites in ("driver", "workers"):
             options = f"WITH (sites => '{sites}') AS FLOW"
-            ps.sql(f"CREATE QUERY good_{sites} {options} pcc(2, rr_part, picky, s_merge) OVER radio")
+            ps.sql(
+                f"CREATE QUERY good_{sites} {options} pcc(2, rr_part, picky, s_merge) OVER radio"
+            )
         ps.sql("CREATE QUERY none AS FLOW crooked OVER radio")
         ps.sql(
             "CREATE QUERY waits WITH (sites => 'workers') AS "

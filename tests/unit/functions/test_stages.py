@@ -55,9 +55,7 @@ def items(count: int, first: int = 0) -> Items:
 
 def by_stages(stages: Stages, trains: list[Items]) -> list[Items]:
     """Return what the tasks give for each train, each of them seeing only what it needs."""
-    states = {
-        name: kept for task in stages.tasks for name, kept in task.program.fresh().items()
-    }
+    states = {name: kept for task in stages.tasks for name, kept in task.program.fresh().items()}
     given = []
     for place, train in enumerate(trains):
         progress = END if place == len(trains) - 1 else int(train.times[-1])

@@ -70,21 +70,19 @@ class Log:
         """Add the batches, all or none, and return where they lie."""
         if any(batch.num_rows >= MOST_ROWS for batch in batches):
             raise BadRowError(f"these are {MOST_ROWS:,} rows or more", hint="push them in parts")
-        bodies = [
-            RECORD.pack(arrived, depth << DEPTH_SHIFT | batch.num_rows)
-            + batch.serialize().to_pybytes()
-            for batch in batches
-        ]
-        if any(len(body) >= END for body in bodies):
+        heads = [RECORD.pack(arrived, depth << DEPTH_SHIFT | each.num_rows) for each in batches]
+        bodies = [memoryview(batch.serialize()) for batch in batches]
+        if any(len(body) + RECORD.size >= END for body in bodies):
             raise BadRowError("the rows take more than 4 GB", hint="push them in parts")
         if self._size >= SEGMENT_BYTES and self._rows_here:
             self._rotate()
         spans, place = [], self._size
         for batch, body in zip(batches, bodies, strict=True):
-            end = place + FRAME.size + len(body)
+            end = place + FRAME.size + RECORD.size + len(body)
             spans.append(Span(self._segment, place, end, batch.num_rows, arrived, depth))
             place = end
-        self._write(b"".join(framed(body) for body in bodies))
+        pieces = zip(heads, bodies, strict=True)
+        self._write(*(part for head, body in pieces for part in (_frame(head, body), head, body)))
         self._rows_here += sum(span.rows for span in spans)
         return spans
 
@@ -113,7 +111,7 @@ class Log:
         try:
             with self._path(segment).open("rb") as file:
                 file.seek(first)
-                data = file.read(last - first)
+                data = memoryview(file.read(last - first))
         except OSError as error:
             raise SourceError(f"{self._path(segment)} cannot be read: {error.strerror}") from error
         batches, place = [], 0
@@ -171,9 +169,9 @@ class Log:
         """Go on in the last segment, cutting off what a crash left half written."""
         last = segments[-1]
         path = self._path(last)
-        data = path.read_bytes()
-        if not data.startswith(self._header):
-            if not self._header.startswith(data):
+        data = memoryview(path.read_bytes())
+        if bytes(data[: len(self._header)]) != self._header:
+            if not self._header.startswith(bytes(data)):
                 raise SourceError(
                     f"{path} was written for other columns",
                     hint="drop the stream and make it again, or restore its columns",
@@ -210,7 +208,7 @@ class Log:
                     yield Span(segment, place, end, rows, arrived, depth)
                 place = end
 
-    def _body(self, data: bytes, place: int) -> bytes | None:
+    def _body(self, data: memoryview, place: int) -> memoryview | None:
         """Return the whole body of the frame at a place, or None where it is torn."""
         if place + FRAME.size > len(data):
             return None
@@ -219,20 +217,24 @@ class Log:
         whole = len(body) == length and length >= RECORD.size
         return body if whole and zlib.crc32(body) == check else None
 
-    def _write(self, data: bytes) -> None:
-        """Write all of it, or leave the segment as it was."""
+    def _write(self, *pieces: bytes | memoryview) -> None:
+        """Write all of it, or leave the segment as it was.
+
+        Pieces are written as they lie: a train of vectors is too large to be put together first.
+        """
         with writing(self._path(self._segment)):
             try:
-                self._put(self._handle, data)
+                self._put(self._handle, *pieces)
             except OSError:
                 os.ftruncate(self._handle, self._size)
                 raise
-        self._size += len(data)
+        self._size += sum(map(len, pieces))
 
-    def _put(self, handle: int, data: bytes) -> None:
-        left = memoryview(data)
-        while left:
-            left = left[os.write(handle, left) :]
+    def _put(self, handle: int, *pieces: bytes | memoryview) -> None:
+        for piece in pieces:
+            left = memoryview(piece)
+            while left:
+                left = left[os.write(handle, left) :]
         if self._sync:
             os.fsync(handle)
 
@@ -241,6 +243,10 @@ class Log:
             f"{self._path(segment)} is damaged at byte {place}",
             hint="restore it from a copy; removing it gives its tuples up",
         )
+
+
+def _frame(head: bytes, body: memoryview) -> bytes:
+    return FRAME.pack(len(head) + len(body), zlib.crc32(body, zlib.crc32(head)))
 
 
 def framed(body: bytes) -> bytes:

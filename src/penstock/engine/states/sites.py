@@ -117,7 +117,7 @@ class SitesState:
 
     def _passed(self, run: Run, table: pa.Table, *, workers: bool) -> "Passing":
         passing = Passing(self.operator, dict(self.nodes), Ledger.back(self.ledger.kept()))
-        passing.ledger.runs["workers" if workers else "driver"] += 1
+        passing.ledger.runs["workers" if workers else "driver"] += bool(table.num_rows)
         rows = max(1, RUN_BYTES * table.num_rows // max(1, table.nbytes))
         starts = range(0, max(1, table.num_rows), rows)
         for start in starts:
