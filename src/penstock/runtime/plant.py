@@ -7,8 +7,8 @@ from pathlib import Path
 from penstock.engine.buffers import BufferPool
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
-from penstock.engine.states import State, Together, new_state, new_together
 from penstock.engine.sites.ledger import Ledger
+from penstock.engine.states import State, Together, new_state, new_together
 from penstock.engine.states.sites import SitesState
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
