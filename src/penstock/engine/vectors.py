@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.types import vectors_in
+from penstock.engine.types import arrow_schema, vectors_in
 from penstock.functions.vectors import Kind, Vectors, misfits, one_chunk
 from penstock.model.schema import Column, Schema
 from penstock.model.vectors import element_of
@@ -41,6 +41,20 @@ def packed(column: pa.ChunkedArray, kind: Kind) -> tuple[pa.Array, pa.Array]:
         whole, bad = _from_lists(whole, kind)
     wrong = pc.and_(pa.array(bad), whole.is_valid())
     return pc.if_else(wrong, pa.scalar(None, whole.type), whole), wrong
+
+
+def with_packed(table: pa.Table, schema: Schema) -> tuple[pa.Table, pa.ChunkedArray]:
+    """Return rows whose vectors are arrays in the schema, and which of them have one that is none.
+
+    The columns of the table are those of `as_lists`.
+    """
+    target = arrow_schema(schema)
+    wrong = pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)])
+    for name, kind in vectors_in(target).items():
+        vectors, none = packed(table[name], kind)
+        wrong = pc.or_(wrong, none)
+        table = table.set_column(table.column_names.index(name), name, vectors)
+    return pa.table(table.columns, schema=target), wrong
 
 
 def _from_lists(whole: pa.Array, kind: Kind) -> tuple[pa.Array, Any]:

@@ -9,7 +9,7 @@ from penstock.errors import Place
 class Term:
     """A name and what it is applied to, such as `pcc(4, rr_part, fft3, s_merge(timeout => 0.1))`.
 
-    Arguments are terms or literals; a text `#` is the number of the branch.
+    Arguments are terms, literals or tuples of numbers; a text `#` is the number of the branch.
     """
 
     name: str
@@ -34,8 +34,10 @@ def _shown(value: "Value") -> str:
             return str(value).upper()
         case str():
             return "#" if value == "#" else "'" + value.replace("'", "''") + "'"
+        case tuple():
+            return f"({', '.join(map(_shown, value))}{',' if len(value) == 1 else ''})"
         case _:
             return repr(value)
 
 
-Value = Term | int | float | str | bool | None
+Value = Term | int | float | str | bool | None | tuple[int | float, ...]

@@ -331,7 +331,9 @@ def _drop_type(system: System, statement: Drop) -> Result:
         return Result(f"there is no type {statement.name}")
     wanted = statement.name.lower()
     streams = system.directory.streams()
-    users = [s.definition.name for s in streams if (s.definition.of or "").lower() == wanted]
+    written = system.functions.written.values()
+    users = [f.name for f in written if wanted in (f.takes.lower(), f.returns.lower())]
+    users += [s.definition.name for s in streams if (s.definition.of or "").lower() == wanted]
     with _placed(statement):
         return Result(drop_type(system.types, system.catalog, statement.name, users))
 

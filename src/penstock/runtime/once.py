@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import UnknownColumnError, UnknownNameError
+from penstock.errors import BadQueryError, NotYetError, UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import HELD, flows_in, judges, late_schema
-from penstock.plan.once import over_views, place_of_column
+from penstock.plan.once import functions_in, over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.directory import KnownQuery, KnownRule, KnownStream, KnownTable
 from penstock.runtime.held import relation_of
@@ -28,6 +28,7 @@ _numbers = itertools.count()
 
 def run_once(system: System, select: Any) -> pa.Table:
     """Return the rows of a SELECT over what is there now."""
+    refuse_functions(system, select)
     relations: dict[str, Relation] = {}
     prefix = f"penstock_once_{next(_numbers)}"
 
@@ -81,6 +82,16 @@ def late_rows(system: System, known: Any) -> pa.Table:
         for node, schema in zip(judged_by, schemas, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="default")
+
+
+def refuse_functions(system: System, select: Any) -> None:
+    """Raise where a one-time SELECT reads through functions of flows."""
+    for call in functions_in(select):
+        if system.functions.find(call.name) is not None:
+            raise NotYetError(
+                f"{call.name} in the FROM of a one-time SELECT does not run yet",
+                hint="CREATE QUERY … AS SELECT … runs it",
+            )
 
 
 def held_rows(system: System, known: Any) -> pa.Table:

@@ -47,6 +47,8 @@ def _value(reader: Reader, depth: int) -> Value:
         reader.fail("templates are nested too deeply", token=token)
     if reader.accept(BRANCH):
         return BRANCH
+    if reader.accept("("):
+        return _numbers(reader)
     if (text := reader.string()) is not None:
         return text
     if (number := reader.number()) is not None:
@@ -84,6 +86,17 @@ def _arguments(
             break
     reader.expect(")", hint="commas stand between arguments")
     return tuple(arguments), tuple(named.items())
+
+
+def _numbers(reader: Reader) -> tuple[int | float, ...]:
+    """Read numbers in parentheses; a comma behind a single one does no harm."""
+    found: list[int | float] = []
+    while (number := reader.number()) is not None:
+        found.append(_number(reader, number))
+        if not reader.accept(","):
+            break
+    reader.expect(")", hint="such as convolve((0.25, 0.5, 0.25))")
+    return tuple(found)
 
 
 def _number(reader: Reader, text: str) -> int | float:

@@ -42,6 +42,7 @@ from penstock.engine.options import (
     whole,
 )
 from penstock.engine.spark_errors import sentence
+from penstock.engine.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column
@@ -153,7 +154,9 @@ class Generator:
         first, last = int(boundary["from"]), int(boundary["to"])
         numbers = self._numbers(first, last)
         try:
-            rows = through_spark(numbers, self._rows, self._stream.schema, self._around)
+            lists = as_lists(self._stream.schema)
+            rows = through_spark(numbers, self._rows, lists, self._around)
+            rows, _ = with_packed(rows, self._stream.schema)
         except SPARK_FAILURES as error:
             raise SourceError(
                 f"an expression of the generator of {self._stream.name} failed: {sentence(error)}",
@@ -205,7 +208,7 @@ class Generator:
         return pa.table({"n": numbers, "ts": pa.array(times).cast(kind)})
 
     def _rows(self, numbers: DataFrame) -> DataFrame:
-        columns = zip(self._stream.schema, self._settings.values, strict=True)
+        columns = zip(as_lists(self._stream.schema), self._settings.values, strict=True)
         return self._with_randoms(numbers).select(
             *(as_column(column, option) for column, option in columns)
         )
@@ -218,7 +221,8 @@ class Generator:
         """Raise what is wrong with an expression, one column at a time, without running it."""
         numbers = self._around.spark.createDataFrame(self._numbers(0, 1))
         numbers = self._with_randoms(numbers)
-        for column, option in zip(self._stream.schema, self._settings.values, strict=True):
+        lists = as_lists(self._stream.schema)
+        for column, option in zip(lists, self._settings.values, strict=True):
             check_expression(numbers, column, option)
 
 

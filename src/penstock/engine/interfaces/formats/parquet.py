@@ -28,6 +28,7 @@ from penstock.model.vectors import VECTORS
 
 # What a file that is gone, no Parquet, or of other columns raises (Arrow's errors are ValueErrors
 # or come with them).
+NO_VECTOR = "a vector holds a NULL, is no list of pairs, or ends inside of an element"
 UNREADABLE = (OSError, ValueError, pa.ArrowException)
 
 
@@ -128,9 +129,10 @@ class ParquetReader:
         rejects: list[pa.Table | None] = []
         for piece in pieces:
             try:
-                rows, timeless = without_timeless(self._table(piece), self._time)
+                fitting, unfit = self._table(piece)
+                rows, timeless = without_timeless(fitting, self._time)
                 tables.append(rows)
-                rejects.append(timeless)
+                rejects += [unfit, timeless]
             except UNREADABLE as error:
                 if piece.first == 0 or isinstance(error, OSError):  # once a file
                     rejects.append(_unfit(piece.entry, error))
@@ -146,20 +148,28 @@ class ParquetReader:
             self._held = held
         return held[1]
 
-    def _table(self, piece: Piece) -> pa.Table:
+    def _table(self, piece: Piece) -> tuple[pa.Table, pa.Table | None]:
+        """Return a piece's rows, and those as rejects whose vectors are none."""
         groups = self._groups(piece.entry)
         names = self._match(groups).names
         last = groups.rows if piece.last is None else piece.last
         rows = groups.read(piece.first, last, names)
         target = arrow_schema(self._stream.schema)
-        kinds = vectors_in(target)
-        columns = [
-            packed(rows.column(at), kinds[field.name])[0]
-            if field.name in kinds
-            else cast(rows.column(at), field.type)
-            for at, field in enumerate(target)
-        ]
-        return pa.table(columns, schema=target)
+        kinds, columns = vectors_in(target), []
+        wrong = np.zeros(rows.num_rows, np.bool_)
+        for at, field in enumerate(target):
+            if (kind := kinds.get(field.name)) is None:
+                columns.append(cast(rows.column(at), field.type))
+                continue
+            vectors, none = packed(rows.column(at), kind)
+            columns.append(vectors)
+            wrong |= np.asarray(none)
+        table = pa.table(columns, schema=target)
+        if not wrong.any():
+            return table, None
+        places = np.flatnonzero(wrong).tolist()
+        why = [(f"{piece.entry.path}, row {piece.first + at}", NO_VECTOR) for at in places]
+        return table.filter(pa.array(~wrong)), rejects_of(why)
 
     def _match(self, groups: RowGroups) -> Match:
         """Return how the file's columns stand for ours; ValueError where they do not."""

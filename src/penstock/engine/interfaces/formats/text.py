@@ -34,10 +34,9 @@ from penstock.engine.interfaces.formats.reader import FileFormat, Piece
 from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
 from penstock.engine.interfaces.rejects import event_time, joined, no_time, rejects_of
-from penstock.engine.rows import fit
 from penstock.engine.spark_errors import sentence
-from penstock.engine.types import arrow_schema, vectors_in
-from penstock.engine.vectors import as_lists, packed
+from penstock.engine.types import arrow_schema
+from penstock.engine.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.schema import Column, Schema
@@ -156,7 +155,7 @@ class TextReader:
             kind, name = self._format.format, self._stream.name
             raise SourceError(f"the {kind} of {name} cannot be read: {sentence(error)}") from error
         marks = table[BAD]
-        table, unpackable = self._packed(table.drop_columns([BAD]))
+        table, unpackable = with_packed(table.drop_columns([BAD]), self._stream.schema)
         bad = pc.or_(marks, unpackable)
         timeless = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
         wrong = pc.or_(bad, timeless)
@@ -166,16 +165,6 @@ class TextReader:
         why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
         pairs = [(raw, self._reason(raw, row, layout, is_bad)) for raw, row, is_bad in why]
         return table.filter(pc.invert(wrong)), rejects_of(pairs)
-
-    def _packed(self, table: pa.Table) -> tuple[pa.Table, pa.ChunkedArray]:
-        """Return the rows with arrays as vectors, and which of them have one that is none."""
-        target = arrow_schema(self._stream.schema)
-        wrong = pa.chunked_array([pa.repeat(pa.scalar(False), table.num_rows)])
-        for name, kind in vectors_in(target).items():
-            vectors, none = packed(table[name], kind)
-            wrong = pc.or_(wrong, none)
-            table = table.set_column(table.column_names.index(name), name, vectors)
-        return fit(table, target), wrong
 
     def _parsed(self, frame: DataFrame, layout: Layout) -> DataFrame:
         """Return the frame's lines as columns, with one more that says which lines do not fit."""
