@@ -224,3 +224,24 @@ def test_functions_and_flows_come_back(spark: SparkSession, tmp_path: Path) -> N
         assert len(list(ps.subscribe("windows"))) == COUNT // 3
         ps.script("DROP QUERY piped; DROP FUNCTION quiet; DROP QUERY odd; DROP QUERY made;")
         ps.sql("DROP FUNCTION picky")
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"x": np.zeros((2, 2, 2))}, "dimensions"),
+        ({"x": ["a"]}, "elements"),
+        ({"y": np.array([1j])}, "elements"),
+        ({"x": b"123"}, "element"),
+        ({"x": np.zeros(9_000_000, np.complex64)}, "64 MiB"),
+    ],
+)
+def test_what_is_no_vector_is_refused(
+    spark: SparkSession, tmp_path: Path, row: dict[str, Any], told: str
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(SETUP)
+        with pytest.raises(PenstockError) as refused:
+            ps.push("radio", [{"ts": BEGIN, **row}])
+        assert refused.value.code == "BAD_ROW"
+        assert told in str(refused.value)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from penstock.engine.types import arrow_schema, vectors_in
 from penstock.functions.vectors import Kind, Vectors, misfits, one_chunk
 from penstock.model.schema import Column, Schema
-from penstock.model.vectors import element_of
+from penstock.model.vectors import MOST_BYTES, element_of
 
 PAIR = 2  # numbers of a complex element, the real part first
 LISTS = {
@@ -30,13 +30,14 @@ def as_lists(schema: Schema) -> Schema:
 def packed(column: pa.ChunkedArray, kind: Kind) -> tuple[pa.Array, pa.Array]:
     """Return a column of lists or bytes as packed vectors, and which of them are none.
 
-    NULL stays NULL. What holds a NULL, is no list of pairs where these are wanted, or ends inside
-    of an element is no vector: it is NULL, too.
+    NULL stays NULL. What holds a NULL, is no list of pairs where these are wanted, ends inside of
+    an element or is too long is no vector: it is NULL, too.
     """
     whole = one_chunk(column)
     if pa.types.is_binary(whole.type) or pa.types.is_large_binary(whole.type):
         bad = np.zeros(len(whole), np.bool_)
         bad[misfits(whole, kind)] = True
+        bad |= _too_long(whole)
     else:
         whole, bad = _from_lists(whole, kind)
     wrong = pc.and_(pa.array(bad), whole.is_valid())
@@ -80,7 +81,7 @@ def _from_lists(whole: pa.Array, kind: Kind) -> tuple[pa.Array, Any]:
     offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     made = Vectors(kind, values, offsets).to_arrow()
     valid = whole.is_valid()
-    return pc.if_else(valid, made, pa.scalar(None, made.type)), bad
+    return pc.if_else(valid, made, pa.scalar(None, made.type)), bad | _too_long(made)
 
 
 def _any_in(lists: pa.Array, flags: pa.Array) -> Any:
@@ -89,6 +90,11 @@ def _any_in(lists: pa.Array, flags: pa.Array) -> Any:
     ends = np.cumsum(lengths)
     sums = np.concatenate(([0], np.cumsum(np.asarray(flags))))
     return sums[ends] > sums[ends - lengths]
+
+
+def _too_long(packed_bytes: pa.Array) -> Any:
+    lengths = pc.fill_null(pc.binary_length(packed_bytes), 0)
+    return np.asarray(pc.greater(lengths, MOST_BYTES))
 
 
 def is_vector_like(kind: pa.DataType) -> bool:
@@ -107,6 +113,8 @@ def _is_list(kind: pa.DataType) -> bool:
 
 def as_vector(value: Any, kind: Kind) -> bytes:
     """Return one value of Python's as packed bytes; TypeError or ValueError where it is none."""
+    if len(value) * (1 if isinstance(value, bytes) else kind.dtype.itemsize) > MOST_BYTES:
+        raise ValueError(f"it takes more than {MOST_BYTES >> 20} MiB")
     if isinstance(value, bytes | bytearray | memoryview):
         if len(value) % kind.dtype.itemsize:
             raise ValueError(f"its {len(value)} bytes end inside of an element")

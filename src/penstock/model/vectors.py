@@ -8,6 +8,9 @@ from penstock.model.schema import Column
 
 VECTOR = "vector"  # the word behind an element's, and the key of the metadata
 ELEMENTS = ("float", "double", "complex", "double complex")
+# Of one vector. A batch of Spark's is not larger, and the JVM holds a value several times over: one
+# of 300 MB ended a JVM of 2 GB.
+MOST_BYTES = 64 << 20
 VECTORS = tuple(f"{element} {VECTOR}" for element in ELEMENTS)
 
 

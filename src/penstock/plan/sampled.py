@@ -23,7 +23,7 @@ from penstock.plan.operators import Filter, Gate, Operator, Project, Scan, Weigh
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.sources import Lookup, Source, StreamSource
 from penstock.plan.weighing import ADDED, ERROR, ROWS, SHED, Estimate, Kind, Weighing
-from penstock.sql import spark_sql, window_of
+from penstock.sql import flow_of, spark_sql, window_of
 
 # What would mean something else over a sample, or something that no sample tells.
 COMPARING = ("joins", "laterals", "distinct", "qualify", "limit", "order", "with_")
@@ -57,6 +57,8 @@ def why_whole(binder: Binder, tree: exp.Expr) -> str:
     inside = any(each is not tree for each in tree.find_all(exp.Query))
     if inside or not isinstance(node, exp.Table):
         return "it has a SELECT inside"
+    if flow_of(node) is not None or not isinstance(node.this, exp.Identifier):
+        return "functions need all items"
     source = binder.lookup(node.name)
     if not (isinstance(source, StreamSource) and isinstance(source.operator, Scan)):
         return f"{node.name} is no stream"

@@ -22,6 +22,7 @@ from penstock.schedule.batching import Batching, Everything, Pace, Waiting
 # Coalescing beyond a local relation would not keep the rows' order.
 FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
 AGGREGATE_ROWS = 500_000
+AGGREGATE_BYTES = 256 << 20  # rows may hold vectors, and those of a run are in memory together
 SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
 READER = "unit:"
 EVERYTHING, NO_PACE = Everything(), Pace()
@@ -122,9 +123,9 @@ class Readiness:
         most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
         flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
         if isinstance(live.unit.root, Gate):  # which has no Spark that would change the order
-            found = coalesced(trains, self._behind_gate(live))
+            found = coalesced(trains, self._behind_gate(live), AGGREGATE_BYTES)
         elif not flows:
-            found = coalesced(trains, min(most, AGGREGATE_ROWS))
+            found = coalesced(trains, min(most, AGGREGATE_ROWS), AGGREGATE_BYTES)
         else:
             found = coalesced(trains, min(most, FLOW_ROWS), FLOW_BYTES)
         if isinstance(self.batching, Everything):

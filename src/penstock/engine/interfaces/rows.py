@@ -14,6 +14,7 @@ from penstock.engine.types import vectors_in
 from penstock.engine.vectors import as_vector, is_vector_like, packed
 from penstock.errors import BadRowError
 from penstock.functions.vectors import Kind
+from penstock.model.vectors import MOST_BYTES
 
 Cell = Callable[[Any], Any]
 
@@ -111,7 +112,8 @@ def _packed(column: pa.ChunkedArray, field: pa.Field, kind: Kind) -> pa.Array:
         at = wrong.index(True).as_py()
         raise BadRowError(
             f"row {at}, column {field.name}: it is no {kind.value}",
-            hint="a vector holds no NULL, complex elements are pairs, and bytes whole elements",
+            hint="a vector holds no NULL, complex elements are pairs, bytes whole elements, and it "
+            f"takes at most {MOST_BYTES >> 20} MiB",
         )
     return vectors
 

@@ -28,7 +28,7 @@ from penstock.model.vectors import VECTORS
 
 # What a file that is gone, no Parquet, or of other columns raises (Arrow's errors are ValueErrors
 # or come with them).
-NO_VECTOR = "a vector holds a NULL, is no list of pairs, or ends inside of an element"
+NO_VECTOR = "a vector holds a NULL, is no list of pairs, ends inside of an element, or is too long"
 UNREADABLE = (OSError, ValueError, pa.ArrowException)
 
 
