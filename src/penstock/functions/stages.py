@@ -9,7 +9,7 @@ none. Where streams come together, or branches begin, another task begins.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.functions.flow import Dataflow, Input, Source
+from penstock.functions.flow import Dataflow, Input, Node, Source
 from penstock.functions.function import Role
 from penstock.functions.program import Program, program
 from penstock.functions.types import StreamType
@@ -52,6 +52,14 @@ class Stages:
         """Return how many tasks stand side by side at most."""
         return max(len(tasks) for tasks in self.stages)
 
+    def told(self) -> Iterator[str]:
+        """Yield a line for each task: its stage, its sites, and what it does one after another."""
+        for number, tasks in enumerate(self.stages, start=1):
+            for task in tasks:
+                sites = ", ".join(map(str, task.sites))
+                calls = " > ".join(_called(node) for node in task.program.nodes)
+                yield f"stage {number}:     site {sites}: {calls}"
+
     @property
     def tasks(self) -> tuple[Task, ...]:
         """Return all tasks, in order."""
@@ -82,6 +90,11 @@ def stages_of(flow: Dataflow, given: StreamType, output: int = 0) -> Stages:
         made[levels[task]].append(_task(flow, types, (members, task), output, told))
         told |= numbers
     return Stages(flow, given, tuple(map(tuple, made)), flow.outputs[output])
+
+
+def _called(node: Node) -> str:
+    share = "" if node.share is None else f" {node.share.branch} of {node.share.degree}"
+    return f"{node.call}{share}"
 
 
 @dataclass(frozen=True, slots=True)

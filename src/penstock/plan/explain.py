@@ -6,6 +6,7 @@ from penstock.plan.abridged import few
 from penstock.plan.explain_bundle import bundle_lines
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
+    Flow,
     HopJoin,
     KeyedRows,
     Modify,
@@ -73,6 +74,8 @@ def _unit_lines(unit: Unit, graph: Graph, read: str) -> Iterator[str]:
             yield from (f"  {when:<11}  {sql}" for when, sql in unit.stateful.steps_sql())
         else:
             yield f"  then:        {unit.stateful.text()}"
+        if isinstance(unit.stateful, Flow):
+            yield from (f"  {line}" for line in unit.stateful.stages.told())
     else:
         yield f"  each train:  {unit.pane_sql(views)}"
         yield f"  at a close:  {unit.close_sql('partials', (0, 0))}"

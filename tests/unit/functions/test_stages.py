@@ -118,3 +118,12 @@ def test_an_output_needs_only_what_leads_to_it() -> None:
     stages = stages_of(flow, RADIO, 2)
     assert [task.program.numbers for task in stages.tasks] == [(2, 5)]
     assert stages.result.schema == RADIO.schema
+
+
+def test_stages_are_told() -> None:
+    assert list(stages_of(FLOWS["distribute"], RADIO).told()) == [
+        "stage 1:     site 0, 1: rr_part 0 of 3 > fft3",
+        "stage 1:     site 0, 2: rr_part 1 of 3 > fft3",
+        "stage 1:     site 0, 3: rr_part 2 of 3 > fft3",
+        "stage 2:     site 4: s_merge",
+    ]
