@@ -136,6 +136,20 @@ def test_vectors_come_from_files_and_go_to_files(spark: SparkSession, tmp_path: 
         assert len(rejected) == 2
 
 
+def test_the_generator_makes_vectors(spark: SparkSession, tmp_path: Path) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(
+            "CREATE STREAM g (ts TIMESTAMP, y FLOAT VECTOR, x COMPLEX VECTOR) TIMESTAMP BY ts "
+            "FROM generator(rows => 3, paced => false, y => transform(sequence(0, 3), i -> i * n), "
+            "x => transform(sequence(0, 1), i -> array(i, n)));"
+            "CREATE QUERY q AS SELECT * FROM g;"
+        )
+        finish(ps)
+        rows = list(ps.subscribe("q"))
+        assert [row["y"].tolist() for row in rows] == [[0, n, 2 * n, 3 * n] for n in range(3)]
+        assert [row["x"].tolist() for row in rows] == [[n * 1j, 1 + n * 1j] for n in range(3)]
+
+
 @stream_function(over="items")
 def picky(items: Items) -> Items:
     if (items["y"][:, 0] > 1).any():
