@@ -1,7 +1,7 @@
 """Functions and flows as the system knows them: registered, looked up, put over streams."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +27,11 @@ DIGITS = 16  # of the hash that tells a graph from others
 
 @dataclass(frozen=True, slots=True)
 class FlowBinder:
-    """Puts flows over streams."""
+    """Puts flows over streams; `types` are those that the items of a stream may be of."""
 
     functions: KnownFunctions
     sites: Sites = "auto"
+    types: tuple[StreamType, ...] = ()
 
     def over(self, flow: WrittenFlow, operator: Operator) -> Operator:
         """Return the operator that gives what a flow makes of a stream, or raise what is wrong."""
@@ -52,15 +53,19 @@ class FlowBinder:
                 f"the flow has {graph.arity} inputs, and runs over one stream",
                 hint="begin with partition(n, …) or pcc(n, …), which split it",
             )
-        stages = stages_of(graph, type_of(operator), output)
+        stages = stages_of(graph, type_of(operator, self.types), output)
         return flow_operator(operator, stages, str(flow.term), self.sites)
 
 
-def type_of(operator: Operator) -> StreamType:
-    """Return what the items of a stream are."""
+def type_of(operator: Operator, types: Iterable[StreamType] = ()) -> StreamType:
+    """Return what the items of a stream are: of the first type that has its columns and its order.
+
+    A query that passes on all columns of a stream gives items of the same type.
+    """
     columns = operator.schema.columns
     time = operator.times[0].column if operator.times else None
-    return StreamType("items", columns, time)
+    alike = (each for each in types if (each.columns, each.ordering) == (columns, time))
+    return next(alike, StreamType("items", columns, time))
 
 
 def flow_operator(operator: Operator, stages: Stages, written: str, sites: Sites) -> Flow:

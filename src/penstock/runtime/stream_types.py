@@ -1,5 +1,6 @@
 """Stream types: made, shown, dropped, and put in the place of a stream's columns."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,7 +38,7 @@ class StreamTypes:
     def __init__(self) -> None:
         self._known: dict[str, KnownType] = {}
 
-    def __iter__(self) -> "Any":
+    def __iter__(self) -> Iterator[KnownType]:
         return iter(self._known.values())
 
     def find(self, name: str) -> KnownType | None:

@@ -281,7 +281,8 @@ class System:
 
     def flow_binder(self, definition: QueryDefinition | None = None) -> FlowBinder:
         """Return what puts flows over streams for a query."""
-        return FlowBinder(self.functions, definition.sites if definition else "auto")
+        kinds = tuple(known.kind for known in self.types)
+        return FlowBinder(self.functions, definition.sites if definition else "auto", kinds)
 
     def know_event(self, statement: CreateEvent) -> KnownEvent:
         """Return the event as it would be known; its operators depend on who reads it, and how."""

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.functions import stream_function
+from penstock.functions import Function, StreamType, stream_function
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import flows_in
 from penstock.plan.operators import EventTime, Flow, Scan, key
-from penstock.runtime.flows import FlowBinder, graph_term, reads_of
+from penstock.runtime.flows import FlowBinder, graph_term, reads_of, type_of
 from penstock.runtime.known_functions import KnownFunctions
 from penstock.sql import CreateQuery, flow_of, parse
 
@@ -153,3 +153,20 @@ def test_a_function_that_is_gone_is_told() -> None:
     with pytest.raises(PenstockError) as refused:
         KnownFunctions().bring_back(made.definition)  # type: ignore[attr-defined]
     assert refused.value.code == "UNKNOWN_FUNCTION"
+
+
+def test_items_are_of_the_type_that_has_their_columns_and_their_order() -> None:
+    timed = StreamType("timed", RADIO.schema.columns[:1], "ts")
+    radio = StreamType("radio", RADIO.schema.columns[1:], under=timed)
+    other = StreamType("other", RADIO.schema.columns)
+    assert type_of(RADIO, (timed, other, radio)) is radio
+    assert type_of(RADIO, (timed, other)).name == "items"
+    needy = Function("needy", twice.role, twice.apply, twice.result, takes=timed)
+    functions = known()
+    functions.register(needy)
+    flow = flow_of(statement("needy").select.args["from_"].this)
+    assert flow is not None
+    FlowBinder(functions, types=(radio,)).over(flow, RADIO)
+    with pytest.raises(PenstockError) as refused:
+        FlowBinder(functions).over(flow, RADIO)
+    assert refused.value.code == "TYPE_MISMATCH"
