@@ -259,3 +259,50 @@ def test_what_is_no_vector_is_refused(
             ps.push("radio", [{"ts": BEGIN, **row}])
         assert refused.value.code == "BAD_ROW"
         assert told in str(refused.value)
+
+
+REFUSED = {
+    "CREATE STREAM t OF sonar FROM push()": "UNKNOWN_NAME",
+    "CREATE STREAM t OF radio TIMESTAMP BY y FROM push()": "TYPE_MISMATCH",
+    "CREATE STREAM TYPE radio (n INT)": "NAME_TAKEN",
+    "CREATE STREAM TYPE loop UNDER loop": "CYCLE",
+    "CREATE STREAM TYPE twice (ts TIMESTAMP) UNDER timed": "TYPE_MISMATCH",
+    "DROP TYPE timed": "IN_USE",
+    "DROP TYPE radio": "IN_USE",
+    "DROP TYPE sonar": "UNKNOWN_NAME",
+    "CREATE QUERY q AS FLOW fft3 OVER nothing": "UNKNOWN_NAME",
+    "CREATE QUERY q AS FLOW fft3 OVER few": "BAD_QUERY",
+    "CREATE QUERY q AS FLOW pcc(2, rr_part, newer(1), s_merge) OVER radio": "NOT_YET",
+    "CREATE QUERY q AS SELECT * FROM newer(radio)": "BAD_OPTION",
+    "CREATE QUERY q AS SELECT * FROM fft3()": "BAD_QUERY",
+    "CREATE QUERY q AS SELECT * FROM fft4(radio)": "UNKNOWN_FUNCTION",
+    "CREATE QUERY q AS SELECT nothing FROM fft3(radio)": "UNKNOWN_COLUMN",
+    "CREATE QUERY q AS SELECT * FROM xchannel(radio, ts)": "BAD_OPTION",
+    "CREATE FUNCTION f(s sonar) RETURNS radio AS SELECT * FROM s": "UNKNOWN_NAME",
+    "CREATE FUNCTION f(s radio) RETURNS radio AS SELECT ts, x FROM s": "TYPE_MISMATCH",
+    "CREATE FUNCTION f(s radio) RETURNS radio AS SELECT q FROM s": "UNKNOWN_COLUMN",
+    "CREATE FUNCTION f(s radio) RETURNS timed AS SELECT ts FROM timeWindow(s, 3)": "NOT_YET",
+    "CREATE FUNCTION fft3(s radio) RETURNS radio AS SELECT * FROM s": "NAME_TAKEN",
+    "CREATE FUNCTION f USING 'os:system' VERSION 1": "BAD_QUERY",
+    "DROP FUNCTION fft3": "UNKNOWN_FUNCTION",
+    "SELECT * FROM fft3(radio)": "NOT_YET",
+    "SHOW SITES nothing": "UNKNOWN_NAME",
+}
+
+
+def test_what_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "few.json").write_text('{"n": 1}\n')
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(
+            f"{SETUP} CREATE TABLE few FROM files(path => '{tmp_path}/few.json', format => 'json');"
+            "CREATE FUNCTION newer(s radio, y INT) RETURNS radio AS SELECT * FROM s WHERE y > 1;"
+        )
+        codes = {}
+        for text in REFUSED:
+            with pytest.raises(PenstockError) as refused:
+                ps.sql(text)
+            codes[text] = refused.value.code
+        assert codes == REFUSED
+        assert rows_of(ps.sql("DESCRIBE radio").table)[0]["note"] == "event time"
+        assert rows_of(ps.sql("DESCRIBE newer").table)[0]["language"] == "sql"
+        assert len(rows_of(ps.sql("SHOW TYPES").table)) == 4
