@@ -16,7 +16,10 @@ FORGET = 0.5  # the share of the newest run in what is remembered
 
 @dataclass(slots=True)
 class Choice:
-    """`here` and `there` are the seconds that a byte took of late, in the driver and by workers."""
+    """`here` and `there` are the seconds that a byte took of late, in the driver and by workers.
+
+    The first run by workers starts their processes, and does not count.
+    """
 
     sites: Sites
     branches: int
@@ -24,6 +27,7 @@ class Choice:
     here: float = 0.0
     there: float | None = None
     since: int = 0
+    warm: bool = False
 
     def by_workers(self, size: int) -> bool:
         """Say whether so many bytes are to be done by workers."""
@@ -40,6 +44,9 @@ class Choice:
         if not size:
             return
         cost = seconds / size
+        if workers and not self.warm:
+            self.warm = True
+            return
         self.since = 0 if workers else self.since + 1
         if not workers:
             self.here = cost if not self.here else FORGET * cost + (1 - FORGET) * self.here
