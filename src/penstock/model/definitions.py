@@ -87,6 +87,7 @@ class StreamDefinition:
     archive_for: timedelta | None = None
     idle_after: timedelta | None = None
     idle_by_clock: bool = False
+    shed_by: str | None = None
     of: str | None = None
 
 
@@ -169,6 +170,8 @@ class QueryDefinition:
     allowed_lateness: timedelta | None = None
     join: JoinMode = "recompute"
     forced: bool = False
+    waits: bool = False
+    shed_by: str | None = None
     sites: Sites = "auto"
 
 

@@ -13,14 +13,14 @@ from penstock.errors import BadQueryError, PenstockError
 from penstock.model.definitions import Expression
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
-from penstock.plan.bind import Binder, with_name
+from penstock.plan.bind import Binder
 from penstock.plan.bind_condition import refuse_value
 from penstock.plan.bind_from import LEAF
 from penstock.plan.held import Held, HeldAnalyst, held_in, with_held
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Lookup, StreamSource
+from penstock.plan.sources import Analyst, Lookup, StreamSource, with_name
 from penstock.sql import parse_select, spark_sql
 
 ARGUMENTS = "args"  # of a command: the option, and the column that holds them

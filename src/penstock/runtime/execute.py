@@ -1,8 +1,6 @@
 """Statements, carried out one by one."""
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -28,7 +26,7 @@ from penstock.runtime.directory import (
 )
 from penstock.runtime.explained import drawn, explained
 from penstock.runtime.explained_event import explained_event
-from penstock.runtime.foresight import estimate_text, refuse_unless_room
+from penstock.runtime.foresight import estimate_text
 from penstock.runtime.making_functions import create_function, drop_function
 from penstock.runtime.once import run_once
 from penstock.runtime.prospect import room_for
@@ -158,14 +156,10 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _create_stream(system, statement)
         case CreateType(definition=kind):
             leave, replaces = statement.if_not_exists, statement.or_replace
-            with _placed(statement):
-                told = create_type(
-                    system.types, system.catalog, kind, leave=leave, replaces=replaces
-                )
+            told = create_type(system.types, system.catalog, kind, leave=leave, replaces=replaces)
             return Result(told)
         case CreateFunction():
-            with _placed(statement):
-                return Result(create_function(system, statement))
+            return Result(create_function(system, statement))
         case CreateTable():
             return _create_table(system, statement)
         case CreateQuery():
@@ -247,8 +241,7 @@ def _same(one: Definition | RuleDefinition, other: Definition | RuleDefinition) 
 
 
 def _create_stream(system: System, statement: CreateStream) -> Result:
-    with _placed(statement):
-        definition = system.types.resolved(statement.definition)
+    definition = system.types.resolved(statement.definition)
     statement = replace(statement, definition=definition)
     if message := _stands(system, statement, "STREAM"):
         return Result(message)
@@ -316,16 +309,6 @@ def _create_rule(system: System, statement: CreateRule) -> Result:
     return Result(message or create_rule(system, statement))
 
 
-@contextmanager
-def _placed(statement: Statement) -> Iterator[None]:
-    """Give errors that know no place the statement's."""
-    try:
-        yield
-    except PenstockError as error:
-        error.place = error.place or statement.place
-        raise
-
-
 def _drop_type(system: System, statement: Drop) -> Result:
     if statement.if_exists and system.types.find(statement.name) is None:
         return Result(f"there is no type {statement.name}")
@@ -334,16 +317,14 @@ def _drop_type(system: System, statement: Drop) -> Result:
     written = system.functions.written.values()
     users = [f.name for f in written if wanted in (f.takes.lower(), f.returns.lower())]
     users += [s.definition.name for s in streams if (s.definition.of or "").lower() == wanted]
-    with _placed(statement):
-        return Result(drop_type(system.types, system.catalog, statement.name, users))
+    return Result(drop_type(system.types, system.catalog, statement.name, users))
 
 
 def _drop(system: System, statement: Drop) -> Result:
     if statement.kind == "TYPE":
         return _drop_type(system, statement)
     if statement.kind == "FUNCTION":
-        with _placed(statement):
-            told = drop_function(system, statement.name, if_exists=statement.if_exists)
+        told = drop_function(system, statement.name, if_exists=statement.if_exists)
         return Result(told)
     known = system.directory.get(statement.name)
     kind = statement.kind.lower()

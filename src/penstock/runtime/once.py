@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import BadQueryError, NotYetError, UnknownColumnError, UnknownNameError
+from penstock.errors import NotYetError, UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import HELD, flows_in, judges, late_schema
 from penstock.plan.once import functions_in, over_views, place_of_column

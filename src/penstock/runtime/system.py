@@ -74,6 +74,7 @@ from penstock.runtime.directory import (
 from penstock.runtime.feed import Feed
 from penstock.runtime.firings import Firings
 from penstock.runtime.flows import FlowBinder, reads_of
+from penstock.runtime.held import rows_held
 from penstock.runtime.history import gone_before
 from penstock.runtime.home import Home
 from penstock.runtime.journal import Journal

@@ -76,6 +76,7 @@ __all__ = [
     "Written",
     "WrittenEvent",
     "WrittenFlow",
+    "amended",
     "constituents",
     "context_of",
     "flow_of",

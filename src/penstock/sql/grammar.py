@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from penstock.errors import Place
+from penstock.sql.alter import read_alter
 from penstock.sql.create import KINDS, accept_stream_type, read_create
 from penstock.sql.dialect import Penstock
 from penstock.sql.punctuate import read_punctuate
@@ -42,6 +43,7 @@ SHOWN: tuple[Kinds, ...] = (
     "TYPES",
     "FUNCTIONS",
     "SITES",
+    "PROPERTIES",
 )
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 

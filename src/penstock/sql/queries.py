@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
-from penstock.errors import BadOptionError, NotYetError, UnknownOptionError
+from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.model.definitions import JoinMode, Option, QueryDefinition, Sites, StopAfter
 from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
@@ -18,7 +18,8 @@ from penstock.sql.refusals import near_miss
 from penstock.sql.settle import select_of
 from penstock.sql.shed_by import read_shed_by
 
-OPTIONS = ("max_latency", "max_error", "weight", "priority", "join", "sites")
+GOALS = ("max_latency", "max_error", "weight", "priority")
+OPTIONS = (*GOALS, "join", "sites")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 SITES: tuple[Sites, ...] = get_args(Sites)
 # By two words, since one may be a name; INTO is a keyword.
@@ -31,7 +32,7 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
     given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0])
     goals, join, sites = given
-    forced = _forced(reader)
+    forced, waits = reader.accept("FORCE"), reader.accept("OR", "WAIT")
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
         reader.miss("a SELECT")
@@ -50,30 +51,20 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
         allowed_lateness=clauses.get("ALLOWED"),
         join=join,
         forced=forced,
+        waits=waits,
+        shed_by=clauses.get("SHED"),
         sites=sites,
     )
     return definition, tree
-
-
-def _forced(reader: Reader) -> bool:
-    """Read whether the query comes in although a contract would break by it."""
-    token = reader.token
-    if reader.accept("OR", "WAIT"):
-        with reader.placed(token):
-            raise NotYetError("OR WAIT does not run yet", hint="FORCE lets the query in at once")
-    return reader.accept("FORCE")
 
 
 def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:
     token = reader.token
     options = dict(read_options(reader))
     with reader.placed(token):
-        for name in options:
-            if name not in OPTIONS:
-                hint = near_miss(name, OPTIONS).lower() or f"one of {', '.join(OPTIONS)}"
-                raise UnknownOptionError(f"a query has no option {name}", hint=hint)
+        refuse_unknown(options, OPTIONS)
         join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
-        return _goals(options), _join(join), _sites(sites)
+        return goals_of(options), _join(join), _sites(sites)
 
 
 def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
@@ -116,7 +107,7 @@ def _sites(value: Option) -> Sites:
     raise BadOptionError(f"sites must be one of {known}", hint="it says where a flow runs")
 
 
-def _number(options: dict[str, Option], name: str) -> float | None:
+def _number(options: Mapping[str, Option], name: str) -> float | None:
     value = options.get(name)
     if value is None:
         return None

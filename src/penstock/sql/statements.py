@@ -35,6 +35,7 @@ Kinds = Literal[
     "TYPES",
     "FUNCTIONS",
     "SITES",
+    "PROPERTIES",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]
 Form = Literal["TEXT", "JSON", "DOT"]

@@ -42,6 +42,7 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
         idle_after=given.get("IDLE", (None, False))[0],
         idle_by_clock=given.get("IDLE", (None, False))[1],
         of=of,
+        shed_by=given.get("SHED"),
     )
 
 
