@@ -8,6 +8,10 @@ from penstock.sim.experiments.alerts import alerts
 from penstock.sim.experiments.batching import batching
 from penstock.sim.experiments.burstiness import burstiness
 from penstock.sim.experiments.estimates import estimates
+from penstock.sim.experiments.flow_phases import flow_phases
+from penstock.sim.experiments.flow_sizes import flow_fast, flow_slow
+from penstock.sim.experiments.flow_slowness import flow_slowness
+from penstock.sim.experiments.flow_speed_up import flow_speed_up
 from penstock.sim.experiments.last_ditch import last_ditch
 from penstock.sim.experiments.latency_memory import latency_memory
 from penstock.sim.experiments.load import load
@@ -47,6 +51,11 @@ EXPERIMENTS: dict[str, Experiment] = {
     "overload": Experiment("contracts at up to four times the capacity (ten minutes)", overload),
     "recovery": Experiment("what a burst leaves behind", recovery),
     "estimates": Experiment("mean latency and memory: foretold and simulated", estimates),
+    "flow_fast": Experiment("GSDM E-2, E-5: window split and distribute, fast FFT", flow_fast),
+    "flow_slow": Experiment("GSDM E-2, E-3: window split and distribute, slow FFT", flow_slow),
+    "flow_speed_up": Experiment("GSDM E-8: speed-up by the number of sites", flow_speed_up),
+    "flow_phases": Experiment("GSDM E-4, E-6: what each phase does", flow_phases),
+    "flow_slowness": Experiment("how slow GSDM's slow FFT must have been", flow_slowness),
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.errors import BadOptionError
 from penstock.sim.experiments.report import Cell, Report
 
-# They differ for the colour-blind, too; more strategies than that are told apart by markers.
+# They differ for the colour-blind, too; lines beyond them are dashed.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#555555")
 MARKERS = "osD^vPX"
 HINT = "pip install matplotlib"
@@ -52,6 +52,7 @@ def _lines(plt: Any, report: Report) -> Any:
             [row[place + 1] for row in report.rows],
             color=COLOURS[place % len(COLOURS)],
             marker=MARKERS[place % len(MARKERS)],
+            linestyle="-" if place < len(COLOURS) else "--",
             label=name,
         )
     if named:
