@@ -47,6 +47,19 @@ def central(function: Part, inputs: int = 1) -> Dataflow:
     return Dataflow((Node(call, tuple(map(Input, range(inputs))), 0),), inputs, (0,))
 
 
+def auto(function: Function | Call) -> Dataflow:
+    """Return a function on one site, for a start: how it is spread is chosen by measuring."""
+    if not isinstance(function, Function | Call):
+        raise BadFlowError("auto spreads one function", hint="such as auto(fft3)")
+    call = as_call(function)
+    if call.role is not Role.TRANSFORM or call.function.counted:
+        raise BadFlowError(
+            f"{call} cannot be spread: it does not take each item for itself",
+            hint=f"let it run in one place: central({call})",
+        )
+    return central(call)
+
+
 def partition(n: int, function: Part) -> Dataflow:
     """Return one site that splits a stream in `n`: output i is the share of branch i."""
     checked_degree("partition", n)

@@ -9,6 +9,7 @@ from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function
 from penstock.functions.registry import Registry
 from penstock.functions.templates import (
+    auto,
     central,
     parallel,
     partition,
@@ -26,6 +27,7 @@ LIST = "array"  # the constructor of a list of literals
 TEMPLATES: dict[str, Callable[..., Dataflow]] = {
     each.__name__: each
     for each in (
+        auto,
         central,
         partition,
         parallel,
@@ -62,6 +64,12 @@ def _made(term: Term, registry: Registry) -> Any:
 
 
 def _value(value: Any, registry: Registry) -> Any:
+    if isinstance(value, Term) and value.name.lower() == auto.__name__:
+        raise BadFlowError(
+            "auto is a whole flow, and stands in no other",
+            hint="FLOW auto(f) OVER stream, and another query over what it gives",
+            place=value.place,
+        )
     return _made(value, registry) if isinstance(value, Term) else value
 
 

@@ -55,6 +55,7 @@ from penstock.sql import (
     ExplainEstimate,
     ExplainEvent,
     ExplainSchedule,
+    OptimizeQuery,
     Punctuate,
     ResumeQuery,
     RetryRule,
@@ -180,6 +181,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(stop_query(system, name))
         case ResumeQuery(name=name):
             return Result(resume_query(system, name))
+        case OptimizeQuery(name=name):
+            return Result(system.tuner.optimize(name))
         case Punctuate():
             return _punctuate(system, statement)
         case SetDecider():

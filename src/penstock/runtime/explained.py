@@ -30,6 +30,8 @@ def explained(system: System, statement: Explain) -> str:
         lines = [explain(name, known.root, graph, units)]
         if running and (figures := list(_measured(system, known, units))):
             lines += ["", MEASURED, *figures]
+        for table in _chosen_from(system, known) if running else ():
+            lines += ["", table]
         return "\n".join(lines)
 
 
@@ -73,6 +75,12 @@ def _measured(system: System, known: KnownQuery, units: Sequence[Unit]) -> Itera
     writer = system.plant.writers.get(key(known.root))
     if writer is not None and writer.unit.bundle is not None:
         yield f"  {trial_text(system, writer.unit, key(known.root))}"
+
+
+def _chosen_from(system: System, known: KnownQuery) -> list[str]:
+    """Return the tables that the plans of the query's flows were chosen from."""
+    query = system.plant.queries[known.definition.name.lower()]
+    return system.tuner.told(list(system.plant.units_of(query).values()))
 
 
 def figures_text(live: LiveUnit) -> str:

@@ -10,6 +10,7 @@ from penstock.engine.rows import Rows
 from penstock.engine.sites.ledger import Ledger
 from penstock.engine.states import State, Together, new_state, new_together
 from penstock.engine.states.sites import SitesState
+from penstock.functions.stages import Stages
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -60,7 +61,7 @@ class Plant:
     stirred: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
-    ledgers: dict[str, Ledger] = field(default_factory=dict)
+    ledgers: dict[str, tuple[Stages, Ledger]] = field(default_factory=dict)
 
     @property
     def graph(self) -> Graph:
@@ -126,7 +127,7 @@ class Plant:
         left = [live for name, live in old.items() if name not in self.units]
         self.gone |= {live.reader for live in left}
         self.ledgers |= {
-            key(live.state.operator): live.state.ledger
+            key(live.state.operator): (live.state.stages, live.state.ledger)
             for live in left
             if isinstance(live.state, SitesState)
         }

@@ -8,7 +8,7 @@ import pyarrow as pa
 from penstock.engine.sites.ledger import Ledger
 from penstock.engine.states.sites import SitesState
 from penstock.functions.figures import Figures
-from penstock.functions.stages import Task
+from penstock.functions.stages import Stages, Task
 from penstock.plan.lateness import flows_in
 from penstock.plan.operators import Flow, key
 from penstock.runtime.directory import KnownQuery
@@ -51,19 +51,19 @@ def crowded(system: System, known: KnownQuery) -> str:
 
 def _rows(system: System, known: KnownQuery) -> Iterator[dict[str, Any]]:
     for flow in flows_in(known.root):
-        ledger = ledger_of(system, flow)
-        for number, task in enumerate(flow.stages.tasks):
+        stages, ledger = running_of(system, flow)
+        for number, task in enumerate(stages.tasks):
             for row in _of_task(task, ledger):
                 yield {"query": known.definition.name, "task": number} | row
 
 
-def ledger_of(system: System, flow: Flow) -> Ledger:
-    """Return what the sites of a flow did, nothing where it does not run."""
+def running_of(system: System, flow: Flow) -> tuple[Stages, Ledger]:
+    """Return how a flow ran, and what its sites did, nothing where it does not run."""
     wanted = key(flow)
     for live in system.plant.units.values():
-        if live.unit.stateful is not None and key(live.unit.stateful) == wanted:
-            return live.state.ledger if isinstance(live.state, SitesState) else Ledger()
-    return system.plant.ledgers.get(wanted, Ledger())
+        if isinstance(live.state, SitesState) and key(live.state.operator) == wanted:
+            return live.state.stages, live.state.ledger
+    return system.plant.ledgers.get(wanted, (flow.stages, Ledger()))
 
 
 def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:

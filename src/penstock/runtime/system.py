@@ -91,6 +91,7 @@ from penstock.runtime.stream_types import StreamTypes
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Means, Settings, Supervisor
 from penstock.runtime.table_versions import Reading, TableVersions
+from penstock.runtime.tuning import Tuner
 from penstock.runtime.waiting import admit
 from penstock.sql import (
     CreateEvent,
@@ -161,6 +162,7 @@ class System:
         )
         self.supervisor = Supervisor(self.plant, means)
         self.supervisor.measure = lambda orders: measure(self, orders)
+        self.tuner = Tuner(self)
         self.supervisor.admit = lambda: admit(self)
         checkpoint = self.journal.last_checkpoint()
         self._new_rules: list[tuple[LiveRule, Operator]] = []
@@ -189,10 +191,12 @@ class System:
     def start(self) -> None:
         """Let everything flow."""
         self.supervisor.start()
+        self.tuner.start()
         self._add(self._newcomers)
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
+        self.tuner.stop()
         self.supervisor.stop()
         self.processor.close_lanes()
         plant = self.plant

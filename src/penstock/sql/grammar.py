@@ -21,6 +21,7 @@ from penstock.sql.statements import (
     ExplainEvent,
     Form,
     Kinds,
+    OptimizeQuery,
     ResumeQuery,
     SelectOnce,
     Show,
@@ -88,6 +89,15 @@ def _resume(reader: Parser) -> ResumeQuery:
     text, place = _source(reader)
     reader.expect("RESUME", "QUERY")
     return ResumeQuery(text, place, reader.name("the query's name"))
+
+
+def _optimize(reader: Parser) -> OptimizeQuery:
+    text, place = _source(reader)
+    reader.expect("OPTIMIZE", "QUERY")
+    name = reader.name("the query's name")
+    if reader.token:
+        reader.miss("the end", hint=f"OPTIMIZE QUERY {name}")
+    return OptimizeQuery(text, place, name)
 
 
 def _show(reader: Parser) -> Show:
@@ -162,6 +172,7 @@ RULES: dict[str, Callable[[Parser], Statement]] = {
     "DROP": _drop,
     "STOP": _stop,
     "RESUME": _resume,
+    "OPTIMIZE": _optimize,
     "ALTER": read_alter,
     "RETRY": read_retry_rule,
     "PUNCTUATE": read_punctuate,

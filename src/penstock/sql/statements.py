@@ -156,6 +156,13 @@ class StopQuery(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class OptimizeQuery(Statement):
+    """OPTIMIZE QUERY: choose anew how its flow is spread."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class ResumeQuery(Statement):
     """RESUME QUERY."""
 

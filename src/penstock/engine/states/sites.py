@@ -17,6 +17,7 @@ from penstock.engine.sites.choice import Choice
 from penstock.engine.sites.held import HeldItem
 from penstock.engine.sites.ledger import Ledger
 from penstock.engine.sites.lost import given_up
+from penstock.engine.sites.recent import Recent
 from penstock.engine.sites.task import Result, Work, done
 from penstock.engine.sites.workers import Files, done_by_workers, files_below
 from penstock.engine.states.above import root_rows
@@ -29,8 +30,10 @@ from penstock.functions.flow import Input, Source
 from penstock.functions.items import Items
 from penstock.functions.kept import Kept as KeptNode
 from penstock.functions.operator import Arrival
-from penstock.functions.stages import Stages, Task
-from penstock.model.trains import BEGIN_OF_TIME
+from penstock.functions.stages import Stages, Task, stages_of
+from penstock.functions.tuning.plans import Plan
+from penstock.functions.tuning.spreading import flow_for, function_in
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.lateness import HELD
 from penstock.plan.operators import Flow
 from penstock.plan.operators.ordered import NUMBER
@@ -42,14 +45,22 @@ States = dict[str, KeptNode]
 
 @dataclass(slots=True)
 class SitesState:
-    """What the nodes keep, by their numbers; `progress` is the output's."""
+    """What the nodes keep, by their numbers; `progress` is the output's.
+
+    `plan` is another way to spread the flow's function than the one that is written, by its name,
+    and `nodes_of` the one whose nodes these are: the next run lets out what waits in them.
+    """
 
     operator: Flow
     nodes: States
+    plan: str = ""
+    nodes_of: str = ""
     progress: int = BEGIN_OF_TIME
     held: int = 0
     ledger: Ledger = field(default_factory=Ledger)
     choice: Choice | None = None
+    spreads: dict[str, Stages] = field(default_factory=dict)
+    recent: Recent = field(default_factory=Recent)
 
     @classmethod
     def new(cls, operator: Flow) -> Self:
@@ -74,8 +85,24 @@ class SitesState:
         answer = root_rows(run, passed.table)
         choice.took(time.perf_counter() - began, size, workers=workers)
         self.nodes, self.progress, self.ledger = passed.nodes, passed.progress, passed.ledger
+        self.nodes_of = self.plan
+        self.recent.see(table, time.monotonic())
         self.held += len(passed.held)
         return Step(answer, held_table(passed.held))
+
+    @property
+    def stages(self) -> Stages:
+        """Return how the flow ran last, which is what the figures are of."""
+        return self._spread(self.nodes_of)
+
+    @property
+    def coming(self) -> Stages:
+        """Return how the flow runs from the next run on."""
+        return self._spread(self.plan)
+
+    def spread_as(self, plan: str) -> None:
+        """Spread the flow's function in another way from the next run on; only at rest."""
+        self.plan, self.choice = plan, None
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return how far the output is."""
@@ -88,6 +115,7 @@ class SitesState:
             "progress": self.progress,
             "held": self.held,
             "ledger": self.ledger.kept(),
+            "plan": [self.plan, self.nodes_of],
         }
         parts = [
             KeptPart(in_memory(table), {"node": number, "table": name})
@@ -103,20 +131,34 @@ class SitesState:
         facts, tables = kept.facts, dict[str, dict[str, pa.Table]]()
         for part in kept.parts:
             tables.setdefault(part.facts["node"], {})[part.facts["table"]] = table_of(part.rows)
+        plan, nodes_of = facts["plan"]
         nodes = {
             number: KeptNode(facts["nodes"][number], {**each.tables, **tables.get(number, {})})
-            for number, each in fresh(operator.stages).items()
+            for number, each in fresh(spread(operator, nodes_of)).items()
         }
         ledger = Ledger.back(facts["ledger"])
-        return cls(operator, nodes, facts["progress"], facts["held"], ledger)
+        return cls(operator, nodes, plan, nodes_of, facts["progress"], facts["held"], ledger)
+
+    def _spread(self, plan: str) -> Stages:
+        if plan not in self.spreads:
+            self.spreads[plan] = spread(self.operator, plan)
+        return self.spreads[plan]
 
     def _choice(self, slots: int) -> Choice:
         if self.choice is None:
-            self.choice = Choice(self.operator.sites, self.operator.stages.degree, slots)
+            self.choice = Choice(self.operator.sites, self.coming.degree, slots)
         return self.choice
 
     def _passed(self, run: Run, table: pa.Table, *, workers: bool) -> "Passing":
-        passing = Passing(self.operator, dict(self.nodes), Ledger.back(self.ledger.kept()))
+        passing = Passing(
+            self.operator,
+            self.stages,
+            dict(self.nodes),
+            Ledger.back(self.ledger.kept()),
+        )
+        if self.plan != self.nodes_of:
+            passing.take(run, table.slice(0, 0), END_OF_TIME, None)
+            passing.go_over_to(self.coming)
         passing.ledger.runs["workers" if workers else "driver"] += bool(table.num_rows)
         rows = max(1, RUN_BYTES * table.num_rows // max(1, table.nbytes))
         starts = range(0, max(1, table.num_rows), rows)
@@ -137,6 +179,7 @@ class Passing:
     """One run on its way through the stages; nothing of the state changes before it is through."""
 
     operator: Flow
+    stages: Stages
     nodes: States
     ledger: Ledger
     progress: int = BEGIN_OF_TIME
@@ -148,9 +191,13 @@ class Passing:
         """Return what came out of the flow."""
         return pa.concat_tables([empty_table(self.operator.schema), *self.tables])
 
+    def go_over_to(self, stages: Stages) -> None:
+        """Go on with other stages, now that nothing waits in the ones before."""
+        self.stages, self.nodes, self.ledger = stages, fresh(stages), Ledger()
+
     def take(self, run: Run, table: pa.Table, mark: int, files: Files | None) -> None:
         """Let some items through all stages."""
-        stages = self.operator.stages
+        stages = self.stages
         items = Items.from_table(stages.given, table, table[NUMBER].to_numpy())
         passing: dict[Source, Arrival] = {Input(0): Arrival(items, mark)}
         for tasks in stages.stages:
@@ -184,6 +231,14 @@ class Passing:
         self.nodes |= result.states
         self.held += result.held
         self.ledger.add(task, result.figures, result.crossing, elapsed)
+
+
+def spread(operator: Flow, plan: str) -> Stages:
+    """Return the stages of a flow: as it is written, or its function spread by a plan."""
+    function = function_in(operator.stages.flow) if plan else None
+    if function is None:
+        return operator.stages
+    return stages_of(flow_for(function, Plan.named(plan)), operator.stages.given)
 
 
 def fresh(stages: Stages) -> States:

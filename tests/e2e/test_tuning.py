@@ -1,0 +1,130 @@
+"""Flows that go over to another plan while they run, and what OPTIMIZE says."""
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+from penstock.engine.states.sites import SitesState
+from penstock.errors import PenstockError
+from tests.e2e.support import finish
+
+pytestmark = pytest.mark.spark
+
+BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
+STREAM = "CREATE STREAM radio (ts TIMESTAMP, x COMPLEX VECTOR) TIMESTAMP BY ts FROM push();"
+PATIENCE_SECONDS = 60
+
+
+def windows(first: int, count: int, size: int = 64) -> dict[str, Any]:
+    real, imaginary = np.random.default_rng(first).standard_normal((2, count, size))
+    return {
+        "ts": [BEGIN + timedelta(seconds=first + at) for at in range(count)],
+        "x": (real + 1j * imaginary).astype(np.complex64),
+    }
+
+
+def states(ps: Connection) -> list[SitesState]:
+    units = ps.system.plant.units.values()
+    return [live.state for live in units if isinstance(live.state, SitesState)]
+
+
+def spread_as(ps: Connection, plan: str) -> None:
+    with ps.system.supervisor.at_rest():
+        (state,) = states(ps)
+        state.spread_as(plan)
+
+
+def until(ps: Connection, rows: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        if sum(state.ledger.runs["driver"] for state in states(ps)) and _delivered(ps) >= rows:
+            return
+        time.sleep(0.02)
+    pytest.fail("the windows did not come through")
+
+
+def _delivered(ps: Connection) -> int:
+    (count,) = ps.sql("SELECT count(*) AS n FROM spectrum").table["n"].to_pylist()
+    return int(count)
+
+
+def test_a_flow_goes_over_to_other_plans_and_gives_the_same_after_a_restart_too(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    given = [windows(first, 10) for first in range(0, 50, 10)]
+    plans = ["split 2", "distribute 3", "split 2x2", "central"]
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(f"{STREAM} CREATE QUERY spectrum AS FLOW window_distribute(2, fft3) OVER radio;")
+        for part, plan in zip(given[:3], plans, strict=False):
+            ps.push("radio", part)
+            time.sleep(0.3)
+            spread_as(ps, plan)
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        (state,) = states(ps)
+        assert state.plan == plans[2]
+        ps.push("radio", given[3])
+        until(ps, 39)
+        shown = ps.sql("SHOW SITES spectrum").table.to_pylist()
+        assert [row["function"] for row in shown].count("os_join") == 3
+        spread_as(ps, plans[3])
+        ps.push("radio", given[4])
+        ps.end("radio")
+        finish(ps)
+        rows = list(ps.subscribe("spectrum"))
+    assert [row["ts"] for row in rows] == [at for part in given for at in part["ts"]]
+    expected = np.fft.fft(np.concatenate([part["x"] for part in given]), axis=1)
+    assert np.abs(np.array([row["x"] for row in rows]) - expected).max() < 1e-4
+
+
+def test_auto_chooses_for_itself_and_optimize_shows_the_table(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        text = f"{STREAM} CREATE QUERY spectrum WITH (sites => 'driver') AS FLOW auto(fft3) OVER"
+        ps.script(f"{text} radio; CREATE QUERY plain AS SELECT ts FROM radio;")
+        for query, code in (
+            ("plain", "BAD_QUERY"),
+            ("spectrum", "BAD_QUERY"),
+            ("x", "UNKNOWN_NAME"),
+        ):
+            with pytest.raises(PenstockError) as raised:
+                ps.sql(f"OPTIMIZE QUERY {query}")
+            assert raised.value.code == code
+        deadline, sent = time.monotonic() + PATIENCE_SECONDS, 0
+        while not ps.system.tuner.tuned and time.monotonic() < deadline:
+            ps.push("radio", windows(sent, 20))
+            sent += 20
+            time.sleep(0.5)
+        (tuned,) = ps.system.tuner.tuned.values()
+        assert {line.plan for line in tuned.lines} >= {"central", "distribute 2", "split 2"}
+        table = ps.sql("OPTIMIZE QUERY spectrum").message
+        assert table.startswith("runs as ")
+        assert table in ps.sql("EXPLAIN spectrum").message
+        ps.push("radio", windows(sent, 20))
+        ps.end("radio")
+        finish(ps)
+        rows = list(ps.subscribe("spectrum"))
+        given = [windows(first, 20)["x"] for first in range(0, sent + 20, 20)]
+        expected = np.fft.fft(np.concatenate(given), axis=1)
+        assert np.abs(np.array([row["x"] for row in rows]) - expected).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    "flow", ["pipe(auto(fft3), magnitude)", "auto(sample(4))", "auto(central(fft3))", "auto()"]
+)
+def test_auto_is_one_function_that_takes_each_item_for_itself(
+    spark: SparkSession, tmp_path: Path, flow: str
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(STREAM)
+        with pytest.raises(PenstockError) as raised:
+            ps.sql(f"CREATE QUERY q AS FLOW {flow} OVER radio")
+        assert raised.value.code == "BAD_FLOW"
+        assert raised.value.place is not None
