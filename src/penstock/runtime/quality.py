@@ -37,7 +37,7 @@ from penstock.schedule.work import Crossing, work_of
 
 LOOK_SECONDS = 0.5
 LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
-AHEAD_SECONDS = 3.0  # for which the load is foreseen
+AHEAD_SECONDS = 1.0  # for which the load is foreseen: what waits can still be dropped
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
 NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
@@ -210,7 +210,7 @@ class Quality:
 
     def _foreseen(self, rates: Mapping[str, float]) -> dict[str, float]:
         return {
-            name: max(rate, self._trends.get(name, Trend()).high(AHEAD_SECONDS))
+            name: max(rate, self._trends.get(name, Trend()).ahead(AHEAD_SECONDS))
             for name, rate in rates.items()
         }
 
@@ -229,6 +229,13 @@ class Quality:
                     found[edge] = found.get(edge, 0.0) + rows
         return found
 
+    def _allowed(self, gate: LiveUnit) -> float:
+        """Return the share that all queries behind a gate can do without now."""
+        name = gate.unit.key
+        asking = (query for query in self.plant.queries.values() if query.promise is not None)
+        behind = (q for q in asking if any(key(node) == name for node in walk(q.root)))
+        return min((_limit(query).most for query in behind), default=1.0)
+
     def _rule(self) -> Rule:
         """Return how hard the controller is: half of the shortest latency is for what waits."""
         promises = (query.promise for query in self.plant.queries.values())
@@ -240,6 +247,7 @@ class Quality:
         keeps = self.shedding.placement.keeps
         for live in gates:
             keep = min(keeps.get((leaf, live.unit.key), 1.0) for leaf in live.unit.inputs)
+            keep = max(keep, 1 - self._allowed(live))  # which may be less than it was
             keep = max(LEAST_KEEP, math.ceil(keep * STEPS - ALMOST) / STEPS)
             if keep != live.keep:
                 self.changes += 1

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
         system = connection.system
-        figures = Figures(show(system, "QUERIES"), show(system, "RULES"))
+        figures = Figures(*(show(system, what) for what in ("QUERIES", "RULES", "QOS")))
     tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
     return signals.exit_code or (FAILED if news.failed() else 0)
 
@@ -98,7 +98,8 @@ class Play:
         rows = sum(feed.rows for feed in system.plant.feeds.values())
         figures = observe(system)
         at = time.monotonic() - self._began
-        self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0))
+        keep = min((live.keep for live in list(system.plant.units.values())), default=1.0)
+        self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0, keep))
 
 
 @contextlib.contextmanager
@@ -146,6 +147,7 @@ Spark starts first, which takes some seconds.
             flow       an aggregate over windows of 6 s, every 2 s
             jams       a query over the query flow
             alarms     UNION ALL of three queries
+            fuel       a dear aggregate that may be a fifth off in the rush
   a rule    call_police: where a jam lasts, a row goes into the stream that the query called reads
 
 Some of the rows that they find; (+9) is how many more came since the query's last line:

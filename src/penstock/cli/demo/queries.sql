@@ -31,3 +31,11 @@ CREATE QUERY alarms AS
   SELECT ts, 'hot' AS alarm, room AS place FROM hot_rooms
   UNION ALL SELECT ts, 'fast' AS alarm, road AS place FROM speeding
   UNION ALL SELECT window_end AS ts, 'jam' AS alarm, road AS place FROM jams;
+
+-- A contract: what a car burns takes long to work out, so in the rush an answer may be a fifth off.
+-- Past what can be done a gate keeps a part of the cars, and each row says how wrong it may be.
+CREATE QUERY fuel WITH (max_error => 0.2) AS
+  SELECT window_end, road, count(*) AS cars,
+         round(sum(aggregate(sequence(1, $steps), mph, (v, i) -> v + sin(v) / i))) AS fuel
+  FROM cars [RANGE 4 SECONDS]
+  GROUP BY road;

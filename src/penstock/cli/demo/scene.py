@@ -16,6 +16,7 @@ class Scene:
     house_rate: int = 120
     cars_rate: int = 150
     rush_rate: int = 6000
+    steps: int = 2000  # of working out what a car burns: more than two cores can do for a rush
 
     @property
     def rush_every(self) -> float:
@@ -41,6 +42,7 @@ class Scene:
             "rush_rate": self.rush_rate,
             "rush_every": self.rush_every,
             "rush_length": self.rush_length,
+            "steps": self.steps,
             "jam_cars": self.cars_rate * 4,  # twice what a window of 6 s has on one of four roads
         }
         streams, queries, rules = (

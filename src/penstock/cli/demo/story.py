@@ -10,6 +10,7 @@ from penstock.cli.live_line import count, span
 from penstock.engine.sinks.table_text import table_text
 
 FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "p99_ms", "late_rows"]
+CONTRACT_FIGURES = ["query", "max_error", "error_p95", "wrong_share", "shed_rows", "kept"]
 RULE_FIGURES = ["rule", "event", "state", "fired", "done", "held_back", "failures", "dead"]
 CALM = 1.5  # times the most lag and queue before the rush: up to that, nothing is left of it
 
@@ -18,29 +19,35 @@ SLACK_SECONDS = 1.0  # of the streams: the lag that the rush makes is seen that 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The figures of one moment, `at` seconds after the streams began; `rows` have come in all."""
+    """The figures of one moment, `at` seconds after the streams began; `rows` have come in all.
+
+    `keep` is the least share that a gate keeps.
+    """
 
     at: float
     rows: int
     queued: int
     lag: float
+    keep: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some of the moments in three numbers."""
+    """Some of the moments in four numbers."""
 
     rows_per_second: float
     most_queued: int
     most_lag: float
+    least_keep: float
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What SHOW QUERIES and SHOW RULES say at the end."""
+    """What SHOW QUERIES, SHOW RULES and SHOW QOS say at the end."""
 
     queries: pa.Table
     rules: pa.Table
+    contracts: pa.Table
 
 
 def summary(figures: Figures, moments: Sequence[Moment], scene: Scene, home: str | None) -> str:
@@ -49,6 +56,9 @@ def summary(figures: Figures, moments: Sequence[Moment], scene: Scene, home: str
         "What the queries did (latencies in milliseconds, from arrival to delivery):",
         table_text(figures.queries.select(FIGURES)),
         *rush_told(moments, scene),
+        "The contract: fuel is dear to work out and may be a fifth off. Where cars came faster",
+        "than that can be done, a gate kept a part of them for it; other queries had every car.",
+        table_text(figures.contracts.select(CONTRACT_FIGURES)),
         "The rule: a road that is jammed in two windows, one after the other, is an event; each",
         "time, a call for the police goes into a stream, which the query called reads.",
         table_text(figures.rules.select(RULE_FIGURES)),
@@ -70,11 +80,12 @@ def rush_told(moments: Sequence[Moment], scene: Scene) -> list[str]:
             "rows in a second": [count(each.rows_per_second) for each in stretches],
             "most rows queued": [count(each.most_queued) for each in stretches],
             "most lag": [span(each.most_lag) for each in stretches],
+            "least kept for fuel": [f"{each.least_keep:.0%}" for each in stretches],
         }
     )
     return [
         f"The rush: {scene.rush_rate:,} cars a second instead of {scene.cars_rate} "
-        f"for {scene.rush_length:g} s. Rows waited, none was dropped.",
+        f"for {scene.rush_length:g} s. Rows waited; none was dropped but for fuel.",
         table_text(table),
         caught_up([*during, *after], stretches[0], scene.rush[1]),
     ]
@@ -88,6 +99,7 @@ def stretch(moments: Sequence[Moment]) -> Stretch:
         (last.rows - first.rows) / seconds,
         max(each.queued for each in moments),
         max(each.lag for each in moments),
+        min(each.keep for each in moments),
     )
 
 

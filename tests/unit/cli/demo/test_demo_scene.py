@@ -18,6 +18,7 @@ from penstock.cli.demo.story import (
 )
 from penstock.engine.interfaces import check
 from penstock.engine.sinks.sink import Delivery
+from penstock.runtime.promises import QOS_COLUMNS
 from penstock.runtime.rules_shown import RULE_COLUMNS
 from penstock.runtime.show import QUERY_COLUMNS
 from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, CreateTable, parse
@@ -28,7 +29,7 @@ def test_the_scripts_parse_and_their_sources_are_right(seconds: float) -> None:
     streams, queries, rules = (parse(script) for script in Scene(seconds).scripts())
     assert [type(each) for each in rules] == [CreateEvent, CreateStream, CreateQuery, CreateRule]
     assert [type(each) for each in streams] == [CreateTable, CreateStream, CreateStream]
-    assert [type(each) for each in queries] == [CreateQuery] * 6
+    assert [type(each) for each in queries] == [CreateQuery] * 7
     for each in streams:
         if isinstance(each, CreateStream):
             check(each.definition)
@@ -88,6 +89,6 @@ def test_a_demo_that_ends_before_its_rush_tells_nothing_of_it() -> None:
 def test_the_summary_has_a_line_for_each_query_and_names_the_files() -> None:
     row = dict.fromkeys(QUERY_COLUMNS.names) | {"query": "power", "rows_out": 12}
     queries = pa.Table.from_pylist([row], QUERY_COLUMNS)
-    rules = RULE_COLUMNS.empty_table()
-    told = summary(Figures(queries, rules), moments((0, 0, 0, 1.0)), Scene(30.0), "h")
+    rules, contracts = RULE_COLUMNS.empty_table(), QOS_COLUMNS.empty_table()
+    told = summary(Figures(queries, rules, contracts), moments((0, 0, 0, 1.0)), Scene(30.0), "h")
     assert all(name in told for name in (*FIGURES, "power", "streams.sql", "--home h"))
