@@ -392,6 +392,7 @@ def test_a_restart_brings_back_all_that_was_there(opener: Opener, tmp_path: Path
         ps.sql(script(tmp_path) + "STOP QUERY joined")
         push(ps, *range(30))
         arrive(ps, "tumbling", 2)
+        arrive(ps, "sliding", 5)
         before = {
             "queries": [(r["query"], r["state"], r["rows_out"]) for r in shown_rows(ps, "QUERIES")],
             "streams": [(r["stream"], r["rows"], r["trains"]) for r in shown_rows(ps, "STREAMS")],

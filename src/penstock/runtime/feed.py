@@ -66,7 +66,7 @@ class Feed:
         self._replay: deque[RecordedTrain] = deque()
         self._again: Cut | None = None
         self._ended = False
-        self.idle = False
+        self.idle = self.cutting = False  # while it cuts, what it takes is nowhere else yet
         self._heard: float | None = None  # when something came, or when it was first asked
         self._ticked = 0.0  # when the clock was last read to a silent stream
         # Also where it began: a checkpoint may come before anybody has read the first train.

@@ -45,11 +45,16 @@ class Intake:
     def _start_feed(self, feed: Feed, buffer: Buffer, now: float) -> None:
         if not buffer.readers() or self._is_ahead(buffer):
             return
+        feed.cutting = True
         try:
-            cut = feed.cut(self.journal, now)
+            self._cut(feed, now)
         except PenstockError as error:
             feed.failed(str(error), now + RETRY_SECONDS)
-            return
+        finally:
+            feed.cutting = False
+
+    def _cut(self, feed: Feed, now: float) -> None:
+        cut = feed.cut(self.journal, now)
         if cut is not None:
             self.crew.submit(
                 f"feed:{feed.key}",

@@ -403,7 +403,9 @@ class Plant:
         """Say whether all of a stream is read that rules add to: it ends when all others have."""
         rules = [rule for each in list(self.occasions.values()) for rule in each.rules.values()]
         added_to = any(feed.definition.name.lower() in rule.definition.targets for rule in rules)
-        return added_to and isinstance(feed.interface, Push) and not feed.interface.waits
+        # In this order: what the source has no more may be on its way and not yet begun to be read.
+        is_read = isinstance(feed.interface, Push) and not feed.interface.waits
+        return added_to and is_read and not feed.cutting
 
     def is_over(self, query: LiveQuery) -> bool:
         """Say whether a running query has read everything that will ever come."""
