@@ -37,7 +37,8 @@ class _Table:
     def hold(self, at: int) -> None:
         mine = self.held[self.part[at]]
         mine.append(at)
-        if self.bounds.cap is not None and len(mine) > self.bounds.cap:
+        # Of what came before there may be more, too old for its span and not yet gone.
+        while self.bounds.cap is not None and len(mine) > self.bounds.cap:
             self.gone.append(mine.popleft())
             self.dropped += 1
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.events.batch import Batch, by_key, coder, in_order, joined, occurrences
@@ -89,6 +89,13 @@ def test_meetings_of_the_newest_are_the_same(
     st.sampled_from([Mode.CHRONICLE, Mode.CONTINUOUS]),
     st.none() | st.integers(1, 12),
     st.none() | st.integers(1, 3),
+)
+@example(  # what is too old and still held does not make room for more than the cap
+    rows=([(1, 2), (1, 18)], [(1, 0), (1, 4), (1, 17), (1, 17)]),
+    cut=5,
+    mode=Mode.CONTINUOUS,
+    within=1,
+    cap=1,
 )
 @settings(max_examples=600, deadline=None)
 def test_meetings_of_two_are_the_same_in_one_step_or_two(
