@@ -17,7 +17,7 @@ from penstock.errors import PenstockError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
-from penstock.qos.density import Density
+from penstock.qos.tempo import Tempo
 from penstock.runtime.disorder import Disorder, slack_from_json, slack_to_json
 from penstock.runtime.journal import Journal, RecordedTrain
 from penstock.runtime.meter import Meter
@@ -62,7 +62,7 @@ class Feed:
         self.disorder = Disorder(definition.slack)
         self.rows = self.rejected = 0
         self.cause, self.retry_at, self.failures = "", 0.0, 0
-        self.meter, self.density = Meter(), Density()
+        self.meter, self.tempo = Meter(), Tempo()
         self._replay: deque[RecordedTrain] = deque()
         self._again: Cut | None = None
         self._ended = False

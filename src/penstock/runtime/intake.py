@@ -86,7 +86,7 @@ class Intake:
         now = self.clock.now()
         feed.meter.passed(train.rows.count, now)
         if train.info.first is not None and train.info.last is not None:
-            feed.density = feed.density.add(train.rows.count, train.info.first, train.info.last)
+            feed.tempo = feed.tempo.add(train.rows.count, train.info.first, train.info.last)
         self.statistics.wrote(feed.key, train.rows.count, train.info.size, now)
 
 

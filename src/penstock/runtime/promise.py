@@ -13,7 +13,7 @@ from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
-from penstock.qos.density import SECOND, Density
+from penstock.qos.tempo import SECOND, Tempo
 from penstock.qos.digest import Digest
 
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
@@ -28,7 +28,7 @@ class Promise:
 
     `shares` are the sizes of groups over those of their window's mean one, had nothing been
     dropped. `groups` and `rates` are decayed sums of such means and of the tuples a second of the
-    stream at their time; `density` tells how many there are. `span` is that of a window, `varies`
+    stream at their time; `tempo` tells how many there are. `span` is that of a window, `varies`
     tells how much values do.
     """
 
@@ -39,7 +39,7 @@ class Promise:
     rates: float = 0.0
     varies: Digest = field(default_factory=Digest)
     errors: Digest = field(default_factory=Digest)
-    density: Density = field(default_factory=Density)
+    tempo: Tempo = field(default_factory=Tempo)
     span: int = SECOND
 
     @classmethod
@@ -68,7 +68,7 @@ class Promise:
         many = np.array([float(train.rows.count) for train in full])
         self.account = self.account.delivered(self.contract, late, many)
         if ERROR in rows.schema.names and rows.num_rows:
-            rate = self.density.before(trains[-1].info.watermark, self.span)
+            rate = self.tempo.before(trains[-1].info.watermark, self.span)
             figures = [_figures(rows, name) for name in (ERROR, SHED, ROWS)]
             self._answered(rate, _windows(rows), *figures)
 
@@ -76,7 +76,7 @@ class Promise:
         """Return the share of its tuples that the query may give up."""
         if not aggregates:
             return SHOWS_TUPLES.limit(self.contract)
-        mean = self.groups / self.rates * self.density.per_second if self.rates > 0 else 0.0
+        mean = self.groups / self.rates * self.tempo.per_second if self.rates > 0 else 0.0
         rows = self.shares.quantile(SMALL_SHARE) * mean
         varies = self.varies.quantile(1 - SMALL_SHARE) if self.varies.weight else 1 + SPREAD
         return Sampling(rows, max(0.0, varies - 1)).limit(self.contract)

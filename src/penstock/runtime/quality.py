@@ -13,7 +13,7 @@ from penstock.plan.operators import Gate, Scan, WindowAggregate, key, walk
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
-from penstock.qos.density import SECOND
+from penstock.qos.tempo import SECOND
 from penstock.qos.estimates import busiest
 from penstock.qos.forecast import Usual
 from penstock.qos.gates import LEAST_KEEP
@@ -189,7 +189,7 @@ class Quality:
         A source that is held back is no slower for that, and what has piled up in it is read
         faster than it comes: both is told by the stream's own time.
         """
-        comes = feed.density.per_second
+        comes = feed.tempo.per_second
         buffer = self.plant.buffers.get(feed.key)
         if not comes or buffer is None:
             return read
@@ -202,7 +202,7 @@ class Quality:
                 scans = (key(node) for node in walk(query.root) if isinstance(node, Scan))
                 feeds = [feed for each in scans if (feed := self.plant.feeds.get(each)) is not None]
                 if feeds:  # a query that may lose tuples reads one stream
-                    query.promise.density = feeds[0].density
+                    query.promise.tempo = feeds[0].tempo
                     query.promise.span = _span(query)
 
     def _level(self, name: str) -> float:

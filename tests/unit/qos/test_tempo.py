@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.density import GAP, SECOND, Density
+from penstock.qos.tempo import GAP, SECOND, Tempo
 
 
-def fed(trains: list[tuple[int, int, int]]) -> Density:
-    found = Density()
+def fed(trains: list[tuple[int, int, int]]) -> Tempo:
+    found = Tempo()
     for each in trains:
         found = found.add(*each)
     return found

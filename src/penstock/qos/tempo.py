@@ -1,4 +1,4 @@
-"""Density: how many tuples a stream has for each second of its own time.
+"""Tempo: how many tuples a stream has for each second of its own time.
 
 How fast they are read says little once they wait: a source that is held back seems to slow down
 just when there is most of it. Its own time does not.
@@ -14,7 +14,7 @@ GAP = 2 * SECOND  # a longer silence is none of the stream's pace
 
 
 @dataclass(frozen=True, slots=True)
-class Density:
+class Tempo:
     """Decayed sums of tuples, and of the microseconds that they took.
 
     `counted` are times of the stream and how many tuples there ever were until then, in order.
@@ -25,14 +25,14 @@ class Density:
     latest: int | None = None
     counted: tuple[tuple[int, int], ...] = ()
 
-    def add(self, rows: int, first: int, last: int) -> "Density":
+    def add(self, rows: int, first: int, last: int) -> "Tempo":
         """Return it with a train more, whose tuples are from the first to the last time."""
         if self.latest is None:
-            return Density(float(rows), float(last - first), last, ((first, 0), (last, rows)))
+            return Tempo(float(rows), float(last - first), last, ((first, 0), (last, rows)))
         passed = min(max(0, last - self.latest), last - first + GAP)
         latest = max(last, self.latest)
         counted = (*self.counted[1 - REMEMBERED :], (latest, self.counted[-1][1] + rows))
-        return Density(self.rows * KEPT + rows, self.micros * KEPT + passed, latest, counted)
+        return Tempo(self.rows * KEPT + rows, self.micros * KEPT + passed, latest, counted)
 
     def before(self, time: int, span: int) -> float:
         """Return the tuples of a second in a span up to a time of the stream, 0 if unknown."""
