@@ -13,8 +13,8 @@ from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
-from penstock.qos.tempo import SECOND, Tempo
 from penstock.qos.digest import Digest
+from penstock.qos.tempo import SECOND, Tempo
 
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
 SPREAD = 1.0  # of values while none was seen: as much as their mean, as with waiting times

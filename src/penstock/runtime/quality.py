@@ -13,12 +13,12 @@ from penstock.plan.operators import Gate, Scan, WindowAggregate, key, walk
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
-from penstock.qos.tempo import SECOND
 from penstock.qos.estimates import busiest
 from penstock.qos.forecast import Usual
 from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import HERE, Edge, Network, Node, network_of
+from penstock.qos.tempo import SECOND
 from penstock.qos.trend import Trend
 from penstock.runtime.feed import Feed
 from penstock.runtime.intake import is_ahead
