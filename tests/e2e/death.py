@@ -7,6 +7,7 @@ its threads. What was given to SQLite or to the kernel before the point stays, a
 """
 
 import os
+import random
 import sys
 import threading
 import time
@@ -17,14 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
+import penstock
 from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
 from penstock.runtime.firings import Firings
 from penstock.runtime.journal_sqlite import SqliteJournal
-from tests.e2e.support import PATIENCE, shown
+from penstock.runtime.supervisor import Settings
+from tests.e2e.support import PATIENCE, finish, shown
 
 ANY = "any"
+OFTEN = Settings(checkpoint_seconds=0.1)
+Lines = dict[str, Counter[str]]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -170,3 +176,40 @@ def live(ps: Connection, reaper: Reaper) -> bool:
         assert time.monotonic() < until, shown(ps)
     bury(ps, reaper)
     return False
+
+
+def calm_and_disturbed(
+    reaper: Reaper, spark: SparkSession, root: Path, script: str, chance: random.Random, deaths: int
+) -> tuple[Lines, Lines]:
+    """Run a script in peace and with deaths at random; return what each query wrote, both times.
+
+    `{out}` in the script is where queries write, each into files under its name. How many rows a
+    delivery has is a matter of timing.
+    """
+    reaper.live_until(None)
+    with penstock.connect(root / "calm", spark=spark) as ps:
+        ps.script(script.format(out=root / "expected"))
+        finish(ps)
+    points = [chance.randrange(20, 160) for _ in range(deaths)]
+    over, lives = False, 0
+    while not over:
+        reaper.live_until(None)
+        ps = penstock.connect(root / "home", spark=spark, settings=OFTEN)
+        ps.script(script.format(out=root / "out"))
+        if lives < len(points):
+            reaper.live_until(ANY, points[lives])
+        lives += 1
+        over = live(ps, reaper)
+    reaper.live_until(None)
+    ps.close()
+    assert lives > deaths // 2
+    return _written(root / "expected"), _written(root / "out")
+
+
+def _written(out: Path) -> Lines:
+    return {
+        query.name: Counter(
+            line for part in query.glob("part-*") for line in part.read_text().splitlines()
+        )
+        for query in out.iterdir()
+    }

@@ -1,8 +1,6 @@
 """Deaths between the runs of flows change nothing in what they give."""
 
-import json
 import random
-from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,15 +8,12 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock
 from penstock.runtime import readiness
-from penstock.runtime.supervisor import Settings
-from tests.e2e.death import ANY, Reaper, live, reaping
-from tests.e2e.support import finish, write_json
+from tests.e2e.death import Reaper, calm_and_disturbed, reaping
+from tests.e2e.support import write_json
 
 pytestmark = pytest.mark.spark
 
-OFTEN = Settings(checkpoint_seconds=0.1)
 DEATHS = 5
 QUERIES = {
     "turns": "FLOW pcc(3, rr_part, fft3, s_merge) OVER v",
@@ -60,40 +55,12 @@ def prepare(directory: Path) -> str:
     return ";\n".join(lines)
 
 
-def lines_of(out: Path) -> dict[str, Counter[str]]:
-    return {
-        name: Counter(
-            line for part in (out / name).glob("part-*") for line in part.read_text().splitlines()
-        )
-        for name in QUERIES
-    }
-
-
 def test_flows_survive_deaths_at_random(
     reaper: Reaper, spark: SparkSession, tmp_path: Path
 ) -> None:
-    script, random_ = prepare(tmp_path), random.Random(3)
-    reaper.live_until(None)
-    with penstock.connect(tmp_path / "calm", spark=spark) as ps:
-        ps.script(script.format(out=tmp_path / "expected"))
-        finish(ps)
-    deaths = [random_.randrange(20, 160) for _ in range(DEATHS)]
-    over, lives = False, 0
-    while not over:
-        reaper.live_until(None)
-        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
-        ps.script(script.format(out=tmp_path / "out"))
-        if lives < len(deaths):
-            reaper.live_until(ANY, deaths[lives])
-        lives += 1
-        over = live(ps, reaper)
-    reaper.live_until(None)
-    ps.close()
-    assert lives > DEATHS // 2
-    expected = lines_of(tmp_path / "expected")
-    found = lines_of(tmp_path / "out")
-    for name in QUERIES:
-        assert expected[name]
-        assert found[name] == expected[name], name
-    turns = [json.loads(line)["ts"] for line in expected["turns"]]
-    assert len(turns) == 80
+    expected, found = calm_and_disturbed(
+        reaper, spark, tmp_path, prepare(tmp_path), random.Random(3), DEATHS
+    )
+    assert all(expected[name] for name in QUERIES)
+    assert found == expected
+    assert len(expected["turns"]) == 80

@@ -1,23 +1,19 @@
 """Deaths between the runs of every stateful operator change nothing in what it gives."""
 
 import random
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock
 from penstock.runtime import readiness
-from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
-from tests.e2e.death import ANY, Reaper, live, reaping
-from tests.e2e.support import finish, write_json
+from tests.e2e.death import Reaper, calm_and_disturbed, reaping
+from tests.e2e.support import write_json
 
 pytestmark = pytest.mark.spark
 
-OFTEN = Settings(checkpoint_seconds=0.1)
 DEATHS = 6
 QUERIES = {
     "medians": "SELECT window_start, k, median(n) AS m, count(DISTINCT n) AS d, "
@@ -67,39 +63,11 @@ def prepare(directory: Path) -> str:
     return ";\n".join(lines)
 
 
-def lines_of(out: Path) -> dict[str, Counter[str]]:
-    """Return what each query wrote; how many rows a delivery has is a matter of timing."""
-    return {
-        name: Counter(
-            line for part in (out / name).glob("part-*") for line in part.read_text().splitlines()
-        )
-        for name in QUERIES
-    }
-
-
 def test_every_stateful_operator_survives_deaths_at_random(
     reaper: Reaper, spark: SparkSession, tmp_path: Path
 ) -> None:
-    script, random_ = prepare(tmp_path), random.Random(11)
-    reaper.live_until(None)
-    with penstock.connect(tmp_path / "calm", spark=spark) as ps:
-        ps.script(script.format(out=tmp_path / "expected"))
-        finish(ps)
-    deaths = [random_.randrange(20, 160) for _ in range(DEATHS)]
-    over, lives = False, 0
-    while not over:
-        reaper.live_until(None)
-        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
-        ps.script(script.format(out=tmp_path / "out"))
-        if lives < len(deaths):
-            reaper.live_until(ANY, deaths[lives])
-        lives += 1
-        over = live(ps, reaper)
-    reaper.live_until(None)
-    ps.close()
-    assert lives > DEATHS // 2
-    expected = lines_of(tmp_path / "expected")
-    assert all(expected.values())
-    found = lines_of(tmp_path / "out")
-    for name in QUERIES:
-        assert found[name] == expected[name], name
+    expected, found = calm_and_disturbed(
+        reaper, spark, tmp_path, prepare(tmp_path), random.Random(11), DEATHS
+    )
+    assert all(expected[name] for name in QUERIES)
+    assert found == expected

@@ -28,12 +28,6 @@ def complex_vectors(given: StreamType, parameters: Mapping[str, Any]) -> StreamT
     return given.with_vectors({name: kind.complex for name, kind in given.vectors.items()})
 
 
-def real_vectors(given: StreamType, parameters: Mapping[str, Any]) -> StreamType:
-    """Return the type that goes in, its vectors real."""
-    with_vectors(given, parameters)
-    return given.with_vectors({name: kind.real for name, kind in given.vectors.items()})
-
-
 def vector_column(given: StreamType, name: str) -> Kind:
     """Return what a vector column is made of, or refuse a column that is none."""
     column = given[name]

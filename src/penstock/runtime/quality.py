@@ -39,7 +39,7 @@ LOOK_SECONDS = 0.5
 LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
 AHEAD_SECONDS = 1.0  # for which the load is foreseen: what waits can still be dropped
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
-GOAL = 0.8  # of the load that is left: what runs cost by themselves is not in it
+GOAL = 0.8  # of the load that is left: what it is foreseen from is a few runs
 NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anything is shed
@@ -83,15 +83,14 @@ class Quality:
         self._next_look = now + max(LOOK_SECONDS, took / LOOK_SHARE)
 
     def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
-        self._tell_rates()
-        known = self.network(graph, now)
-        network = self._by_size(known, known.rates)
-        soon = self._by_size(known, self._foreseen(known.rates))
-        waits = backlog_of(network, self._queued())
+        self._tell_tempos()
+        known, queued, rule = self.network(graph, now), self._queued(), self._rule()
+        network = self._by_size(known, known.rates, queued, rule)
+        soon = self._by_size(known, self._foreseen(known.rates), queued, rule)
+        waits = backlog_of(network, queued)
         self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
         limits = self.limits(network)
         outlooks = {HERE: self.outlook}
-        rule = self._rule()
         if self._is_sure(rule, now):
             self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
         self._set(gates)
@@ -121,12 +120,17 @@ class Quality:
             self._shape = (names, shape_of(graph()))
         return self.network_of(self._shape[1], units, seen, now)
 
-    def _by_size(self, network: Network, rates: Mapping[str, float]) -> Network:
+    def _by_size(
+        self,
+        network: Network,
+        rates: Mapping[str, float],
+        queued: Mapping[Edge, float],
+        rule: Rule,
+    ) -> Network:
         """Return the network at some rates; tuples cost what they do in runs of what there is then.
 
         What waits goes together, and what comes in a quarter of the shortest latency.
         """
-        queued, usual = self._queued(), self._rule().usual_seconds
         nodes: dict[str, Node] = {}
         for name, node in network.nodes.items():
             rows = 0.0
@@ -134,7 +138,7 @@ class Quality:
                 below = network.nodes[leaf].inputs if leaf in network.nodes else ()
                 rows += queued.get((leaf, name), 0.0)
                 rows += sum(queued.get((each, leaf), 0.0) for each in below)
-                rows += usual * max(rates.get(each, 0.0) for each in (leaf, *below))
+                rows += rule.usual_seconds * max(rates.get(each, 0.0) for each in (leaf, *below))
             rows = min(rows, self.statistics.lengths.get(name, rows))
             cost = self.statistics.sizes.get(name, Sizes()).cost(rows)
             inputs = {
@@ -195,7 +199,7 @@ class Quality:
             return read
         return comes if is_ahead(buffer, self.plant) else min(read, comes)
 
-    def _tell_rates(self) -> None:
+    def _tell_tempos(self) -> None:
         """Let those who are promised an error know how large their groups will be."""
         for query in self.plant.queries.values():
             if query.promise is not None:
