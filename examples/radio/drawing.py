@@ -67,29 +67,6 @@ def site_bars(sites: Sequence[Mapping[str, Any]], width: int = 40) -> str:
     return "\n".join(lines)
 
 
-def draw_sites(sites: Sequence[Mapping[str, Any]], path: Path) -> None:
-    """Write the same as a picture, where matplotlib is installed."""
-    try:
-        from matplotlib import pyplot as plt  # type: ignore[import-not-found]  # noqa: PLC0415
-    except ImportError:
-        return
-    plt.switch_backend("Agg")
-    figure, axes = plt.subplots(figsize=(9, 1 + 0.35 * len(sites)))
-    names, left = [_name(site) for site in sites], np.zeros(len(sites))
-    for what, colour in (("processing", "#0072b2"), ("communication", "#d55e00")):
-        values = np.array([site[f"{what}_ms"] for site in sites])
-        axes.barh(range(len(sites)), values, left=left, color=colour, label=what)
-        left += values
-    axes.set_yticks(range(len(sites)), names, fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlabel("milliseconds")
-    axes.set_title("What the sites did", fontsize=10)
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend(fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
-
-
 def _name(site: Mapping[str, Any]) -> str:
     return f"{site['query']} {site['site']} {site['phase']} {site['function']}"
 

@@ -3,14 +3,16 @@
     python examples/radio/radio.py OUT
 
 makes signals below OUT, runs the flows of radio.sql and one that is put together here, and writes
-OUT/spectrogram.png, OUT/circular.png, and OUT/sites.png where matplotlib is installed.
+OUT/spectrogram.png, OUT/circular.png, OUT/sites.json, and OUT/sites.png where matplotlib is
+installed.
 """
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from drawing import draw_sites, site_bars, spectrogram
+from drawing import site_bars, spectrogram
 from signals import SIZE, WINDOWS, write
 
 import penstock
@@ -34,11 +36,13 @@ def main(out: Path, windows: int = WINDOWS) -> None:
         circular = np.array([_circular(row) for row in ps.subscribe("ellipses")])
         strong = sum(1 for _ in ps.subscribe("strong"))
         sites = ps.sql("SHOW SITES").table.to_pylist()
+        ps.sql(f"SHOW SITES INTO '{out / 'sites.json'}'")
+        if find_spec("matplotlib"):
+            ps.sql(f"SHOW SITES INTO '{out / 'sites.png'}'")
     assert spectra.shape == circular.shape == (windows, SIZE)  # noqa: S101 - nothing got lost
     spectrogram(spectra, out / "spectrogram.png")
     spectrogram(circular, out / "circular.png")
     print(site_bars(sites))
-    draw_sites(sites, out / "sites.png")
     print(f"{windows:,} windows, {strong:,} of them strong: {out / 'spectrogram.png'}")
 
 

@@ -18,6 +18,7 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
 from penstock.functions.templates import central
+from penstock.model.definitions import Sites
 from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.execute import Result, execute
@@ -176,13 +177,17 @@ class Connection:
         name: str,
         into: str = "",
         output: int | None = None,
+        sites: Sites = "auto",
     ) -> Result:
-        """Run a flow over a stream as a query: `into` is a sink such as `files(path => 'out')`."""
+        """Run a flow over a stream as a query: `into` is a sink such as `files(path => 'out')`.
+
+        `auto(function)` is spread in the way that is measured to be best.
+        """
         graph = flow if isinstance(flow, Dataflow) else central(flow)
         given = "" if output is None else f" OUTPUT {output}"
         sink = f" INTO {into}" if into else ""
         text = f"FLOW {graph_term(graph)} OVER {quoted(over)}{given}{sink}"
-        return self.sql(f"CREATE QUERY {quoted(name)} AS {text}")
+        return self.sql(f"CREATE QUERY {quoted(name)} WITH (sites => '{sites}') AS {text}")
 
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS

@@ -10,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
+from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.journal import Journal
 from penstock.runtime.journal_memory import MemoryJournal
@@ -68,10 +69,25 @@ def test_a_run_comes_back_with_its_ranges(journal: Journal) -> None:
 
 @pytest.mark.parametrize("cut", [None, Cut(-math.inf, 0.5), Cut(2.25, 1.0)])
 def test_a_gate_s_run_comes_back_with_what_it_kept(journal: Journal, cut: Cut | None) -> None:
-    journal.record_run("unit", 1, {"traffic": (1, 4)}, 0.25, cut)
+    journal.record_run("unit", 1, {"traffic": (1, 4)}, (1.0, 0.25, 0.5, 1.0), cut)
     (run,) = journal.runs_after("unit", 0)
-    assert (run.keep, run.cut) == (0.25, cut)
+    assert (run.keeps, run.cut) == ((1.0, 0.25, 0.5, 1.0), cut)
     assert run.inputs == {"traffic": (1, 4)}
+
+
+@pytest.mark.parametrize(
+    "found", [TimeOuts(1767225600.123456), TimeOuts(0.0, ((0, 0, 1), (2, 1, 0)))]
+)
+def test_a_flow_s_run_comes_back_with_what_the_clock_decided(
+    journal: Journal, found: TimeOuts
+) -> None:
+    for number in (1, 2):
+        journal.record_run("unit", number, {"traffic": (number, number)}, (0.5,))
+    journal.note_time_outs("unit", 1, found)
+    journal.note_time_outs("unit", 7, found)  # there is no such run
+    first, second = journal.runs_after("unit", 0)
+    assert (first.time_outs, second.time_outs) == (found, None)
+    assert (first.inputs, first.keeps) == ({"traffic": (1, 1)}, (0.5,))
 
 
 def test_only_what_is_above_the_number_comes_in_order(journal: Journal) -> None:

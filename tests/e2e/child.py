@@ -30,8 +30,6 @@ def main(told: dict[str, object]) -> None:
             ps.push("p", [{"id": number} for number in range(first, first + 10)])
             say("acknowledged", first)
             time.sleep(0.02)
-        if told["end"]:
-            ps.end("p")
         while not ps.wait(1):
             say("working")
     say("done")

@@ -18,7 +18,6 @@ DEFAULTS = {
     "checkpoint_seconds": 0.5,
     "push_from": 0,
     "push_to": 0,
-    "end": False,
 }
 
 

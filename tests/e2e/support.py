@@ -2,8 +2,9 @@
 
 import json
 import math
+import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,21 @@ TINY = 1e-9  # below it a double is noise of the moments
 def finish(ps: Connection, seconds: float = PATIENCE) -> None:
     """Wait until every source has ended and everything is delivered."""
     assert ps.wait(seconds), shown(ps)
+
+
+def until(ps: Connection, holds: Callable[[], bool]) -> None:
+    """Wait until something holds; the machine may be busy."""
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, shown(ps)
+        time.sleep(0.02)
+
+
+def leave_alone(ps: Connection) -> None:
+    """Let nobody but the test look at the load, set gates and suspend."""
+    supervisor = ps.system.supervisor
+    with supervisor.resting():  # else a look that is under way would say when the next one is
+        supervisor.quality._next_look = math.inf
 
 
 def shown(ps: Connection) -> str:

@@ -16,7 +16,7 @@ from penstock.engine.rows import SMALL_ROWS
 from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import ANY, Reaper, bury, reaping
-from tests.e2e.support import PATIENCE, finish, results, rows_of, shown, stream_figures
+from tests.e2e.support import PATIENCE, finish, results, rows_of, shown, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -34,13 +34,6 @@ def opener(spark: SparkSession, tmp_path: Path) -> Opener:
 
 def rows(*numbers: int) -> list[dict[str, Any]]:
     return [{"ts": NOON + timedelta(seconds=n), "n": n} for n in numbers]
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)
 
 
 def archived(ps: Connection, count: int) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """A table whose files change is read anew; results stay exactly once over the change."""
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +10,9 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from tests.e2e.death import Reaper, bury, reaping
-from tests.e2e.support import PATIENCE, results, rows_of, shown, write_json
+from tests.e2e.support import results, rows_of, until, write_json
 
 pytestmark = pytest.mark.spark
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)
 
 
 def script(place: Path) -> str:

@@ -1,5 +1,6 @@
 """The command line as its users run it: processes of its own, signals, pipes."""
 
+import io
 import json
 import os
 import signal
@@ -55,12 +56,11 @@ def shared(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
         signal.signal(each, handler)
 
 
-def run(*words: str, where: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
+def run(*words: str, where: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*PENSTOCK, *words],
         cwd=where,
         env=ENVIRONMENT,
-        input=stdin,
         capture_output=True,
         text=True,
         timeout=PATIENCE,
@@ -79,8 +79,10 @@ def written(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.iterdir()))
 
 
-@pytest.mark.timeout(600)  # three starts of Spark
-def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("shared")
+def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     places = [tmp_path / "whole", tmp_path / "broken"]
     for place in places:
         place.mkdir()
@@ -88,8 +90,10 @@ def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_
     at_once = PACED.replace("rate =>", "paced => false, rate =>")  # the same rows, sooner
     (places[0] / "script.sql").write_text(at_once)
     command = ("run", "script.sql", "--until-idle", "--format", "json", "--home", "home")
-    whole = run(*command, where=places[0])
-    assert (whole.returncode, sum(rows(whole.stdout).values())) == (0, 60)
+    monkeypatch.chdir(places[0])
+    assert main(list(command)) == 0
+    whole = rows(capsys.readouterr().out)
+    assert sum(whole.values()) == 60
 
     broken = places[1]
     with (broken / "first").open("wb") as out, (broken / "told").open("wb") as told:
@@ -97,19 +101,20 @@ def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(tmp_
             [*PENSTOCK, *command], cwd=broken, env=ENVIRONMENT, stdout=out, stderr=told
         )
         wait_for((broken / "home" / "lock").exists)
-        busy = run(*command, where=broken)
+        monkeypatch.chdir(broken)
+        busy = main(list(command)), capsys.readouterr().err
         wait_for(lambda: (broken / "first").stat().st_size > 0)
         first.send_signal(signal.SIGINT)
         assert first.wait(PATIENCE) == 130
-    assert busy.returncode == 1
-    assert busy.stderr.startswith("HOME_BUSY")
+    assert busy[0] == 1
+    assert busy[1].startswith("HOME_BUSY")
     assert "run the same command again to go on" in (broken / "told").read_text()
 
-    second = run(*command, where=broken)
-    assert second.returncode == 0
+    assert main(list(command)) == 0
+    second = rows(capsys.readouterr().out)
     printed = (broken / "first").read_text()
     assert 0 < len(printed.splitlines()) < 60  # else nothing was interrupted
-    assert rows(printed) + rows(second.stdout) == rows(whole.stdout)
+    assert rows(printed) + second == whole
     assert written(broken / "out") == written(places[0] / "out")
 
 
@@ -199,24 +204,24 @@ def test_explain_runs_nothing_and_leaves_nothing(
     assert main(["explain", "script.sql", "--format", "dot"]) == 2
 
 
-def test_the_shell_takes_statements_from_a_pipe(tmp_path: Path) -> None:
-    done = run(
-        "sql",
-        "--format",
-        "json",
-        where=tmp_path,
-        stdin=f"""{ENDLESS.replace("rate => 2000", "rows => 3, paced => false")}
-            .wait 60s
-            SELECT sum(x) AS total FROM q;
-            SELECT nothing
-              FROM q;
-            SHOW TABLES;
-            SELECT count(*) AS n FROM q""",
-    )
-    lines = [json.loads(line)["row"] for line in done.stdout.splitlines()]
+@pytest.mark.usefixtures("shared")
+def test_the_shell_takes_statements_from_a_pipe(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed = f"""{ENDLESS.replace("rate => 2000", "rows => 3, paced => false")}
+        .wait 60s
+        SELECT sum(x) AS total FROM q;
+        SELECT nothing
+          FROM q;
+        SHOW TABLES;
+        SELECT count(*) AS n FROM q"""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(typed.encode())))
+    assert main(["sql", "--format", "json"]) == 2
+    told = capsys.readouterr()
+    lines = [json.loads(line)["row"] for line in told.out.splitlines()]
     assert lines == [{"total": 3}, {"n": 3}]
-    assert done.returncode == 2
-    assert "UNKNOWN_COLUMN" in done.stderr
+    assert "UNKNOWN_COLUMN" in told.err
     assert (tmp_path / ".penstock").is_dir()
 
 

@@ -183,7 +183,12 @@ def test_what_a_function_fails_on_is_held_and_the_rest_goes_on(
             ps.sql(
                 f"CREATE QUERY good_{sites} {options} pcc(2, rr_part, picky, s_merge) OVER radio"
             )
-        ps.sql("CREATE QUERY none AS FLOW crooked OVER radio")
+        ps.script(
+            "CREATE QUERY none AS FLOW crooked OVER radio;"
+            "CREATE FUNCTION risky(s radio) RETURNS radio AS "
+            "SELECT * FROM s WHERE 12 / (second(ts) - 4) < 100;"
+            "CREATE QUERY divided AS FLOW pcc(2, rr_part, risky, s_merge) OVER radio;"
+        )
         ps.sql(
             "CREATE QUERY waits WITH (sites => 'workers') AS "
             "FLOW pcc(2, rr_part, asleep(#), s_merge(0.5)) OVER radio"
@@ -200,6 +205,10 @@ def test_what_a_function_fails_on_is_held_and_the_rest_goes_on(
             assert json.loads(held[0]["item"])["y"][0] > 1
         assert figures(ps, "none")["rows_out"] == 0
         assert len(rows_of(ps.sql("SELECT * FROM none.held").table)) == COUNT
+        assert [row["ts"].second for row in ps.subscribe("divided")] == [0, 1, 2, 3, *range(5, 12)]
+        (held,) = rows_of(ps.sql("SELECT * FROM divided.held").table)
+        assert held["function"] == "risky"
+        assert "zero" in held["cause"]
         lost = rows_of(ps.sql("SELECT * FROM waits.held").table)
         assert [row["kind"] for row in lost] == ["lost"] * (COUNT // 2)
         assert len(list(ps.subscribe("waits"))) == COUNT // 2
@@ -215,6 +224,15 @@ def test_functions_and_flows_come_back(spark: SparkSession, tmp_path: Path) -> N
             "SELECT * FROM s WHERE minute(ts) < most;"
             "CREATE QUERY piped AS FLOW pipe(fft3, quiet(5), magnitude) OVER radio;"
             "CREATE QUERY windows AS FLOW window_aggregate('mean', 3) OVER radio;"
+            "CREATE STREAM TYPE tally (n BIGINT, first TIMESTAMP) UNDER timed;"
+            "CREATE FUNCTION lately(s radio, span DOUBLE) RETURNS tally AS SELECT window_end AS ts,"
+            "count(*) AS n, min(ts) AS first FROM timeWindow(s, span);"
+            "CREATE QUERY newest AS SELECT * FROM radio;"
+            "CREATE QUERY tallies AS SELECT * FROM lately(radio, 2);"
+            "CREATE FUNCTION from_on(s radio, first INT) RETURNS radio AS "
+            "SELECT ts, x, y FROM s WHERE second(ts) / 2 >= first;"
+            "CREATE QUERY branched AS "
+            "FLOW pcc(2, rr_part, pipe(fft3, from_on(#), quiet(1)), s_merge) OVER radio;"
         )
         ps.register(picky)
         ps.run(central(picky), over="radio", name="made")
@@ -231,13 +249,40 @@ def test_functions_and_flows_come_back(spark: SparkSession, tmp_path: Path) -> N
         finish(ps)
         expected = np.abs(np.fft.fft(given["x"], axis=1))
         np.testing.assert_allclose(vectors(ps, "piped"), expected, rtol=1e-4, atol=1e-4)
+        from_two = [0, *range(2, COUNT)]  # branch 0 begins with 0, branch 1 with 2 / 2
+        assert [row["ts"].second for row in ps.subscribe("branched")] == from_two
+        found = vectors(ps, "branched")
+        np.testing.assert_allclose(np.abs(found), expected[from_two], rtol=1e-4, atol=1e-4)
+        tallies = [(row["ts"], row["n"], row["first"]) for row in ps.subscribe("tallies")]
+        assert tallies == [
+            (time, len(inside), inside[0])
+            for time in given["ts"]
+            if (inside := [t for t in given["ts"] if time - timedelta(seconds=2) <= t <= time])
+        ]
+        check_once(ps, expected, tallies)
         fine = [t for t, y in zip(given["ts"], given["y"], strict=True) if y[0] <= 1]
         assert [row["ts"] for row in ps.subscribe("made")] == fine
         odd = [t for t in given["ts"][1::2] if t in fine]
         assert [row["ts"] for row in ps.subscribe("odd")] == odd
         assert len(list(ps.subscribe("windows"))) == COUNT // 3
-        ps.script("DROP QUERY piped; DROP FUNCTION quiet; DROP QUERY odd; DROP QUERY made;")
+        ps.script(
+            "DROP QUERY piped; DROP QUERY branched; DROP FUNCTION quiet; DROP QUERY odd;"
+            "DROP QUERY made;"
+        )
         ps.sql("DROP FUNCTION picky")
+
+
+def check_once(ps: Connection, expected: Any, tallies: list[Any]) -> None:
+    """Functions give the same in a one-time SELECT, over what a query has given."""
+    once = ps.sql("SELECT m.x FROM magnitude(fft3(newest)) AS m ORDER BY ts").table
+    assert once is not None
+    found = np.array([np.frombuffer(each.as_py(), np.float32) for each in once["x"]])
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    again = rows_of(ps.sql("SELECT * FROM lately(quiet(newest, 5), 2) ORDER BY ts").table)
+    assert [(row["ts"], row["n"], row["first"]) for row in again] == tallies
+    with pytest.raises(PenstockError) as refused:
+        ps.sql("SELECT * FROM picky(newest)")
+    assert refused.value.code == "FUNCTION_FAILED"
 
 
 @pytest.mark.parametrize(
@@ -272,7 +317,10 @@ REFUSED = {
     "DROP TYPE sonar": "UNKNOWN_NAME",
     "CREATE QUERY q AS FLOW fft3 OVER nothing": "UNKNOWN_NAME",
     "CREATE QUERY q AS FLOW fft3 OVER few": "BAD_QUERY",
-    "CREATE QUERY q AS FLOW pcc(2, rr_part, newer(1), s_merge) OVER radio": "NOT_YET",
+    "CREATE QUERY q AS FLOW pcc(2, rr_part, grouped, s_merge) OVER radio": "NOT_YET",
+    "CREATE QUERY q AS FLOW pcc(2, rr_part, newer('x'), s_merge) OVER radio": "TYPE_MISMATCH",
+    "CREATE QUERY q WITH (sites => 'workers') AS "
+    "FLOW pcc(2, rr_part, newer(1), s_merge) OVER radio": "BAD_FLOW",
     "CREATE QUERY q AS SELECT * FROM newer(radio)": "BAD_OPTION",
     "CREATE QUERY q AS SELECT * FROM fft3()": "BAD_QUERY",
     "CREATE QUERY q AS SELECT * FROM fft4(radio)": "UNKNOWN_FUNCTION",
@@ -281,11 +329,22 @@ REFUSED = {
     "CREATE FUNCTION f(s sonar) RETURNS radio AS SELECT * FROM s": "UNKNOWN_NAME",
     "CREATE FUNCTION f(s radio) RETURNS radio AS SELECT ts, x FROM s": "TYPE_MISMATCH",
     "CREATE FUNCTION f(s radio) RETURNS radio AS SELECT q FROM s": "UNKNOWN_COLUMN",
-    "CREATE FUNCTION f(s radio) RETURNS timed AS SELECT ts FROM timeWindow(s, 3)": "NOT_YET",
+    "CREATE FUNCTION f(s radio) RETURNS timed AS SELECT ts FROM timeWindow(s)": "BAD_QUERY",
+    "CREATE FUNCTION f(s radio) RETURNS timed AS SELECT ts FROM timeWindow(s, -1)": "BAD_WINDOW",
     "CREATE FUNCTION fft3(s radio) RETURNS radio AS SELECT * FROM s": "NAME_TAKEN",
     "CREATE FUNCTION f USING 'os:system' VERSION 1": "BAD_QUERY",
     "DROP FUNCTION fft3": "UNKNOWN_FUNCTION",
-    "SELECT * FROM fft3(radio)": "NOT_YET",
+    "SELECT * FROM fft3()": "BAD_QUERY",
+    "SELECT * FROM fft3(3)": "BAD_QUERY",
+    "SELECT * FROM fft3(few)": "BAD_QUERY",
+    "SELECT * FROM fft4(radio)": "UNKNOWN_FUNCTION",
+    "SELECT * FROM magnitude(fft3(nothing))": "BAD_QUERY",
+    "SELECT * FROM xchannel(radio, 'q')": "UNKNOWN_COLUMN",
+    "SELECT * FROM xchannel(radio, ts)": "BAD_OPTION",
+    "SELECT * FROM rr_part(radio)": "BAD_FLOW",
+    "SELECT * FROM newer(radio)": "BAD_OPTION",
+    "SELECT * FROM grouped(radio)": "BAD_QUERY",
+    "SELECT nothing FROM fft3(radio)": "UNKNOWN_COLUMN",
     "SHOW SITES nothing": "UNKNOWN_NAME",
 }
 
@@ -296,6 +355,8 @@ def test_what_makes_no_sense_is_refused(spark: SparkSession, tmp_path: Path) -> 
         ps.script(
             f"{SETUP} CREATE TABLE few FROM files(path => '{tmp_path}/few.json', format => 'json');"
             "CREATE FUNCTION newer(s radio, y INT) RETURNS radio AS SELECT * FROM s WHERE y > 1;"
+            "CREATE FUNCTION grouped(s radio) RETURNS timed AS "
+            "SELECT max(ts) AS ts FROM slidingWindow(s, 2);"
         )
         codes = {}
         for text in REFUSED:

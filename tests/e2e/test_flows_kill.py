@@ -1,6 +1,7 @@
 """Deaths between the runs of flows change nothing in what they give."""
 
 import random
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -8,13 +9,27 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import penstock
+from penstock.functions import Items, stream_function
 from penstock.runtime import readiness
-from tests.e2e.death import Reaper, calm_and_disturbed, reaping
-from tests.e2e.support import write_json
+from tests.e2e.death import Reaper, calm_and_disturbed, live, reaping
+from tests.e2e.support import finish, rows_of, write_json
 
 pytestmark = pytest.mark.spark
 
 DEATHS = 5
+SLEEP_SECONDS = 40
+
+
+@stream_function(over="items")
+def slow_once(items: Items, *, branch: int, mark: str) -> Items:
+    """Sleep in branch 1, but only the first time that anybody does."""
+    if branch == 1 and not Path(mark).exists():
+        Path(mark).touch()
+        time.sleep(SLEEP_SECONDS)
+    return items
+
+
 QUERIES = {
     "turns": "FLOW pcc(3, rr_part, fft3, s_merge) OVER v",
     "parts": "FLOW pcc(2, fft3_part, fft3, os_join(fft3_combine)) OVER v",
@@ -64,3 +79,24 @@ def test_flows_survive_deaths_at_random(
     assert all(expected[name] for name in QUERIES)
     assert found == expected
     assert len(expected["turns"]) == 80
+
+
+def test_a_branch_that_was_given_up_stays_given_up(
+    reaper: Reaper, spark: SparkSession, tmp_path: Path
+) -> None:
+    script = prepare(tmp_path).split(";\n", maxsplit=1)[0]
+    query = (
+        "CREATE QUERY late WITH (sites => 'workers') AS "
+        f"FLOW pcc(2, rr_part, slow_once(#, '{tmp_path / 'mark'}'), s_merge(1)) OVER v"
+    )
+    ps = penstock.connect(tmp_path / "home", spark=spark, functions=[slow_once])
+    reaper.live_until("journal UPDATE after")  # it has been noted, and nobody has seen the rows
+    ps.script(f"{script};{query}")
+    assert not live(ps, reaper)
+    reaper.live_until(None)
+    with penstock.connect(tmp_path / "home", spark=spark, functions=[slow_once]) as ps:
+        finish(ps)
+        given = len(rows_of(ps.sql("SELECT * FROM late").table))
+        lost = rows_of(ps.sql("SELECT * FROM late.held").table)
+    assert {row["kind"] for row in lost} == {"lost"}  # though nothing is slow any more
+    assert given + len(lost) == 80

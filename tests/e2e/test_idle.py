@@ -1,7 +1,5 @@
 """IDLE AFTER: the windows over a live and a silent stream close, or wait, as it is defined."""
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,18 +9,11 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from tests.e2e.support import PATIENCE, results, shown, stream_figures
+from tests.e2e.support import results, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)
 
 
 def push(ps: Connection, stream: str, second: int) -> None:

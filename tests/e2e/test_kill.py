@@ -31,7 +31,6 @@ POINTS = (
     ("journal INSERT INTO trains before", 2),
     ("journal INSERT INTO trains after", 2),
     ("journal INSERT INTO runs unit before", 3),
-    ("journal INSERT INTO runs unit after", 1),
     ("journal INSERT INTO runs unit after", 6),
     ("journal INSERT INTO runs query before", 2),
     ("journal INSERT INTO runs query after", 2),
@@ -39,10 +38,8 @@ POINTS = (
     ("rename out before", 2),
     ("open results before", 1),  # after the sink took it, before anybody knows
     ("rename results before", 3),
-    ("journal INSERT INTO deliveries before", 1),
     ("journal INSERT INTO deliveries before", 4),
     ("journal INSERT INTO deliveries after", 2),
-    ("rename state before", 1),
     ("rename state before", 4),
     ("journal BEGIN before", 1),  # the state files are written, the manifest is not
     ("journal BEGIN after", 2),
@@ -54,9 +51,8 @@ POINTS = (
     ("journal DELETE FROM runs after", 3),
     ("journal COMMIT before", 1),
     ("journal COMMIT after", 2),  # the new checkpoint holds, the old one's files are still there
-    ("remove state before", 1),
     ("remove state before", 3),
-    *((ANY, random.Random(place).randrange(5, 90)) for place in range(8)),
+    *((ANY, random.Random(place).randrange(5, 90)) for place in range(5)),
     ("catalog set_state before", 1),
     ("catalog set_state after", 2),
 )
@@ -151,7 +147,7 @@ def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
         CREATE QUERY IF NOT EXISTS counts AS
           SELECT window_start, count(*) AS c, sum(id) AS ids FROM p [RANGE 10 SECONDS]"""
     acknowledged = 0
-    for _ in range(8):
+    for _ in range(5):
         reaper.live_until(None)
         ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
         ps.script(script)
@@ -184,7 +180,7 @@ def pushed_row(number: int) -> dict[str, Any]:
     return {"id": number, "ts": scenario.BEGIN + timedelta(seconds=number - behind)}
 
 
-@pytest.mark.parametrize("count", [1, 3, 5, 7])
+@pytest.mark.parametrize("count", [2, 6])  # before and among the queries
 def test_a_script_that_died_half_way_can_be_run_again(
     count: int,
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
@@ -210,32 +206,33 @@ def test_a_script_that_died_half_way_can_be_run_again(
 
 @pytest.mark.timeout(600)
 def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_run(
-    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]], tmp_path: Path
+    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]], spark: SparkSession, tmp_path: Path
 ) -> None:
-    _, script, expected = undisturbed
-    told = {
-        "home": str(tmp_path / "home"),
-        "script": f"{script.format(out=tmp_path / 'out')};"
+    _, given, expected = undisturbed
+    script = (
+        f"{given.format(out=tmp_path / 'out')};"
         "CREATE STREAM IF NOT EXISTS p (id INT) FROM push();"
         "CREATE QUERY IF NOT EXISTS ids AS SELECT id FROM p "
-        f"INTO files(path => '{tmp_path / 'ids'}', format => 'csv', header => false)",
-    }
+        f"INTO files(path => '{tmp_path / 'ids'}', format => 'csv', header => false)"
+    )
+    told = {"home": str(tmp_path / "home"), "script": script}
     random_ = random.Random(11)
     acknowledged: list[int] = []
-    # The second dies while it comes back; the others at work, somewhere; the last one ends.
-    words = ("standing", "open", "standing", "standing", "done")
+    words = ("acknowledged", "open")  # one dies at work, somewhere; the next while it comes back
     for life, word in enumerate(words):
-        pushes = {"push_from": life * 1000, "push_to": life * 1000 + 1000}
-        if word == "done":
-            pushes = {"push_from": life * 1000, "push_to": life * 1000 + 10, "end": True}
-        child = Child(tmp_path, told | pushes)
+        child = Child(tmp_path, told | {"push_from": life * 1000, "push_to": life * 1000 + 1000})
         try:
             heard = child.wait_for(word)
-            time.sleep(random_.uniform(0, 1.5) if word != "done" else 0)
+            time.sleep(random_.uniform(0, 1.5))
         finally:
             child.kill()
         assert heard, child.errors()
         acknowledged += [int(said.split()[1]) for said in child.said if said.startswith("ack")]
+    assert acknowledged
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(script)
+        ps.end("p")
+        finish(ps)
     scenario.same(scenario.contents(tmp_path / "out"), expected)
     parts = sorted((tmp_path / "ids").glob("part-*"))
     ids = [int(line) for part in parts for line in part.read_text().split()]
@@ -244,7 +241,7 @@ def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_ru
     pushed = {number - number % 10 for number in ids}
     assert set(acknowledged) <= pushed
     assert len(ids) == 10 * len(pushed)
-    assert len(pushed - set(acknowledged)) < len(words)
+    assert len(pushed - set(acknowledged)) <= len(words)
 
 
 @pytest.mark.parametrize("point", ["journal INSERT INTO runs query after", "open out before"])

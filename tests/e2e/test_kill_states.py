@@ -14,7 +14,7 @@ from tests.e2e.support import write_json
 
 pytestmark = pytest.mark.spark
 
-DEATHS = 6
+DEATHS = 4
 QUERIES = {
     "medians": "SELECT window_start, k, median(n) AS m, count(DISTINCT n) AS d, "
     "collect_list(id) AS ids FROM s [RANGE 20 SECONDS SLIDE 10 SECONDS] GROUP BY k",

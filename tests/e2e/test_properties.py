@@ -42,7 +42,7 @@ def test_order_keys_and_lags_are_shown(spark: SparkSession, tmp_path: Path) -> N
     assert found["b"]["lag"] == 0
     assert found["silent"]["tuples"] == 0
     assert found["silent"]["rate"] is None
-    assert one["cost"] < 0.5
+    assert 0 < one["cost"] < 1  # a share of the time, which has only begun
 
 
 def told(ps: Connection) -> dict[str, dict[str, object]]:

@@ -1,6 +1,5 @@
 """PUNCTUATE: windows of groups that get no more tuples close at once, and what comes is late."""
 
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +12,7 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.states.window_join import WindowJoinState
 from penstock.errors import PenstockError
-from tests.e2e.support import PATIENCE, results, rows_of, shown, stream_figures
+from tests.e2e.support import PATIENCE, results, rows_of, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -40,13 +39,6 @@ def opener(spark: SparkSession, tmp_path: Path) -> Opener:
 def ps(opener: Opener) -> Iterator[Connection]:
     with opener() as connection:
         yield connection
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)
 
 
 def push(ps: Connection, car: str, *seconds: int) -> None:

@@ -1,5 +1,6 @@
 """The example of three antennas: from signals to pictures that show what was sent."""
 
+import json
 import runpy
 import sys
 from pathlib import Path
@@ -31,6 +32,11 @@ def test_the_example_ends_in_pictures(
     runpy.run_path(str(RADIO / "radio.py"))["main"](tmp_path, WINDOWS)
     for name in ("spectrogram", "circular"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    sites = json.loads((tmp_path / "sites.json").read_text())
+    by_phase = {(each["query"], each["phase"]): each for each in sites["phases"]}
+    combined = by_phase["ellipses", "combine"]
+    assert (combined["windows_in"], combined["windows_out"]) == (2 * WINDOWS, WINDOWS)
+    assert by_phase["ellipses", "partition"]["windows_in"] == 2 * WINDOWS  # each branch its share
     told = capsys.readouterr().out
     assert f"{WINDOWS} windows" in told
     assert "ellipses" in told

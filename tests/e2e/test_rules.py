@@ -1,6 +1,7 @@
 """Rules on real Spark: conditions, actions, couplings, priorities, cascades and limits."""
 
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,9 +128,9 @@ def test_couplings_and_priorities_order_what_one_train_leads_to(ps: Connection) 
 def test_a_hanging_action_of_a_detached_rule_holds_nobody_and_ends_as_a_dead_letter(
     ps: Connection,
 ) -> None:
-    heard = Heard()
+    heard, release, back = Heard(), threading.Event(), list[bool]()
     ps.action("quick", heard.named("quick"))
-    ps.action("hangs", lambda *_: time.sleep(3))
+    ps.action("hangs", lambda *_: back.append(release.wait(PATIENCE)))
     ps.script(
         """
         CREATE RULE slow ON warm DO CALL hangs
@@ -147,7 +148,8 @@ def test_a_hanging_action_of_a_detached_rule_holds_nobody_and_ends_as_a_dead_let
     assert letters[0]["action"] == "CALL hangs"
     key = letters[0]["key"]
     ps.action("hangs", heard.named("mended"))
-    time.sleep(3)  # the one that hangs must have come back
+    release.set()
+    until(ps, lambda: bool(back))  # the one that hung has come back
     ps.sql("RETRY RULE slow")
     until(ps, lambda: rule(ps, "slow")["done"] == 1)
     assert heard.calls[-1] == ("mended", ["attic"])

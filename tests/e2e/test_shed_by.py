@@ -12,7 +12,7 @@ from penstock.client import Connection
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
 from penstock.runtime.live_unit import LiveUnit
-from tests.e2e.support import PATIENCE
+from tests.e2e.support import PATIENCE, leave_alone
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +23,7 @@ LOSES = "WITH (max_error => 0.6) AS"
 @pytest.fixture
 def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
     with penstock.connect(tmp_path / "home", spark=spark) as connection:
-        connection.system.supervisor.quality._next_look = float("inf")  # nobody else sets gates
+        leave_alone(connection)  # nobody else sets gates
         connection.sql(
             "CREATE STREAM s (ts TIMESTAMP, n BIGINT, name STRING) TIMESTAMP BY ts FROM push();"
             "CREATE STREAM d (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts SHED BY -n FROM push()"
@@ -82,8 +82,12 @@ def test_what_makes_no_sense_is_refused(ps: Connection, text: str, code: str, to
     assert told in refused.value.message
     assert refused.value.code.startswith(code)
     assert refused.value.hint or code in ("UNKNOWN_COLUMN", "SQL")
+    assert refused.value.place is not None
+    assert refused.value.place.column > 1 + len("CREATE QUERY q")
 
 
 def test_a_stream_s_worth_of_the_wrong_type_is_refused(ps: Connection) -> None:
-    with pytest.raises(PenstockError, match="what a tuple is worth is a number"):
-        ps.sql("CREATE STREAM x (name STRING) SHED BY name FROM push()")
+    with pytest.raises(PenstockError, match="what a tuple is worth is a number") as refused:
+        ps.script("SHOW LOAD;\n  CREATE STREAM x (name STRING)\n  SHED BY name FROM push()")
+    assert refused.value.place is not None
+    assert (refused.value.place.line, refused.value.place.column) == (3, 3)

@@ -4,9 +4,10 @@ import json
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,9 +15,12 @@ from pyspark.sql.functions import arrow_udf
 
 import penstock
 from penstock.client import Connection
+from penstock.clock import HandClock
+from penstock.engine.buffers import Bounds
 from penstock.errors import BadOptionError, PenstockError, UnknownOptionError
-from penstock.qos.need import Need
-from penstock.runtime import statistics
+from penstock.qos.need import PATIENCE_SECONDS
+from penstock.runtime import readiness, statistics
+from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.supervisor import Settings
 from penstock.schedule import STRATEGIES, Choice
 from tests.e2e.support import PATIENCE, bag, finish, results, rows_of, shown
@@ -71,6 +75,11 @@ def run(ps: Connection, strategies: list[str]) -> dict[str, object]:
         ps.wait(0.3)
     ps.end("s")
     finish(ps)
+    return answers(ps)
+
+
+def answers(ps: Connection) -> dict[str, object]:
+    """Return what queries gave, the plain ones in order; no strategy was ever wrong."""
     assert not ps.system.supervisor.control.defects
     plain = {name: results(ps, name).to_pylist() for name in ("plain", "deep", "steps")}
     return plain | {name: bag(results(ps, name)) for name in QUERIES if name not in plain}
@@ -295,20 +304,51 @@ def test_the_statements_of_the_reference_that_set_and_show_run(
         assert (row["strategy"], row["batching"]) == ("round_robin", "everything")
 
 
-def test_the_strategy_by_need_changes_while_rows_flow(ps: Connection) -> None:
-    ps.sql("SET STRATEGY need")
-    control = ps.system.supervisor.control
+def test_memory_that_is_short_changes_the_strategy_until_it_has_been_enough_for_long(
+    spark: SparkSession,
+    tmp_path: Path,
+    expected: dict[str, object],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A unit takes one train a run, so that a burst waits; there is room for about four trains.
+    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
+    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
+    execute = LiveUnit.execute
 
-    def strategy() -> str:
-        (row,) = rows_of(ps.sql("SHOW STRATEGY").table)
-        return str(row["strategy"])
+    def slowly(live: LiveUnit, *given: Any, **named: Any) -> Any:
+        time.sleep(0.2)  # else all may be done before anybody has looked
+        return execute(live, *given, **named)
 
-    assert strategy() == "need: pcs"
-    control.need = Need(is_memory=True)
+    monkeypatch.setattr(LiveUnit, "execute", slowly)
+    clock, bounds = HandClock(1000.0), Bounds(buffer_bytes=1_000, total_bytes=10_000, keep_bytes=0)
+    with penstock.connect(tmp_path / "home", spark=spark, clock=clock, bounds=bounds) as ps:
+        ps.script(SCRIPT.replace("push()", "push(rows_per_train => 10)"))
+        ps.sql("SET STRATEGY need")
+        control = ps.system.supervisor.control
+        assert strategy(ps) == "need: pcs"
+        for number in range(7):
+            ps.push("s", rows(10 * number, 10 * number + 10))
+        pass_time_until(ps, clock, lambda: strategy(ps) == "need: simplified_segment")
+        pass_time_until(ps, clock, lambda: control.need.enough_since is not None)
+        clock.sleep(PATIENCE_SECONDS * 0.8)
+        time.sleep(0.3)  # enough to look at it many times
+        assert strategy(ps) == "need: simplified_segment"
+        pass_time_until(ps, clock, lambda: strategy(ps) == "need: pcs")
+        ps.push("s", rows(70, 80))
+        ps.end("s")
+        finish(ps)
+        assert answers(ps) == expected
+
+
+def strategy(ps: Connection) -> str:
+    (row,) = rows_of(ps.sql("SHOW STRATEGY").table)
+    return str(row["strategy"])
+
+
+def pass_time_until(ps: Connection, clock: HandClock, holds: Callable[[], bool]) -> None:
+    """Let the clock go on by small steps, so that what there is is looked at, until that holds."""
     until = time.monotonic() + PATIENCE
-    while strategy() != "need: simplified_segment":
-        assert time.monotonic() < until, shown(ps)
-        time.sleep(0.05)
-    assert not control.wants_other
-    ps.sql("SET STRATEGY round_robin")
-    assert strategy() == "round_robin"
+    while not holds():
+        assert time.monotonic() < until, (strategy(ps), shown(ps))
+        clock.sleep(0.5)
+        time.sleep(0.02)

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.runtime.suspending import Orders
-from tests.e2e.support import PATIENCE, figures, results, rows_of, shown
+from tests.e2e.support import PATIENCE, figures, leave_alone, results, rows_of, shown
 
 pytestmark = pytest.mark.spark
 
@@ -23,7 +23,7 @@ WHY = "the least load was 1.30, of 0.95 that there is room for"
 def opener(spark: SparkSession, tmp_path: Path) -> Callable[[], Connection]:
     def opened() -> Connection:
         connection = penstock.connect(tmp_path / "home", spark=spark)
-        connection.system.supervisor.quality._next_look = float("inf")  # only what we order
+        leave_alone(connection)  # only what we order
         return connection
 
     return opened

@@ -13,6 +13,8 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.states.sites import SitesState
 from penstock.errors import PenstockError
+from penstock.functions import auto, fft3
+from penstock.runtime import tuning
 from tests.e2e.support import finish
 
 pytestmark = pytest.mark.spark
@@ -83,12 +85,13 @@ def test_a_flow_goes_over_to_other_plans_and_gives_the_same_after_a_restart_too(
     assert np.abs(np.array([row["x"] for row in rows]) - expected).max() < 1e-4
 
 
-def test_auto_chooses_for_itself_and_optimize_shows_the_table(
-    spark: SparkSession, tmp_path: Path
+def test_auto_chooses_for_itself_and_again_when_windows_grow(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(tuning, "LOOK_SECONDS", 0.1)
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
-        text = f"{STREAM} CREATE QUERY spectrum WITH (sites => 'driver') AS FLOW auto(fft3) OVER"
-        ps.script(f"{text} radio; CREATE QUERY plain AS SELECT ts FROM radio;")
+        ps.script(f"{STREAM} CREATE QUERY plain AS SELECT ts FROM radio;")
+        ps.run(auto(fft3), over="radio", name="spectrum", sites="driver")
         for query, code in (
             ("plain", "BAD_QUERY"),
             ("spectrum", "BAD_QUERY"),
@@ -101,19 +104,27 @@ def test_auto_chooses_for_itself_and_optimize_shows_the_table(
         while not ps.system.tuner.tuned and time.monotonic() < deadline:
             ps.push("radio", windows(sent, 20))
             sent += 20
-            time.sleep(0.5)
+            time.sleep(0.2)
         (tuned,) = ps.system.tuner.tuned.values()
         assert {line.plan for line in tuned.lines} >= {"central", "distribute 2", "split 2"}
         table = ps.sql("OPTIMIZE QUERY spectrum").message
         assert table.startswith("runs as ")
         assert table in ps.sql("EXPLAIN spectrum").message
-        ps.push("radio", windows(sent, 20))
+        assert "windows of 64 elements" in table
+        grown = sent
+        while "windows of 256 elements" not in table and time.monotonic() < deadline:
+            ps.push("radio", windows(sent, 20, 256))
+            sent += 20
+            time.sleep(0.1)
+            table = ps.sql("EXPLAIN spectrum").message
+        assert "windows of 256 elements" in table
         ps.end("radio")
         finish(ps)
-        rows = list(ps.subscribe("spectrum"))
-        given = [windows(first, 20)["x"] for first in range(0, sent + 20, 20)]
+        found = [row["x"] for row in ps.subscribe("spectrum")]
+    for first, last, size in ((0, grown, 64), (grown, sent, 256)):
+        given = [windows(at, 20, size)["x"] for at in range(first, last, 20)]
         expected = np.fft.fft(np.concatenate(given), axis=1)
-        assert np.abs(np.array([row["x"] for row in rows]) - expected).max() < 1e-4
+        assert np.abs(np.array(found[first:last]) - expected).max() < 1e-4
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.states.weighing import weighed
 from penstock.plan.bounds import definitions
-from penstock.plan.operators.gate import ALL, KEPT
-from penstock.plan.weighing import ERROR, ROWS, SHED, Estimate, Weighing
+from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
+from penstock.plan.weighing import Estimate, Weighing
 
 pytestmark = pytest.mark.spark
 

@@ -4,14 +4,15 @@ Which tuples stay depends on the gate, the train's number and the tuple's place 
 a replay drops the same.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.engine.rows import Rows, empty_table
 from penstock.plan.operators import Gate
-from penstock.plan.operators.gate import ALL, KEPT
+from penstock.plan.operators.gate import ADDED, ALL, KEPT, SHED
 from penstock.qos import gates
 from penstock.qos.gates import seed_of
 from penstock.qos.quantiles import Values
@@ -33,24 +34,42 @@ def gated_by_worth(
     whole = pa.concat_tables([empty_table(gate.input.schema), *(table for _, table in found)])
     if not whole.num_rows:
         return empty_table(gate.schema)
-    seed, least = seed_of(SEED, place), 1 - gate.max_error
+    before = least_kept(whole) if gate.thinned else 1.0
+    seed, least = seed_of(SEED, place), min(1.0, (1 - gate.max_error) / before)
     passes = kept_by(cut, seed, least, worth, np.concatenate(numbers), np.concatenate(places))
     left = whole.filter(pa.array(passes))
-    share = round(ALL * left.num_rows / whole.num_rows)
-    column = pa.array(np.full(left.num_rows, share, dtype=np.int32))
-    return left.append_column(empty_table(gate.schema).schema.field(KEPT), column)
+    return _with_share(gate, left, round(ALL * left.num_rows / whole.num_rows))
 
 
-def gated(gate: Gate, place: str, keep: float, trains: Iterable[tuple[int, Rows]]) -> pa.Table:
-    """Return the tuples that stay, each with how many do; `place` tells gates apart."""
-    kept = round(keep * ALL)
-    rule = gates.Gate(kept / ALL, seed_of(SEED, place))
-    parts = [empty_table(gate.schema)]
-    for number, rows in trains:
+def gated(
+    gate: Gate, place: str, keeps: Sequence[float], trains: Sequence[tuple[int, Rows]]
+) -> pa.Table:
+    """Return the tuples that stay, each with how many of its train do; all where none is told.
+
+    `place` tells gates apart.
+    """
+    seed, parts = seed_of(SEED, place), [empty_table(gate.schema)]
+    for (number, rows), keep in zip(trains, keeps or [1.0] * len(trains), strict=True):
+        kept = round(keep * ALL)
+        rule = gates.Gate(kept / ALL, seed)
         table = rows.to_table(gate.input.schema)
         if kept < ALL:
             places = np.arange(table.num_rows, dtype=np.int64)
             table = table.filter(pa.array(rule.passes(np.full_like(places, number), places)))
-        column = pa.array(np.full(table.num_rows, kept, dtype=np.int32))
-        parts.append(table.append_column(parts[0].schema.field(KEPT), column))
+        parts.append(_with_share(gate, table, kept))
     return pa.concat_tables(parts)
+
+
+def least_kept(table: pa.Table) -> float:
+    """Return the least share that the gates of a query have kept of any of its rows."""
+    return 1.0 - float(pc.max(table[SHED]).as_py() or 0.0)
+
+
+def _with_share(gate: Gate, table: pa.Table, kept: int) -> pa.Table:
+    """Return tuples with what gates up to this one have kept, one after the other."""
+    share = np.full(table.num_rows, kept, dtype=np.int32)
+    if gate.thinned:
+        before = 1 - table[SHED].to_numpy()
+        share = np.rint(kept * before).astype(np.int32)
+        table = table.drop_columns(list(ADDED))
+    return table.append_column(empty_table(gate.schema).schema.field(KEPT), pa.array(share))

@@ -6,6 +6,7 @@ is read as fast as a cached frame, needs no executor's memory, drags no lineage 
 of them are still one leaf of a plan.
 """
 
+import functools
 import os
 import shutil
 import uuid
@@ -98,6 +99,7 @@ def laid_together(tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(tables, promote_options="default")
 
 
+@functools.lru_cache(maxsize=4096)
 def empty_table(schema: Schema) -> pa.Table:
     """Return a table of no rows."""
     return arrow_schema(schema).empty_table()

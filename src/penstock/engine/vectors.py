@@ -27,19 +27,21 @@ def as_lists(schema: Schema) -> Schema:
     return Schema(tuple(Column(c.name, LISTS[e]) if e else c for c, e in columns))
 
 
-def packed(column: pa.ChunkedArray, kind: Kind) -> tuple[pa.Array, pa.Array]:
+def packed(column: pa.ChunkedArray, kind: Kind) -> tuple[pa.Array | pa.ChunkedArray, pa.Array]:
     """Return a column of lists or bytes as packed vectors, and which of them are none.
 
     NULL stays NULL. What holds a NULL, is no list of pairs where these are wanted, ends inside of
-    an element or is too long is no vector: it is NULL, too.
+    an element or is too long is no vector: it is NULL, too. Bytes that are vectors are not copied.
     """
-    whole = one_chunk(column)
-    if pa.types.is_binary(whole.type) or pa.types.is_large_binary(whole.type):
-        bad = np.zeros(len(whole), np.bool_)
-        bad[misfits(whole, kind)] = True
-        bad |= _too_long(whole)
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        bad = np.zeros(len(column), np.bool_)
+        bad[misfits(column, kind)] = True
+        bad |= _too_long(column)
+        if not bad.any():
+            return column, pa.array(bad)
+        whole = one_chunk(column)
     else:
-        whole, bad = _from_lists(whole, kind)
+        whole, bad = _from_lists(one_chunk(column), kind)
     wrong = pc.and_(pa.array(bad), whole.is_valid())
     return pc.if_else(wrong, pa.scalar(None, whole.type), whole), wrong
 
@@ -92,7 +94,7 @@ def _any_in(lists: pa.Array, flags: pa.Array) -> Any:
     return sums[ends] > sums[ends - lengths]
 
 
-def _too_long(packed_bytes: pa.Array) -> Any:
+def _too_long(packed_bytes: pa.Array | pa.ChunkedArray) -> Any:
     lengths = pc.fill_null(pc.binary_length(packed_bytes), 0)
     return np.asarray(pc.greater(lengths, MOST_BYTES))
 

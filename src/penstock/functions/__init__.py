@@ -23,6 +23,7 @@ from penstock.functions.splits import (
     sort_combine,
 )
 from penstock.functions.templates import (
+    auto,
     central,
     parallel,
     partition,
@@ -34,7 +35,12 @@ from penstock.functions.templates import (
 )
 from penstock.functions.types import StreamType
 from penstock.functions.vectors import Kind, Vectors
-from penstock.functions.window_functions import sample, time_aggregate, window_aggregate
+from penstock.functions.window_functions import (
+    sample,
+    time_aggregate,
+    time_windows,
+    window_aggregate,
+)
 from penstock.functions.windows import current_window, sliding_window, time_window
 
 __all__ = [
@@ -53,6 +59,7 @@ __all__ = [
     "Split",
     "StreamType",
     "Vectors",
+    "auto",
     "block_part",
     "central",
     "concat_combine",
@@ -83,6 +90,7 @@ __all__ = [
     "stream_function",
     "time_aggregate",
     "time_window",
+    "time_windows",
     "window_aggregate",
     "window_distribute",
     "window_split",

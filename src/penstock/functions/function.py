@@ -23,6 +23,7 @@ class Role(Enum):
     partition  items, n, i -> those of branch i, or each item's share of branch i
     combine    the parts of some items, a run of items from each input -> these items
     merge      several streams -> one; `apply` makes the operator
+    select     a SELECT over each item for itself; `apply` makes the operator
     """
 
     TRANSFORM = "transform"
@@ -30,6 +31,7 @@ class Role(Enum):
     PARTITION = "partition"
     COMBINE = "combine"
     MERGE = "merge"
+    SELECT = "select"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.errors import FunctionError, PenstockError, TypeMismatchError, told
+from penstock.errors import FunctionError, PenstockError, RunError, TypeMismatchError, told
 from penstock.functions.function import Call
 from penstock.functions.items import Items
 from penstock.functions.types import StreamType
@@ -47,7 +47,9 @@ def guarded(
             start, stop = open_runs.pop()
             try:
                 made.append(work(start, stop))
-            except Exception as error:  # a user's function may raise anything
+            except RunError:  # who runs the function failed, not the function
+                raise
+            except (Exception, SystemExit) as error:  # a user's function may raise anything
                 if stop - start == 1:
                     _add(culprits, Culprit(start, stop, cause_of(name, error)))
                 else:
@@ -64,7 +66,7 @@ def _add(culprits: list[Culprit], new: Culprit) -> None:
         culprits.append(new)
 
 
-def cause_of(name: str, error: Exception) -> str:
+def cause_of(name: str, error: BaseException) -> str:
     """Return what a held item is held for."""
     inner = error.message if isinstance(error, PenstockError) else told(error)
     return str(FunctionError(f"{name}: {inner}"))

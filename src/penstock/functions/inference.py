@@ -39,6 +39,9 @@ def operator_of(node: Node, given: Sequence[StreamType], *, one_origin: bool) ->
     if call.role is Role.MERGE:
         made: Operator = call.function.apply(tuple(given), one_origin, **call.parameters)
         return made
+    if call.role is Role.SELECT:
+        selecting: Operator = call.function.apply(given[0], **call.parameters)
+        return selecting
     kind = call.function.result_type(given[0], call.parameters)
     if node.share is not None:
         return Partitioning(call, kind, node.share.degree, node.share.branch)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -136,7 +137,7 @@ class Items:
             rows = np.flatnonzero(rows)
         if len(rows) and len(rows) == rows[-1] - rows[0] + 1 and (np.diff(rows) == 1).all():
             return self.slice(int(rows[0]), int(rows[-1]) + 1)
-        return Items(self.type, self.table.take(pa.array(rows)), self.numbers[rows])
+        return Items(self.type, _gathered(self.table, rows), self.numbers[rows])
 
     def numbered(self, numbers: Numbers) -> "Items":
         """Return the items under other numbers."""
@@ -145,6 +146,23 @@ class Items:
     def packed(self) -> pa.Table:
         """Return the items as a table that carries their numbers, to be sent or kept."""
         return self.table.append_column(NUMBER, pa.array(self.numbers))
+
+
+def _gathered(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
+    """Return rows by their places; of chunks, one at a time, as Arrow would join them all first."""
+    chunks = max((column.num_chunks for column in table.columns), default=0)
+    if chunks < 2 or (np.diff(rows) < 0).any():  # noqa: PLR2004  (one chunk is the whole)
+        return table.take(pa.array(rows))
+    widest = max(table.columns, key=lambda column: column.num_chunks)
+    ends = np.cumsum([len(chunk) for chunk in widest.chunks])
+    cuts = [0, *np.searchsorted(rows, ends).tolist()]
+    starts = [0, *ends.tolist()]
+    parts = [
+        table.slice(start, end - start).take(pa.array(rows[first:last] - start))
+        for (start, end), (first, last) in zip(pairwise(starts), pairwise(cuts), strict=True)
+        if first < last
+    ]
+    return pa.concat_tables(parts or [table.slice(0, 0)])
 
 
 def joined(kind: "StreamType", parts: Sequence[Items]) -> Items:

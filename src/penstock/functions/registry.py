@@ -21,7 +21,12 @@ from penstock.functions.splits import (
     sort,
     sort_combine,
 )
-from penstock.functions.window_functions import sample, time_aggregate, window_aggregate
+from penstock.functions.window_functions import (
+    sample,
+    time_aggregate,
+    time_windows,
+    window_aggregate,
+)
 
 BUILT_IN: tuple[Function, ...] = (
     identity,
@@ -36,6 +41,7 @@ BUILT_IN: tuple[Function, ...] = (
     sample,
     window_aggregate,
     time_aggregate,
+    time_windows,
     rr_part,
     hash_part,
     block_part,

@@ -20,6 +20,7 @@ Part = Function | Call | Dataflow
 def central(function: Part, inputs: int = 1) -> Dataflow:
     """Return a function on one site; one that merges can have several inputs."""
     if isinstance(function, Dataflow):
+        refuse_auto(function)
         if function.arity != inputs:
             raise BadFlowError(
                 f"a flow with {function.arity} inputs cannot have {inputs}",
@@ -47,17 +48,31 @@ def central(function: Part, inputs: int = 1) -> Dataflow:
     return Dataflow((Node(call, tuple(map(Input, range(inputs))), 0),), inputs, (0,))
 
 
-def auto(function: Function | Call) -> Dataflow:
+class Auto(Dataflow):
+    """A flow of one function that is spread in the way that is measured to be best."""
+
+    @property
+    def call(self) -> Call:
+        """Return the function."""
+        return self.nodes[0].call
+
+
+def auto(function: Function | Call) -> Auto:
     """Return a function on one site, for a start: how it is spread is chosen by measuring."""
     if not isinstance(function, Function | Call):
         raise BadFlowError("auto spreads one function", hint="such as auto(fft3)")
     call = as_call(function)
+    if call.role is Role.SELECT:
+        raise BadFlowError(
+            f"{call} is in SQL, which Spark spreads by itself", hint=f"write FLOW {call} OVER …"
+        )
     if call.role is not Role.TRANSFORM or call.function.counted:
         raise BadFlowError(
             f"{call} cannot be spread: it does not take each item for itself",
             hint=f"let it run in one place: central({call})",
         )
-    return central(call)
+    flow = central(call)
+    return Auto(flow.nodes, flow.arity, flow.outputs)
 
 
 def partition(n: int, function: Part) -> Dataflow:
@@ -66,6 +81,7 @@ def partition(n: int, function: Part) -> Dataflow:
     branches = []
     for number in range(n):
         if isinstance(function, Dataflow):
+            refuse_auto(function)
             branches.append(in_branch(checked_branch("partition", function), number))
             continue
         call = as_call(function).in_branch(number)
@@ -185,5 +201,17 @@ def in_branch(flow: Dataflow, number: int) -> Dataflow:
     return flow.with_calls(lambda call: call.in_branch(number))
 
 
+def refuse_auto(flow: Dataflow) -> None:
+    """Refuse `auto` inside of another template: it would be measured with its neighbours."""
+    if isinstance(flow, Auto):
+        raise BadFlowError(
+            "auto is a whole flow, and stands in no other",
+            hint="let another query run over what it gives",
+        )
+
+
 def _flow(part: Part) -> Dataflow:
-    return part if isinstance(part, Dataflow) else central(part)
+    if not isinstance(part, Dataflow):
+        return central(part)
+    refuse_auto(part)
+    return part

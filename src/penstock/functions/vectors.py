@@ -279,7 +279,7 @@ def one_chunk(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return combined.chunk(0) if isinstance(combined, pa.ChunkedArray) else combined
 
 
-def misfits(column: pa.Array, kind: Kind) -> npt.NDArray[np.intp]:
+def misfits(column: pa.Array | pa.ChunkedArray, kind: Kind) -> npt.NDArray[np.intp]:
     """Return the places of values that are NULL or end inside of an element."""
     lengths = pc.fill_null(pc.binary_length(column), -1).to_numpy(zero_copy_only=False)
     return np.flatnonzero((lengths < 0) | (lengths % kind.dtype.itemsize != 0))

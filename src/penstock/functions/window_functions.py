@@ -5,17 +5,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from penstock.errors import BadOptionError, BadRowError
 from penstock.functions.function import Function, Parameter, Role
+from penstock.functions.guard import Made
 from penstock.functions.items import Items
 from penstock.functions.partitions import mixed
 from penstock.functions.results import same
 from penstock.functions.types import StreamType
 from penstock.functions.vectors import Array, Kind, Vectors
-from penstock.functions.windows import Windows, sliding_window, time_window
+from penstock.functions.windows import Windows, sliding_window, span_of, time_window
 from penstock.model.schema import Column
 
+WINDOW_START, WINDOW_END, WINDOW_ITEM = "window_start", "window_end", "window_item"
 NUMERIC = ("tinyint", "smallint", "int", "integer", "bigint", "float", "double")
 HOW: dict[str, Callable[..., Array]] = {
     "sum": np.add.reduceat,
@@ -62,6 +65,42 @@ def _aggregated(windows: Windows, *, how: str, **_window: Any) -> Items:
             values = values.astype(np.float64) if how == "mean" else values
             made[column.name] = reduced_rows(values, windows.starts, windows.stops, how)[:, 0]
     return last.with_columns(kind, made)
+
+
+def _windows_type(given: StreamType, _parameters: Mapping[str, Any]) -> StreamType:
+    """Return the items with the bounds of a window, and its last item's number."""
+    if given.ordering is None:
+        raise BadOptionError(
+            f"items of type {given.name} have no time, and time windows need one",
+            hint="give the stream TIMESTAMP BY",
+        )
+    time = given[given.ordering].type
+    added = (Column(WINDOW_START, time), Column(WINDOW_END, time), Column(WINDOW_ITEM, "bigint"))
+    return StreamType(given.name, (*given.columns, *added), WINDOW_END)
+
+
+def _time_windows(windows: Windows, *, span: float) -> Made:
+    """Give every item of every window, one window after another."""
+    sizes = windows.stops - windows.starts
+    of = np.repeat(np.arange(len(windows), dtype=np.int64), sizes)
+    first = np.repeat(windows.starts - (np.cumsum(sizes) - sizes), sizes)
+    inside = windows.items.take(first + np.arange(len(of), dtype=np.int64))
+    last = windows.last
+    kind, unit = _windows_type(last.type, {}), windows.items.type
+    ends = last.times[of]
+    made = {
+        WINDOW_START: _moments(unit, ends - span_of(unit, span)),
+        WINDOW_END: _moments(unit, ends),
+        WINDOW_ITEM: last.numbers[of],
+    }
+    return Made(inside.with_columns(kind, made), of)
+
+
+def _moments(given: StreamType, times: npt.NDArray[np.int64]) -> pa.Array:
+    """Return times as the column that orders items has them."""
+    wanted = given.field(given.ordering or "").type
+    narrow = pa.int32() if pa.types.is_date32(wanted) else pa.int64()
+    return pa.array(times).cast(narrow).cast(wanted)
 
 
 def _is_number(given: StreamType, column: Column) -> bool:
@@ -127,5 +166,13 @@ time_aggregate = Function(
     _aggregated,
     _aggregate_type,
     parameters=(Parameter("how", str), Parameter("span", float)),
+    window=time_window("span"),
+)
+time_windows = Function(
+    "time_windows",
+    Role.WINDOW,
+    _time_windows,
+    _windows_type,
+    parameters=(Parameter("span", float),),
     window=time_window("span"),
 )

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.errors import BadRowError, BadWindowError
 from penstock.functions.items import Items
+from penstock.functions.types import StreamType
 
 Size = int | str
 Span = timedelta | float | str
@@ -180,10 +181,15 @@ class BySpan:
 
     def cut(self, items: Items, old: int, _skip: int) -> Cut:
         """Cut items, the first `old` of which have had their windows."""
-        ordering = items.type.ordering
-        stamps = ordering is not None and pa.types.is_timestamp(items.type.field(ordering).type)
-        span = round(self.seconds * 1_000_000) if stamps else round(self.seconds)
+        span = span_of(items.type, self.seconds)
         starts = np.searchsorted(items.times, items.times - span, side="left").astype(np.int64)
         stops = np.arange(1, len(items) + 1, dtype=np.int64)
         tail = int(starts[-1]) if len(starts) else 0
         return Cut(Windows(items, starts[old:], stops[old:]), tail)
+
+
+def span_of(kind: StreamType, seconds: float) -> int:
+    """Return a span in the unit of items' times: that of the column that orders them."""
+    ordering = kind.ordering
+    stamps = ordering is not None and pa.types.is_timestamp(kind.field(ordering).type)
+    return round(seconds * 1_000_000) if stamps else round(seconds)

@@ -7,6 +7,11 @@ from datetime import timedelta
 from penstock.errors import BadOptionError
 
 LOWEST, DEFAULT_PRIORITY, HIGHEST = 0, 5, 9  # MAV-30
+HINTS = {
+    "max_latency": "a length of time: max_latency => INTERVAL 2 SECONDS",
+    "max_error": "a share: max_error => 0.05 lets an answer be wrong by 5 percent",
+    "weight": "1 is what a query has by itself; with 10 it matters ten times as much",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +26,18 @@ class Goals:
     def __post_init__(self) -> None:
         """Refuse contracts that nothing can keep."""
         if self.max_latency is not None and self.max_latency <= timedelta(0):
-            raise BadOptionError(f"max_latency {self.max_latency} must be above zero")
+            raise BadOptionError(
+                f"max_latency of {self.max_latency.total_seconds():g} s must be above zero",
+                hint=HINTS["max_latency"],
+            )
         if self.max_error is not None and not 0 <= self.max_error < 1:
-            raise BadOptionError(f"max_error {self.max_error} must be from 0 to below 1")
+            raise BadOptionError(
+                f"max_error {self.max_error:g} must be from 0 to below 1", hint=HINTS["max_error"]
+            )
         if not 0 < self.weight < math.inf:
-            raise BadOptionError(f"weight {self.weight} must be above zero and finite")
+            raise BadOptionError(
+                f"weight {self.weight:g} must be above zero and finite", hint=HINTS["weight"]
+            )
         if not LOWEST <= self.priority <= HIGHEST:
             raise BadOptionError(
                 f"priority {self.priority} must be from {LOWEST} to {HIGHEST}",

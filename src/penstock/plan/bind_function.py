@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
-from penstock.errors import BadOptionError, BadQueryError, NotYetError, Place
+from penstock.errors import BadOptionError, BadQueryError, Place
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.flows import Term, Value
-from penstock.model.windows import RowsWindow
 from penstock.plan.operators import Operator
 from penstock.plan.scope import place_of
 from penstock.plan.sources import (
@@ -18,10 +18,12 @@ from penstock.plan.sources import (
     TableSource,
     with_name,
 )
-from penstock.sql import WrittenFlow, flow_of, names_in_term, parse_select, spark_sql
+from penstock.plan.window_calls import by_window, constant, windowed
+from penstock.sql import WrittenFlow, flow_of, parse_select, spark_sql
 
 Read = Callable[[exp.Expr], StreamSource | TableSource]
 PIPE, CENTRAL = "pipe", "central"
+TIMES = ("date", "time", "interval")  # types that no number is cast to
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +46,15 @@ class FunctionBinder:
         """Return a flow over a stream; between its parts, functions in SQL are SELECTs."""
         parts = self._parts(flow.term)
         if len(parts) == 1 and self.flows.called(parts[0].name) is None:
-            self._refuse_inside(flow.term)
-            return self.flows.over(flow, operator)
+            return self.flows.over(flow, operator, self._branch)
         for place, part in enumerate(parts):
             if (definition := self.flows.called(part.name)) is not None:
                 operator = self._inlined(definition, _literals(part), operator, part.place)
                 continue
-            self._refuse_inside(part)
             output = flow.output if place == len(parts) - 1 else None
-            operator = self.flows.over(replace(flow, term=part, output=output), operator)
+            operator = self.flows.over(
+                replace(flow, term=part, output=output), operator, self._branch
+            )
         return operator
 
     def _parts(self, term: Term) -> list[Term]:
@@ -74,14 +76,11 @@ class FunctionBinder:
                 run.append(each)
         return [*found, *_piped(term, run)]
 
-    def _refuse_inside(self, term: Term) -> None:
-        for name in names_in_term(term):
-            if self.flows.called(name) is not None:
-                raise NotYetError(
-                    f"{name} is in SQL, and cannot stand inside {term.name} yet",
-                    hint=f"put it before or behind: pipe({term.name}(…), {name})",
-                    place=term.place,
-                )
+    def _branch(
+        self, definition: FunctionDefinition, values: Sequence[Any], operator: Operator
+    ) -> Operator:
+        """Return a function in SQL over the items that come to a place inside a flow."""
+        return self._inlined(definition, [exp.convert(each) for each in values], operator, None)
 
     def _called(self, call: exp.Anonymous, read: Read) -> Operator:
         first, *others = call.expressions or (None,)
@@ -94,9 +93,9 @@ class FunctionBinder:
         operator = self._stream(first, read)
         if (definition := self.flows.called(call.name)) is not None:
             return self._inlined(definition, others, operator, place_of(call))
-        values = tuple(_constant(each) for each in others)
+        values = tuple(constant(each) for each in others)
         term = Term(call.name, values, place=place_of(call))
-        return self.flows.over(WrittenFlow(term, place=term.place), operator)
+        return self.flows.over(WrittenFlow(term, place=term.place), operator, self._branch)
 
     def _stream(self, node: exp.Expr, read: Read) -> Operator:
         """Return the stream that functions read: by its name, or what another function gives."""
@@ -143,46 +142,22 @@ def filled_body(
 
     def filled(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            return _windowed(node, node.this, values)
+            return windowed(node, node.this, values)
         if isinstance(node, exp.Column) and len(node.parts) == 1:
             name = node.name.lower()
             return exp.cast(values[name].copy(), types[name]) if name in values else node
         return node
 
-    return parse_select(definition.body).transform(filled)
+    return by_window(parse_select(definition.body).transform(filled))
 
 
 def typical(definition: FunctionDefinition) -> exp.Expr:
     """Return a function's SELECT with some value for each parameter, to see what it gives."""
-    return filled_body(definition, [exp.Literal.number(1)] * len(definition.parameters), None)
-
-
-def _windowed(node: exp.Table, call: exp.Anonymous, values: dict[str, exp.Expr]) -> exp.Table:
-    """Return a window function of GSDM's as the stream with its window (GSDM-12)."""
-    match call.name.lower(), call.expressions:
-        case "currentwindow", [stream]:
-            window = None
-        case "slidingwindow", [stream, size, *step]:
-            rows = _whole(size, values)
-            window = RowsWindow(rows, _whole(step[0], values) if step else rows)
-        case "timewindow", _:
-            raise NotYetError(
-                "timeWindow in a SELECT does not run yet",
-                hint="time_aggregate(span => …) in a flow, or a window [RANGE …]",
-            )
-        case _:
-            return node
-    made = exp.Table(this=exp.to_identifier(stream.name, quoted=True), alias=node.args.get("alias"))
-    if window is not None:
-        made.set("window", window)
-    return made
-
-
-def _whole(node: exp.Expr, values: dict[str, exp.Expr]) -> int:
-    value = _constant(values.get(node.name.lower(), node) if isinstance(node, exp.Column) else node)
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise BadOptionError(f"{spark_sql(node)} is no number of items")
-    return value
+    given = [
+        exp.Null() if each.type.lower().startswith(TIMES) else exp.Literal.number(1)
+        for each in definition.parameters
+    ]
+    return filled_body(definition, given, None)
 
 
 def _piped(term: Term, run: Sequence[Value]) -> list[Term]:
@@ -196,20 +171,3 @@ def _piped(term: Term, run: Sequence[Value]) -> list[Term]:
 
 def _literals(part: Term) -> list[exp.Expr]:
     return [exp.convert(each) for each in part.arguments]
-
-
-def _constant(node: exp.Expr) -> Value:
-    """Return a parameter that stands in FROM as Python's own value."""
-    if isinstance(node, exp.Boolean):
-        return bool(node.this)
-    if isinstance(node, exp.Null):
-        return None
-    literal = node.this if isinstance(node, exp.Neg) else node
-    if isinstance(literal, exp.Literal):
-        if literal.is_string:
-            return str(literal.this)
-        text = f"{'-' if literal is not node else ''}{literal.this}"
-        return int(text) if text.lstrip("-").isdecimal() else float(text)
-    raise BadOptionError(
-        f"{spark_sql(node)} is no constant", hint="parameters of a function are numbers and texts"
-    )

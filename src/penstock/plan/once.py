@@ -1,12 +1,15 @@
 """A one-time SELECT: the relations that it names, and the same SELECT over views."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place
+from penstock.model.flows import Term
 from penstock.plan.scope import place_of
-from penstock.sql import WrittenFlow, context_of, flow_of, spark_sql, window_of
+from penstock.plan.window_calls import constant
+from penstock.sql import FLOW, WrittenFlow, context_of, flow_of, spark_sql, window_of
 
 
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
@@ -30,6 +33,67 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
         table.set("db", None)
         table.set("catalog", None)
     return spark_sql(tree)
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function in FROM: what it reads, by name or as another call, and its parameters."""
+
+    name: str
+    over: "str | Called"
+    given: tuple[exp.Expr, ...] = ()
+    place: Place | None = None
+    flow: Term | None = None
+
+    @property
+    def term(self) -> Term:
+        """Return the function with its parameters as a flow has it."""
+        return self.flow or Term(self.name, tuple(map(constant, self.given)), place=self.place)
+
+
+def calls_as_names(
+    tree: exp.Expr, is_ours: Callable[[str, str], bool], name_of: Callable[[Called], str]
+) -> exp.Expr:
+    """Return a SELECT in which functions of FROM are names that `name_of` gives.
+
+    `is_ours` tells them from Spark's, by their name and the name of what they read.
+    """
+    tree = tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        call, flow = table.this, flow_of(table)
+        if flow is not None:
+            called = Called(flow.term.name, table.name, place=flow.place, flow=flow.term)
+        elif isinstance(call, exp.Anonymous) and is_ours(call.name, _argument(call).name):
+            called = _called(call)
+        else:
+            continue
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(call.name)))
+        table.set("this", exp.to_identifier(name_of(called)))
+        table.set(FLOW, None)
+    return tree
+
+
+def _called(call: exp.Anonymous) -> Called:
+    first, *others = call.expressions or (None,)
+    if first is None:
+        raise BadQueryError(
+            f"{call.name} needs the stream that it reads",
+            hint=f"FROM {call.name}(radio)",
+            place=place_of(call),
+        )
+    if not isinstance(first, exp.Anonymous | exp.Column):
+        raise BadQueryError(
+            f"{spark_sql(first)} is no stream",
+            hint="a function reads a stream first",
+            place=place_of(call),
+        )
+    over = _called(first) if isinstance(first, exp.Anonymous) else _dotted(first)
+    return Called(call.name, over, tuple(others), place_of(call))
+
+
+def _dotted(column: exp.Column) -> str:
+    return ".".join(part.name for part in column.parts)
 
 
 def place_of_column(tree: exp.Expr, message: str) -> Place | None:

@@ -19,30 +19,35 @@ from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind import Binder
 from penstock.plan.bind_aggregate import LEAF, aggregates_of
 from penstock.plan.bind_modifiers import modifies
-from penstock.plan.operators import Filter, Gate, Operator, Project, Scan, Weigh, WindowAggregate
-from penstock.plan.operators.gate import ALL, KEPT
-from penstock.plan.sources import Lookup, Source, StreamSource
-from penstock.plan.weighing import ADDED, ERROR, ROWS, SHED, Estimate, Kind, Weighing
-from penstock.sql import flow_of, spark_sql, window_of
+from penstock.plan.gated import inputs_of, through_gates, why_not_joined, why_not_named
+from penstock.plan.lifted import lifted
+from penstock.plan.operators import Filter, Operator, Project, Weigh, WindowAggregate
+from penstock.plan.operators.gate import ADDED, ALL, ERROR, KEPT, ROWS, SHED
+from penstock.plan.weighing import Estimate, Kind, Weighing
+from penstock.sql import spark_sql, window_of
 
 # What would mean something else over a sample, or something that no sample tells.
-COMPARING = ("joins", "laterals", "distinct", "qualify", "limit", "order", "with_")
+COMPARING = ("laterals", "distinct", "qualify", "limit", "order", "with_")
 EVERY = "count(1)"
 
 
 def bind_sampled(binder: Binder, tree: exp.Expr, max_error: float) -> Operator:
     """Return the operators of a query over gates; only where nothing says why it is whole."""
-    whole = binder.bind(tree)
+    binder.bind(tree)  # what is wrong with it is said of the query as it was written
     assert isinstance(tree, exp.Select)  # noqa: S101  (else it is answered whole)
-    if taken := [name for name in whole.schema.names if name.lower() in ADDED]:
+    binder, tree = lifted(binder, tree)
+    sums = _sums(tree)
+    gated = replace(binder, lookup=through_gates(binder.lookup, max_error, sums=sums))
+    bound = gated.bind(tree)
+    if taken := [name for name in bound.schema.names if name.lower() in ADDED]:
         raise BadQueryError(
             f"with max_error the answer has a column {taken[0]} of its own",
             hint="give yours another name",
         )
-    gated = replace(binder, lookup=_through_gates(binder.lookup, max_error))
-    if not _aggregates(tree):
-        return gated.bind(_with_share(tree))
-    return _Sampling(binder).over(gated.bind(tree))
+    if sums:
+        return _Sampling(binder).over(bound)
+    inputs = inputs_of(tree, binder.lookup, sums=sums)
+    return gated.bind(_with_share(tree, [each.alias for each in inputs if not each.whole]))
 
 
 def why_whole(binder: Binder, tree: exp.Expr) -> str:
@@ -53,23 +58,29 @@ def why_whole(binder: Binder, tree: exp.Expr) -> str:
         return "it corrects its answers"
     if found := next((name for name in COMPARING if tree.args.get(name)), ""):
         return f"it has {found.rstrip('s_').upper()}"
-    node = tree.args["from_"].this if tree.args.get("from_") else None
-    inside = any(each is not tree for each in tree.find_all(exp.Query))
-    if inside or not isinstance(node, exp.Table):
+    binder, tree = lifted(binder, tree)
+    if any(each is not tree for each in tree.find_all(exp.Query)):
         return "it has a SELECT inside"
-    if flow_of(node) is not None or not isinstance(node.this, exp.Identifier):
-        return "functions need all items"
-    source = binder.lookup(node.name)
-    if not (isinstance(source, StreamSource) and isinstance(source.operator, Scan)):
-        return f"{node.name} is no stream"
-    if source.operator.schema.find(KEPT) is not None:
-        return f"{node.name} has a column {KEPT} of its own"
+    aggregates, sums = _aggregates(tree), _sums(tree)
+    inputs = inputs_of(tree, binder.lookup, sums=sums)
+    if not inputs or all(each.whole for each in inputs):
+        return inputs[0].whole if inputs else "it reads nothing"
+    if why := why_not_named(tree, inputs):
+        return why
     if modifies(tree) or tree.find(exp.Window):
         return "it compares tuples with one another"
-    window, aggregates = window_of(node), _aggregates(tree)
-    if (window is not None or aggregates) and not _is_timed(window):
+    if tree.args.get("joins") and (why := why_not_joined(tree, inputs, sums=sums)):
+        return why
+    return _why_not_told(tree, aggregates)
+
+
+def _why_not_told(tree: exp.Select, aggregates: Sequence[exp.Expr]) -> str:
+    """Return why a sample does not tell what is asked of tuples or windows, or nothing."""
+    entries = [tree.args["from_"].this, *(each.this for each in tree.args.get("joins") or ())]
+    window = next((found for each in entries if (found := window_of(each)) is not None), None)
+    if aggregates and not _is_timed(window):
         return "its windows are not spans of time"
-    if window is not None and not aggregates:
+    if window is not None and not aggregates and not tree.args.get("joins"):
         return "it shows what is in its windows"
     if untold := next((each for each in aggregates if _kind(each) is None), None):
         return f"no sample tells how wrong {spark_sql(untold)} is"
@@ -82,14 +93,9 @@ def _is_timed(window: object) -> bool:
     return isinstance(window, RangeWindow)
 
 
-def _through_gates(lookup: Lookup, max_error: float) -> Lookup:
-    def found(name: str) -> Source | None:
-        source = lookup(name)
-        if isinstance(source, StreamSource) and isinstance(source.operator, Scan):
-            return StreamSource(Gate(source.operator, max_error))
-        return source
-
-    return found
+def _sums(tree: exp.Expr) -> bool:
+    """Say whether rows are made of many tuples."""
+    return bool(tree.args.get("group") or _aggregates(tree))
 
 
 def _aggregates(tree: exp.Expr) -> list[exp.Expr]:
@@ -101,21 +107,29 @@ def _aggregates(tree: exp.Expr) -> list[exp.Expr]:
     ]
 
 
-def _with_share(tree: exp.Select) -> exp.Select:
-    """Return a SELECT of tuples with what is to be said of each."""
+def _with_share(tree: exp.Select, gated: Sequence[str]) -> exp.Select:
+    """Return a SELECT of tuples with what is to be said of each; `gated` are aliases."""
     select = tree.copy()
-    shown = [_without_kept(node) for node in select.expressions]
-    share = f"1 - {KEPT} / {ALL}D"
+    shown = [_without_kept(node, gated) for node in select.expressions]
+    joins = bool(tree.args.get("joins"))
+    names = [f"{quoted(alias)}.{KEPT}" if joins else KEPT for alias in gated]
+    share = "1 - " + " * ".join(f"{name} / {ALL}D" for name in names)
     added = (f"{share} AS {ERROR}", f"{share} AS {SHED}", f"1L AS {ROWS}")
     select.set("expressions", [*shown, *map(_parsed, added)])
     return select
 
 
-def _without_kept(node: exp.Expr) -> exp.Expr:
-    star = node.this if isinstance(node, exp.Column) else node
-    if isinstance(star, exp.Star):
+def _without_kept(node: exp.Expr, gated: Sequence[str]) -> exp.Expr:
+    star, is_meant = node, True
+    if isinstance(node, exp.Column):
+        star, is_meant = node.this, _is_among(node.table, gated)
+    if isinstance(star, exp.Star) and is_meant:
         star.set("except_", [*(star.args.get("except_") or ()), exp.column(KEPT)])
     return node
+
+
+def _is_among(alias: str, aliases: Sequence[str]) -> bool:
+    return alias.lower() in {each.lower() for each in aliases}
 
 
 @dataclass(frozen=True, slots=True)

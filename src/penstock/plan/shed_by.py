@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
 from penstock.model.schema import Schema
-from penstock.plan.operators import Filter, Gate, Operator, Project, is_stateful, walk
+from penstock.plan.gated import gates_above
+from penstock.plan.operators import Filter, Gate, Operator, Project, TableJoin
 from penstock.plan.scope import Scope, plain, relation
 from penstock.plan.sources import Analyst
 from penstock.sql import parse_select, spark_sql
@@ -52,12 +53,23 @@ def refuse_shed_by(stated: str | None, max_error: float | None, whole: str) -> N
         )
 
 
+def worth_gate(root: Operator, stated: str | None) -> Gate | None:
+    """Return the gate that may drop by worth, None where there are several and nobody says so."""
+    gates = gates_above(root)
+    if len(gates) > 1 and stated:
+        raise BadQueryError(
+            "SHED BY says what the tuples of one input are worth, and this query joins several",
+            hint="leave SHED BY out, or say it of a query over one of them, and join that",
+        )
+    return gates[0] if len(gates) == 1 else None
+
+
 def by_worth(root: Operator, worth: str) -> Operator:
     """Return a query's operators with its gate dropping what is worth least."""
     match root:
         case Gate():
             return replace(root, worth=worth)
-        case Filter() | Project():
+        case Filter() | Project() | TableJoin():
             return replace(root, input=by_worth(root.input, worth))
         case _:
             raise BadQueryError(
@@ -65,8 +77,3 @@ def by_worth(root: Operator, worth: str) -> Operator:
                 "of the sum of all",
                 hint="without SHED BY any tuples are dropped, and the answer says how wrong it is",
             )
-
-
-def shows_tuples(root: Operator) -> bool:
-    """Say whether a gate below may choose by worth."""
-    return not any(is_stateful(node) for node in walk(root))

@@ -1,8 +1,8 @@
 """What a FROM may name, and who tells the planner about types."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.events import Mode
@@ -38,11 +38,17 @@ Source = StreamSource | TableSource | EventSource
 Lookup = Callable[[str], Source | None]  # by the name in FROM
 
 
+Inline = Callable[[FunctionDefinition, Sequence[Any], Operator], Operator]
+
+
 class Flows(Protocol):
     """Knows the functions there are, and puts flows of them over streams."""
 
-    def over(self, flow: WrittenFlow, operator: Operator) -> Operator:
-        """Return the operator that gives what a flow makes of a stream, or raise what is wrong."""
+    def over(self, flow: WrittenFlow, operator: Operator, inline: Inline) -> Operator:
+        """Return the operator that gives what a flow makes of a stream, or raise what is wrong.
+
+        `inline` puts functions in SQL that stand inside the flow over the items that come there.
+        """
         ...
 
     def called(self, name: str) -> FunctionDefinition | None:

@@ -12,10 +12,8 @@ from typing import Literal
 
 from penstock.model.schema import quoted
 from penstock.plan.bounds import COUNT, MEAN, SUM
-from penstock.plan.operators.gate import ALL, KEPT
+from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 
-ERROR, SHED, ROWS = "_error", "_shed", "_rows"
-ADDED = (ERROR, SHED, ROWS)
 WHOLE = ("tinyint", "smallint", "int", "bigint")
 _W, _MORE = "__w", "__more"
 

@@ -47,7 +47,8 @@ class Contract:
             raise BadOptionError(
                 f"{asked}a max_latency of {self.max_latency:g} s cannot be kept: "
                 f"the query's own units take {least_latency:.3g} s",
-                hint=f"max_latency has to be at least {_up(least_latency):g} s; FORCE lets it in",
+                hint=f"max_latency has to be at least {_up(least_latency):g} s; "
+                "CREATE QUERY … FORCE AS … lets it in",
             )
 
 

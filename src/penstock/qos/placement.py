@@ -13,10 +13,11 @@ from math import prod
 
 from penstock.qos.allocation import NOTHING, Allocation, Limit, Piece, allocate
 from penstock.qos.gates import LEAST_KEEP
+from penstock.qos.levels import Levels, levels_of
 from penstock.qos.load import seconds_ahead
 from penstock.qos.network import Edge, Network
 
-Stake = tuple[str, str]  # a stream, and the query that stands for all that must give up alike
+Stake = tuple[str, str]  # a stream, and the level of queries that must give up alike
 Shares = Mapping[Stake, float]
 
 
@@ -51,16 +52,16 @@ def place(
     Queries without a limit give up nothing. Where several processors are overloaded, each is
     relieved by itself and a stake gives up the most that any of them asks of it.
     """
-    alike = _alike(network)
-    stakes = _limits(network, limits, alike)
+    levels = levels_of(network)
+    stakes = _limits(network, limits, levels)
     shed: dict[Stake, float] = dict.fromkeys(stakes, 0.0)
     short: dict[str, float] = {}
     for processor, wanted in release.items():
         if wanted > NOTHING:
-            found = _relieve(network, alike, stakes, processor, wanted)
+            found = _relieve(network, levels, stakes, processor, wanted)
             short[processor] = found.short
             shed = {stake: max(each, found.shed[stake]) for stake, each in shed.items()}
-    keeps = _keeps(network, alike, shed, gate_seconds)
+    keeps = _keeps(network, levels, shed, gate_seconds)
     return Placement(keeps, shed_of(network, keeps), short)
 
 
@@ -78,19 +79,6 @@ def place_weight(rate: float, most: float, seconds: float, gate_seconds: float) 
     return rate * seconds - rate * gate_seconds / most if most > 0 else 0.0
 
 
-def _alike(network: Network) -> dict[str, str]:
-    """Return who stands for each query: those that read one answer give up alike."""
-    stands = {query: query for query in network.roots}
-    for node in network.nodes.values():
-        if node.sheds:
-            continue
-        for below in node.inputs.keys() - network.rates.keys():
-            together = {stands[query] for query in network.queries_above[below]}
-            first = min(together)
-            stands = {query: first if s in together else s for query, s in stands.items()}
-    return stands
-
-
 def _ways(network: Network) -> dict[str, dict[str, int]]:
     """Return on how many ways each stream's tuples reach each node."""
     found: dict[str, dict[str, int]] = {name: {name: 1} for name in network.rates}
@@ -103,65 +91,61 @@ def _ways(network: Network) -> dict[str, dict[str, int]]:
     return found
 
 
-def _limits(
-    network: Network, limits: Mapping[str, Limit], alike: Mapping[str, str]
-) -> dict[Stake, Limit]:
+def _limits(network: Network, limits: Mapping[str, Limit], levels: Levels) -> dict[Stake, Limit]:
+    """Return what each stake may give up: no more than any of its queries on each of its ways.
+
+    Ways without a gate give up nothing, and leave what there is to the others.
+    """
     ways = _ways(network)
-    whole = {
-        query
-        for name, node in network.nodes.items()
-        if not node.sheds and node.inputs.keys() & network.rates.keys()
-        for query in network.queries_above[name]
-    }
     found: dict[Stake, Limit] = {}
     for query, root in network.roots.items():
         asked = limits.get(query, Limit(0.0))
-        asked = Limit(0.0, asked.weight) if query in whole else asked
         keep = max(LEAST_KEEP, 1 - asked.most)
-        most = 1 - keep ** (1 / max(1, sum(ways[root].values())))
+        gated = {each: many for each, many in ways[root].items() if not levels.is_whole(each, root)}
+        most = 1 - keep ** (1 / max(1, sum(gated.values())))
         for stream in ways[root]:
-            stake = (stream, alike[query])
-            other = found.get(stake)
-            found[stake] = (
-                Limit(most, asked.weight)
-                if other is None
-                else Limit(min(most, other.most), asked.weight + other.weight)
-            )
+            stake, mine = (stream, levels.of[root]), most if stream in gated else 0.0
+            other = found.get(stake, Limit(1.0, 0.0))
+            found[stake] = Limit(min(mine, other.most), asked.weight + other.weight)
     return found
 
 
 def _relieve(
     network: Network,
-    alike: Mapping[str, str],
+    levels: Levels,
     stakes: Mapping[Stake, Limit],
     processor: str,
     wanted: float,
 ) -> Allocation[Stake]:
     slots = network.slots[processor]
     pieces = [
-        Piece(rate * network.seconds_on(edge) / slots, _stakes_at(network, alike, edge[1], stream))
+        Piece(
+            rate * network.seconds_on(edge) / slots,
+            frozenset(_stakes_at(network, levels, edge[1], stream) & stakes.keys()),
+        )
         for edge, flows in network.arriving.items()
         if network.nodes[edge[1]].processor == processor
         for stream, rate in flows.items()
+        if not levels.is_whole(stream, edge[1])
     ]
     return allocate(pieces, stakes, wanted)
 
 
-def _stakes_at(
-    network: Network, alike: Mapping[str, str], node: str, stream: str
-) -> frozenset[Stake]:
-    return frozenset((stream, alike[query]) for query in network.queries_above[node])
+def _stakes_at(network: Network, levels: Levels, node: str, stream: str) -> frozenset[Stake]:
+    """Return whose share of a stream is lost at a node: all that are there or further up."""
+    return frozenset((stream, levels.of[network.roots[each]]) for each in levels.above(node))
 
 
 def _keeps(
-    network: Network, alike: Mapping[str, str], shed: Shares, gate_seconds: float
+    network: Network, levels: Levels, shed: Shares, gate_seconds: float
 ) -> dict[Edge, float]:
     """Return the gates that make stakes give up their shares, each beyond the gates below it."""
     gone: dict[tuple[str, str], float] = {}
     for (_, name), flows in network.arriving.items():
         for stream in flows:
-            own = (shed[stake] for stake in _stakes_at(network, alike, name, stream))
-            gone[name, stream] = min(own, default=0.0)
+            stakes = _stakes_at(network, levels, name, stream) & shed.keys()
+            lost = min((shed[each] for each in stakes), default=0.0)
+            gone[name, stream] = 0.0 if levels.is_whole(stream, name) else lost
     costs = seconds_ahead(network)
     found: dict[Edge, float] = {}
     for (below, name), flows in network.arriving.items():

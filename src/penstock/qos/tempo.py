@@ -7,10 +7,30 @@ just when there is most of it. Its own time does not.
 from bisect import bisect_left
 from dataclasses import dataclass
 
+import numpy as np
+
 SECOND = 1_000_000
 KEPT = 0.8  # of what older trains told, with each train
 REMEMBERED = 512  # trains, of which it is known how many tuples there were until when
 GAP = 2 * SECOND  # a longer silence is none of the stream's pace
+
+Curve = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Windows of one length, one after each hop, on a stream's own time in microseconds."""
+
+    begin: int = 0
+    span: int = SECOND
+    hop: int = SECOND
+
+    def around(self, first: int, last: int, most: int) -> list[int]:
+        """Return where those begin that hold a time from the first to the last; at most so many."""
+        low = (first - self.span - self.begin) // self.hop + 1
+        high = (last - self.begin) // self.hop
+        step = max(1, -(-(high - low + 1) // most))
+        return [self.begin + number * self.hop for number in range(high, low - 1, -step)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +67,11 @@ class Tempo:
             return float(self.counted[-1][1])
         (t0, n0), (t1, n1) = self.counted[place - 1 : place + 1]
         return n0 + (n1 - n0) * (time - t0) / (t1 - t0) if t1 > t0 else float(n1)
+
+    def curve(self) -> Curve:
+        """Return times, and how many tuples there ever were until then."""
+        times, counts = zip(*self.counted, strict=True)
+        return np.array(times, dtype=float), np.array(counts, dtype=float)
 
     @property
     def per_second(self) -> float:

@@ -5,7 +5,7 @@ that nothing else needs a lock.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 
 DELIVERY_THREADS = 4
@@ -14,6 +14,16 @@ SINK = "sink:"
 ARCHIVE_THREADS = 2  # writing Parquet leaves the interpreter free
 
 Finish = Callable[[Future[object]], None]
+
+
+def outcome(work: Callable[[], object]) -> Future[object]:
+    """Return what some work gave or raised."""
+    future = Future[object]()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 class Crew:
@@ -35,6 +45,7 @@ class Crew:
             "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
         }
         self._busy: set[str] = set()
+        self._along: set[str] = set()  # of those who are busy: whose work another's worker does
         self.started = 0  # so many things, ever
         self._done: list[Callable[[], None]] = []
         self._woken = False
@@ -60,19 +71,24 @@ class Crew:
     @property
     def free_slots(self) -> int:
         """Return how many more units may run at once."""
-        return self._slots - sum(1 for name in self._busy if name.startswith("unit:"))
+        return self._slots - sum(1 for n in self._busy - self._along if n.startswith("unit:"))
 
-    def submit(self, name: str, work: Callable[[], object], finish: Finish) -> None:
+    def submit(
+        self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
+    ) -> None:
         """Let a worker do `work`; `finish` runs when the supervisor settles.
 
-        The name's first part, up to the colon, is its pool.
+        The name's first part, up to the colon, is its pool. What those `along` have to do is part
+        of the work: they are busy, too.
         """
-        self._busy.add(name)
+        self._busy |= {name, *along}
+        self._along |= set(along)
         self.started += 1
 
         def settle(future: Future[object]) -> None:
             def done() -> None:
-                self._busy.discard(name)
+                self._busy -= {name, *along}
+                self._along -= set(along)
                 finish(future)
 
             with self.bell:
@@ -80,6 +96,16 @@ class Crew:
                 self.bell.notify_all()
 
         self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
+
+    def do_here(self, work: Callable[[], object], finish: Finish) -> None:
+        """Do `work` in the thread of who calls, and finish it at once."""
+        self.started += 1
+        finish(outcome(work))
+
+    def ask_again(self) -> None:
+        """Say that something has been done, for those who were asked before it."""
+        with self.bell:
+            self._done.append(lambda: None)
 
     def settle(self) -> None:
         """Finish what workers have done; only the supervisor, or a thread at rest."""

@@ -17,6 +17,8 @@ from penstock.model.rules import RuleDefinition
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
 from penstock.runtime.altering import alter_query
+from penstock.runtime.binding import bind_query, check_history, know_event
+from penstock.runtime.defining import check_stream, define_stream, define_table, remove_feed
 from penstock.runtime.directory import (
     KnownEvent,
     KnownQuery,
@@ -34,6 +36,7 @@ from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_ena
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
 from penstock.runtime.sites import crowded
+from penstock.runtime.sites_drawn import written_sites
 from penstock.runtime.steering import resume_query, stop_query
 from penstock.runtime.stream_types import create_type, drop_type
 from penstock.runtime.system import System
@@ -187,6 +190,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _punctuate(system, statement)
         case SetDecider():
             return Result(set_decider(system, statement))
+        case Show() if statement.as_json or statement.into:
+            return Result(written_sites(system, statement))
         case Show(what=what, name=name):
             return Result(table=show(system, what, name))
         case Describe(name=name):
@@ -248,10 +253,10 @@ def _create_stream(system: System, statement: CreateStream) -> Result:
     statement = replace(statement, definition=definition)
     if message := _stands(system, statement, "STREAM"):
         return Result(message)
-    system.check_stream(definition)
+    check_stream(system, statement)
     _forget(system, definition.name)
     entry = system.catalog.put("STREAM", definition.name, definition.text, replace=True)
-    feed = system.define_stream(definition, entry.incarnation)
+    feed = define_stream(system, definition, entry.incarnation)
     try:
         feed.open()
     except PenstockError:
@@ -267,7 +272,7 @@ def _create_table(system: System, statement: CreateTable) -> Result:
     reading = system.tables.read(definition)  # before the one that it replaces goes
     _forget(system, definition.name)
     entry = system.catalog.put("TABLE", definition.name, definition.text, replace=True)
-    system.define_table(statement, entry.incarnation, reading)
+    define_table(system, statement, entry.incarnation, reading)
     return Result(f"table {definition.name} created")
 
 
@@ -276,8 +281,8 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     if message := _stands(system, statement, "QUERY"):
         return Result(message)
     sinks.check(definition)
-    known = system.bind(statement)
-    system.check_history(known)
+    known = bind_query(system, statement)
+    check_history(system, known)
     refused = room_for(system, known)
     if refused is not None and not (definition.waits and refused.may_wait):
         raise refused.error(definition.name)
@@ -298,7 +303,7 @@ def _create_event(system: System, statement: CreateEvent) -> Result:
     definition = statement.definition
     if message := _stands(system, statement, "EVENT"):
         return Result(message)
-    known = system.know_event(statement)
+    known = know_event(system, statement)
     known.root()
     if system.directory.get(definition.name) is not None:
         _forget(system, definition.name)
@@ -344,7 +349,7 @@ def _forget(system: System, name: str) -> None:
     """Remove whatever has the name; nobody may read it any more."""
     match system.directory.get(name):
         case KnownStream(_, scan):
-            system.remove_feed(scan)
+            remove_feed(system, scan)
         case KnownTable(_, incarnation, _):
             system.tables.drop(name, incarnation)
         case KnownQuery() as known:

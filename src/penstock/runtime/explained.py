@@ -9,6 +9,7 @@ from penstock.plan.explain import explain, units_behind
 from penstock.plan.graph import Graph
 from penstock.plan.operators import key
 from penstock.plan.units import Unit
+from penstock.runtime.binding import bind_query, bind_text
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.standing import standing_of
@@ -48,9 +49,9 @@ def bound(system: System, subject: str | SelectOnce | CreateQuery) -> KnownQuery
         case str() as name:
             return system.directory.query(name)
         case CreateQuery() as create:
-            return system.bind(create)
+            return bind_query(system, create)
         case SelectOnce(select=select) as once:
-            return system.bind_text("this", select, once.text)
+            return bind_text(system, "this", select, once.text)
 
 
 def _runs(system: System, known: KnownQuery) -> bool:

@@ -8,20 +8,24 @@ from typing import Any
 from penstock.errors import BadFlowError, PenstockError
 from penstock.functions.flow import Dataflow
 from penstock.functions.flow_text import from_text, to_text
-from penstock.functions.function import Call
+from penstock.functions.function import Call, Role
 from penstock.functions.registry import Registry
 from penstock.functions.stages import Stages, stages_of
+from penstock.functions.templates import Auto, auto
+from penstock.functions.tuning.spreading import function_in
 from penstock.functions.types import StreamType
 from penstock.functions.written import flow_of
 from penstock.model.definitions import FunctionDefinition, Sites
 from penstock.model.flows import Term
 from penstock.plan.once import flows_in, functions_in, names_in
 from penstock.plan.operators import EventTime, Flow, Operator, Ordered
+from penstock.plan.sources import Inline
 from penstock.runtime.known_functions import KnownFunctions
+from penstock.runtime.selects import select_function
 from penstock.runtime.stream_types import catalog_name
 from penstock.sql import WrittenFlow, names_in_term, parse_select
 
-GRAPH = "graph"
+GRAPH, AUTO = "graph", auto.__name__
 DIGITS = 16  # of the hash that tells a graph from others
 
 
@@ -33,10 +37,10 @@ class FlowBinder:
     sites: Sites = "auto"
     types: tuple[StreamType, ...] = ()
 
-    def over(self, flow: WrittenFlow, operator: Operator) -> Operator:
+    def over(self, flow: WrittenFlow, operator: Operator, inline: Inline) -> Operator:
         """Return the operator that gives what a flow makes of a stream, or raise what is wrong."""
         try:
-            return self._over(flow, operator)
+            return self._over(flow, operator, inline)
         except PenstockError as error:
             error.place = error.place or flow.place
             raise
@@ -45,8 +49,8 @@ class FlowBinder:
         """Return the function of that name that is written in SQL, or None."""
         return self.functions.written.get(name.lower())
 
-    def _over(self, flow: WrittenFlow, operator: Operator) -> Operator:
-        graph = graph_of(flow.term, self.functions.registry)
+    def _over(self, flow: WrittenFlow, operator: Operator, inline: Inline) -> Operator:
+        graph = graph_of(flow.term, self._registry(flow.term, inline))
         output = _output_of(graph, flow.output)
         if graph.arity != 1:
             raise BadFlowError(
@@ -54,7 +58,30 @@ class FlowBinder:
                 hint="begin with partition(n, …) or pcc(n, …), which split it",
             )
         stages = stages_of(graph, type_of(operator, self.types), output)
-        return flow_operator(operator, stages, str(flow.term), self.sites)
+        return flow_operator(operator, stages, written_as(flow.term, graph), self._sites(graph))
+
+    def _registry(self, term: Term, inline: Inline) -> Registry:
+        """Return all functions that a flow may name, those in SQL that it does among them."""
+        registry = self.functions.registry
+        for name in set(names_in_term(term)) & self.functions.written.keys():
+            made = select_function(self.functions.written[name], inline, self._type_of)
+            registry = registry.with_function(made)
+        return registry
+
+    def _type_of(self, operator: Operator) -> StreamType:
+        return type_of(operator, self.types)
+
+    def _sites(self, graph: Dataflow) -> Sites:
+        """Return where a flow runs: in the driver, where it asks Spark for SELECTs."""
+        written = next((node.call for node in graph.nodes if node.call.role is Role.SELECT), None)
+        if written is None:
+            return self.sites
+        if self.sites == "workers":
+            raise BadFlowError(
+                f"{written} is in SQL, and workers cannot ask Spark for a SELECT",
+                hint="leave sites => 'workers' out, or put it before or behind the branches",
+            )
+        return "driver"
 
 
 def type_of(operator: Operator, types: Iterable[StreamType] = ()) -> StreamType:
@@ -89,10 +116,31 @@ def flow_operator(operator: Operator, stages: Stages, written: str, sites: Sites
 
 def graph_of(term: Term, registry: Registry) -> Dataflow:
     """Return the flow that a term describes; `graph(…)` holds one that was made in Python."""
+    if (kept := _kept(term)) is None:
+        return flow_of(term, registry)
+    if term.name.lower() == GRAPH:
+        return from_text(kept, registry)
+    function = function_in(from_text(kept, registry))
+    if function is None:
+        raise BadFlowError("auto spreads one function", hint="such as auto(fft3)")
+    return auto(function)
+
+
+def _kept(term: Term) -> str | None:
+    """Return the graph from Python that a term holds, by itself or to be spread, or None."""
     match term:
         case Term(name=name, arguments=(str() as text,), named=()) if name.lower() == GRAPH:
-            return from_text(text, registry)
-    return flow_of(term, registry)
+            return text
+        case Term(name=name, arguments=(Term() as inner,), named=()) if name.lower() == AUTO:
+            return _kept(inner)
+        case _:
+            return None
+
+
+def written_as(term: Term, graph: Dataflow) -> str:
+    """Return a flow as people read it; a function of Python's that is spread as SQL has it."""
+    spread = isinstance(graph, Auto) and _kept(term) is not None
+    return f"{AUTO}({graph.nodes[0].call})" if spread else str(term)
 
 
 def graph_name(stages: Stages) -> str:
@@ -104,7 +152,8 @@ def graph_name(stages: Stages) -> str:
 def graph_term(flow: Dataflow) -> str:
     """Return a flow that was made in Python as SQL has it."""
     text = to_text(flow).replace("\\", "\\\\").replace("'", "\\'")
-    return f"{GRAPH}('{text}')"
+    kept = f"{GRAPH}('{text}')"
+    return f"{AUTO}({kept})" if isinstance(flow, Auto) else kept
 
 
 def reads_of(tree: Any, functions: KnownFunctions) -> frozenset[str]:
@@ -123,7 +172,7 @@ def reads_of(tree: Any, functions: KnownFunctions) -> frozenset[str]:
 
 
 def _functions_of(term: Term, registry: Registry) -> Iterator[str]:
-    if term.name.lower() != GRAPH:
+    if _kept(term) is None:
         yield from names_in_term(term)
         return
     for node in graph_of(term, registry).nodes:

@@ -11,9 +11,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 
-KEEP, CUT = "keep", "cut"  # no keys of buffers: these are hashes
+Keeps = tuple[float, ...]  # of each train that a gate takes; none where all are kept
+KEEPS, CUT, TIME_OUTS = "keeps", "cut", "time_outs"  # no keys of buffers: these are hashes
 Ranges = Mapping[str, tuple[int, int]]  # a buffer's key: the first and the last train consumed
 
 
@@ -29,13 +31,18 @@ class RecordedTrain:
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A unit's run over ranges of trains; a gate's run keeps a share of their tuples."""
+    """A unit's run over ranges of trains; a gate's run keeps a share of their tuples.
+
+    `time_outs` is what the clock decided in a run of a flow, None where that is not known: the run
+    was not over, or the clock decides nothing in it.
+    """
 
     unit: str
     number: int
     inputs: Ranges
-    keep: float = 1.0
+    keeps: Keeps = ()
     cut: Cut | None = None
+    time_outs: TimeOuts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +72,13 @@ class Journal(Protocol):
         ...
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
     ) -> None:
         """Remember which trains a run takes, and what a gate will keep of them, before it runs."""
+        ...
+
+    def note_time_outs(self, unit: str, number: int, found: TimeOuts) -> None:
+        """Remember what the clock decided in a recorded run, before anybody sees what it gave."""
         ...
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
@@ -143,22 +154,28 @@ def train_from(stream: str, number: int, body: str) -> RecordedTrain:
 def run_from(unit: str, number: int, body: str) -> RecordedRun:
     """Return the run whose inputs were kept as JSON, with what a gate kept."""
     found = json.loads(body)
-    keep, cut = found.pop(KEEP, 1.0), found.pop(CUT, None)
+    keeps, cut, clock = found.pop(KEEPS, ()), found.pop(CUT, None), found.pop(TIME_OUTS, None)
     return RecordedRun(
         unit,
         number,
         {key: (first, last) for key, (first, last) in found.items()},
-        keep,
+        tuple(keeps),
         None if cut is None else Cut(*cut),
+        TimeOuts.from_json(clock),
     )
 
 
-def run_body(inputs: Ranges, keep: float, cut: Cut | None = None) -> str:
+def run_body(inputs: Ranges, keeps: Keeps, cut: Cut | None = None) -> str:
     """Return a run's inputs as JSON; only a gate that drops has something to add."""
-    added: dict[str, Any] = {} if keep == 1 else {KEEP: keep}
+    added: dict[str, Any] = {KEEPS: keeps} if any(each < 1 for each in keeps) else {}
     if cut is not None:
         added[CUT] = [cut.worth, cut.ties]
     return to_json({**inputs, **added})
+
+
+def with_time_outs(body: str, found: TimeOuts) -> str:
+    """Return what is kept of a run with what the clock decided in it."""
+    return to_json({**json.loads(body), TIME_OUTS: found.to_json()})
 
 
 def to_json(data: Mapping[str, Any]) -> str:

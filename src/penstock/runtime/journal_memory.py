@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
     Checkpoint,
+    Keeps,
     Ranges,
     RecordedRun,
     RecordedTrain,
@@ -18,6 +20,7 @@ from penstock.runtime.journal import (
     to_json,
     train_body,
     train_from,
+    with_time_outs,
 )
 
 _Key = tuple[str, str, int]  # what, of whom, number; 0 is where the last number stands
@@ -41,9 +44,15 @@ class MemoryJournal:
         return [train_from(stream, n, body) for n, body in self._after("train", stream, number)]
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
     ) -> None:
-        self._record("run", unit, number, run_body(inputs, keep, cut))
+        self._record("run", unit, number, run_body(inputs, keeps, cut))
+
+    def note_time_outs(self, unit: str, number: int, found: TimeOuts) -> None:
+        with self._lock:
+            body = self._get(("run", unit, number), None)
+            if body is not None:
+                self._set(("run", unit, number), with_time_outs(body, found))
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("run", unit, number)]

@@ -19,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import DiskFullError, HomeError, PenstockError
+from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
     Checkpoint,
+    Keeps,
     Ranges,
     RecordedRun,
     RecordedTrain,
@@ -31,6 +33,7 @@ from penstock.runtime.journal import (
     to_json,
     train_body,
     train_from,
+    with_time_outs,
 )
 
 FORMAT = 1
@@ -62,6 +65,8 @@ INSERT INTO deliveries SELECT ?1, ?2, ?3
 WHERE ?2 = 1 + coalesce((SELECT number FROM deliveries WHERE query = ?1), 0)
 ON CONFLICT (query) DO UPDATE SET number = excluded.number, rows = rows + excluded.rows
 """
+RUN = "SELECT number, body FROM runs WHERE name = ? AND number = ?"
+CHANGE_RUN = "UPDATE runs SET body = ? WHERE name = ? AND number = ?"
 REMEMBER_TRIM = {
     log: f"""
     INSERT INTO trimmed
@@ -100,9 +105,14 @@ class SqliteJournal:
         return [train_from(stream, n, body) for n, body in self._after("trains", stream, number)]
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keep: float = 1.0, cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
     ) -> None:
-        self._record("runs", unit, number, run_body(inputs, keep, cut))
+        self._record("runs", unit, number, run_body(inputs, keeps, cut))
+
+    def note_time_outs(self, unit: str, number: int, found: TimeOuts) -> None:
+        with self._lock:
+            for _, body in self._rows(RUN, unit, number):
+                self._execute(CHANGE_RUN, with_time_outs(body, found), unit, number)
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("runs", unit, number)]

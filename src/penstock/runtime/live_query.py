@@ -12,7 +12,8 @@ from penstock.engine.sinks.sink import Delivery, Sink
 from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.model.schema import Schema
-from penstock.plan.operators import Operator, is_stateful, key, walk
+from penstock.plan.gated import shows_tuples
+from penstock.plan.operators import Operator, key, walk
 from penstock.runtime.journal import Journal, Ranges, RecordedRun
 from penstock.runtime.meter import Meter
 from penstock.runtime.promise import Promise
@@ -45,7 +46,8 @@ class LiveQuery:
     `in_hand` says that a delivery that is under way needs its trains no more.
 
     `reader` is its name among its root's readers and in the journal, `input` the key of the
-    buffer that it reads.
+    buffer that it reads. `nodes` are its root and all below it, inputs first, by their keys;
+    `shows_tuples` says whether its rows are tuples or pairs, and not made of many.
     """
 
     definition: QueryDefinition
@@ -69,11 +71,15 @@ class LiveQuery:
     promise: Promise | None = field(init=False)
     reader: str = field(init=False)
     input: str = field(init=False)
+    nodes: Mapping[str, Operator] = field(init=False, repr=False)
+    shows_tuples: bool = field(init=False)
     _recorded: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.reader, self.input = f"{READER}{self.name.lower()}", key(self.root)
         self.promise = Promise.of(self.definition.goals)
+        self.nodes = {key(node): node for node in walk(self.root)}
+        self.shows_tuples = shows_tuples(self.root)
 
     def alter(self, definition: QueryDefinition) -> None:
         """Go on under other goals; only at rest."""
@@ -84,11 +90,6 @@ class LiveQuery:
     def name(self) -> str:
         """Return the query's name."""
         return self.definition.name
-
-    @property
-    def shows_tuples(self) -> bool:
-        """Say whether its rows are tuples, and not made of several."""
-        return not any(is_stateful(node) for node in walk(self.root))
 
     def put_out(
         self, trains: Sequence[Train], journal: Journal, clock: Clock, taps: Sequence[Tap]

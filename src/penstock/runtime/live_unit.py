@@ -17,6 +17,7 @@ from penstock.engine.rows import Rows, empty_table, write_parquet_at
 from penstock.engine.states import Together
 from penstock.engine.states.state import Punctuated, Run, State, Step
 from penstock.engine.worth import is_plain, worth_of
+from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bundles.member import Asking
 from penstock.plan.operators import Bundle, EventBundle, Gate, Take, key
@@ -25,10 +26,17 @@ from penstock.plan.units import Unit
 from penstock.qos.quantiles import Values
 from penstock.qos.worths import Cut, Worths
 from penstock.runtime.grouping import ranges_of
-from penstock.runtime.journal import Ranges, RecordedRun
+from penstock.runtime.journal import Keeps, Ranges, RecordedRun
 
 WEIGH_SECONDS, WEIGHED_ROWS = 1.0, 1_000  # how often, and how many tuples, while nothing is shed
+REMEMBERED = 64  # trains that a gate let through whole: those behind it are not farther behind
+READER = "unit:"  # before a unit's key, among the readers of a buffer
 Inputs = Mapping[str, Sequence[Train]]
+Note = Callable[[TimeOuts], None]
+
+
+def ignored(_: TimeOuts) -> None:
+    """Note nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,10 @@ class LiveUnit:
     `history` are rows of its leaves from before its first train, until its first run takes them.
     `late_rows` are counted by the operator that judged them, and `rows_before` are those that came
     in before a root was one of the unit's. Of a gate, `keep` is what its next runs let through, and
-    `keeping` what the one at work does; of one that drops by worth, `cutting` is where that cuts,
-    `worths` what tuples were worth of late, and `weighed` when that was last asked.
+    `keeping` what the one at work does, and `whole` has the trains that it took for each that it
+    gave of late with all of their tuples; of one that drops by worth, `cutting` is where that cuts,
+    `worths` what tuples were worth of late, and `weighed` when that was last asked. `time_outs`
+    is what the clock decided in the run at work, where it is done again.
     """
 
     unit: Unit
@@ -74,8 +84,10 @@ class LiveUnit:
     runs: int = 0
     taken: int = 0
     keep: float = 1.0
-    keeping: float = 1.0
+    keeping: Keeps = ()
+    whole: dict[int, tuple[int, int]] = field(default_factory=dict)
     cutting: Cut | None = None
+    time_outs: TimeOuts | None = None
     worths: Worths = field(default_factory=Worths)
     weighed: float = -math.inf
     time_is_up: bool = False
@@ -98,7 +110,7 @@ class LiveUnit:
     @property
     def reader(self) -> str:
         """Return the unit's name among a buffer's readers."""
-        return f"unit:{self.unit.key}"
+        return f"{READER}{self.unit.key}"
 
     @property
     def asks_spark(self) -> bool:
@@ -106,11 +118,16 @@ class LiveUnit:
         gate = self.unit.root
         return isinstance(gate, Gate) and bool(gate.worth) and not is_plain(gate)
 
-    def next_cut(self) -> Cut | None:
-        """Return where the next run of a gate that drops by worth cuts; None where nothing goes."""
-        gate = self.unit.root
-        by_worth = isinstance(gate, Gate) and gate.worth and self.keep < 1
-        return self.worths.cut(self.keep) if by_worth else None
+    @property
+    def is_light_gate(self) -> bool:
+        """Say whether it is a gate that needs no Spark."""
+        return isinstance(self.unit.root, Gate) and not self.asks_spark
+
+    def cut_for(self, keeps: Keeps) -> Cut | None:
+        """Return where a run of a gate that drops by worth cuts; None where nothing goes."""
+        gate, keep = self.unit.root, max(keeps, default=1.0)
+        by_worth = isinstance(gate, Gate) and gate.worth and keep < 1
+        return self.worths.cut(keep) if by_worth else None
 
     @property
     def state_bytes(self) -> int:
@@ -147,10 +164,20 @@ class LiveUnit:
         over = self.time_is_up or set(self.marks.values()) == {END_OF_TIME}
         return over and not self.ended
 
-    def execute(self, processor: Processor, number: int, inputs: Inputs) -> dict[str, Output]:
+    def execute(
+        self,
+        processor: Processor,
+        number: int,
+        inputs: Inputs,
+        note: Note = ignored,
+        *,
+        thinned: bool = True,
+        shared: Sequence[pa.Table] = (),
+    ) -> dict[str, Output]:
         """Run over the trains, and return what came for each root.
 
-        Nothing of the state has changed if this raises.
+        Nothing of the state has changed if this raises. `note` is told what the clock decides.
+        `shared` are partials of these trains that were made for others, too (`state.py`).
         """
         began = time.perf_counter()
         ahead = self._ahead_of(ranges_of(inputs))
@@ -166,7 +193,18 @@ class LiveUnit:
         before = self._below(old, self.idle)
         if self.history:
             before = (BEGIN_OF_TIME,) * len(below)
-        run = Run(processor, self.unit, rows, below, before, ahead)
+        run = Run(
+            processor,
+            self.unit,
+            rows,
+            below,
+            before,
+            ahead,
+            shared,
+            thinned=thinned,
+            time_outs=self.time_outs,
+            note=note,
+        )
         if isinstance(self.unit.root, Gate):
             outputs = {
                 self.unit.key: Output(self._gated(self.unit.root, inputs, processor), below[0])
@@ -197,12 +235,21 @@ class LiveUnit:
             if now - self.weighed >= WEIGH_SECONDS:  # to know where to cut when it has to be
                 some = found[-1].rows.to_table(gate.input.schema).slice(0, WEIGHED_ROWS)
                 self._weigh(worth_of(gate, some, processor), now)
-            return gated(gate, self.unit.key, 1.0, trains)
+            return gated(gate, self.unit.key, (), trains)
         tables = [(number, rows.to_table(gate.input.schema)) for number, rows in trains]
         parts = [worth_of(gate, table, processor) for _, table in tables]
         worth = np.concatenate(parts)
         self._weigh(worth, now)
         return gated_by_worth(gate, self.unit.key, self.cutting, tables, worth)
+
+    def note_whole(self, gate: Gate, taken: Ranges, given: int) -> None:
+        """Remember of which trains a gate made one, if it dropped nothing of them."""
+        if gate.thinned or self.cutting is not None or any(keep < 1 for keep in self.keeping):
+            return
+        for trains in taken.values():
+            self.whole[given] = trains
+        while len(self.whole) > REMEMBERED:
+            del self.whole[next(iter(self.whole))]
 
     def _weigh(self, worth: Values, now: float) -> None:
         self.worths, self.weighed = self.worths.add(worth, now), now
@@ -234,7 +281,8 @@ class LiveUnit:
 
     def put_back(self, number: int, inputs: Ranges) -> None:
         """Do a run again later that failed; it stays recorded."""
-        self.replay.appendleft(RecordedRun(self.reader, number, inputs, self.keeping, self.cutting))
+        facts = (self.keeping, self.cutting, self.time_outs)
+        self.replay.appendleft(RecordedRun(self.reader, number, inputs, *facts))
 
     def _step(self, state: State, run: Run, told: Mapping[str, str]) -> Step:
         """Let the state take the tuples in, or, in a run without any, a punctuation."""

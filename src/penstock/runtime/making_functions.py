@@ -16,6 +16,7 @@ from penstock.plan.bind import Binder
 from penstock.plan.bind_function import typical
 from penstock.plan.operators import EventTime, Scan
 from penstock.plan.sources import StreamSource, with_name
+from penstock.runtime.binding import flow_binder
 from penstock.runtime.stream_types import catalog_name
 from penstock.runtime.system import System
 from penstock.sql import CreateFunction
@@ -59,7 +60,7 @@ def check_function(system: System, definition: FunctionDefinition) -> None:
         definition.stream,
         StreamSource(stream),
     )
-    binder = Binder(known, system.analyst, flows=system.flow_binder())
+    binder = Binder(known, system.analyst, flows=flow_binder(system))
     found = binder.bind(typical(definition)).schema
     if _plain(found) != _plain(returns.schema):
         raise TypeMismatchError(

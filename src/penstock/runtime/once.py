@@ -1,8 +1,9 @@
 """One-time SELECTs: over streams' buffers and archives, tables, results, late rows, rejects."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,17 @@ import pyarrow.parquet as pq
 from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
-from penstock.errors import NotYetError, UnknownColumnError, UnknownNameError
+from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import HELD, flows_in, judges, late_schema
-from penstock.plan.once import functions_in, over_views, place_of_column
+from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
+from penstock.runtime.defining import file_of
 from penstock.runtime.directory import KnownQuery, KnownRule, KnownStream, KnownTable
 from penstock.runtime.held import relation_of
+from penstock.runtime.once_functions import OnceFunctions
 from penstock.runtime.rules_shown import dead_letters
-from penstock.runtime.system import System, file_of
+from penstock.runtime.system import System
 
 REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
 _numbers = itertools.count()
@@ -28,25 +31,35 @@ _numbers = itertools.count()
 
 def run_once(system: System, select: Any) -> pa.Table:
     """Return the rows of a SELECT over what is there now."""
-    refuse_functions(system, select)
+    with ExitStack() as reading:  # what an archive has now stays until the answer is there
+        functions = OnceFunctions(
+            system, lambda name: _rows(system, name, reading), partial(_answer, system, reading)
+        )
+        return _answer(system, reading, *functions.called(select, {}))
+
+
+def _answer(
+    system: System, reading: ExitStack, select: Any, called: Mapping[str, pa.Table]
+) -> pa.Table:
+    """Return the rows of a SELECT; `called` are names that stand for what functions gave."""
     relations: dict[str, Relation] = {}
     prefix = f"penstock_once_{next(_numbers)}"
 
     def view_of(name: str) -> str:
-        known = system.directory.get(name)
+        known = None if name.lower() in called else system.directory.get(name)
         if isinstance(known, KnownTable):
             return table_view(known.definition.name, known.incarnation)
         view = f"{prefix}_{len(relations)}"
-        relations[view] = _rows(system, name, reading)
+        there = called.get(name.lower())
+        relations[view] = _rows(system, name, reading) if there is None else there
         return view
 
-    with ExitStack() as reading:  # what an archive has now stays until the answer is there
-        sql = over_views(select, view_of)
-        try:
-            return select_once(system.sessions.large, sql, relations)
-        except UnknownColumnError as error:
-            error.place = place_of_column(select, error.message)
-            raise
+    sql = over_views(select, view_of)
+    try:
+        return select_once(system.sessions.large, sql, relations)
+    except UnknownColumnError as error:
+        error.place = place_of_column(select, error.message)
+        raise
 
 
 def _rows(system: System, name: str, reading: ExitStack) -> Relation:
@@ -82,16 +95,6 @@ def late_rows(system: System, known: Any) -> pa.Table:
         for node, schema in zip(judged_by, schemas, strict=True)
     ]
     return pa.concat_tables(tables, promote_options="default")
-
-
-def refuse_functions(system: System, select: Any) -> None:
-    """Raise where a one-time SELECT reads through functions of flows."""
-    for call in functions_in(select):
-        if system.functions.find(call.name) is not None:
-            raise NotYetError(
-                f"{call.name} in the FROM of a one-time SELECT does not run yet",
-                hint="CREATE QUERY … AS SELECT … runs it",
-            )
 
 
 def held_rows(system: System, known: Any) -> pa.Table:

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from penstock.engine.buffers import Train
 from penstock.model.goals import Goals
+from penstock.plan.operators.gate import ERROR, ROWS, SHED
 from penstock.plan.operators.window_aggregate import START
-from penstock.plan.weighing import ERROR, ROWS, SHED
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
@@ -76,10 +76,27 @@ class Promise:
         """Return the share of its tuples that the query may give up."""
         if not aggregates:
             return SHOWS_TUPLES.limit(self.contract)
-        mean = self.groups / self.rates * self.tempo.per_second if self.rates > 0 else 0.0
-        rows = self.shares.quantile(SMALL_SHARE) * mean
-        varies = self.varies.quantile(1 - SMALL_SHARE) if self.varies.weight else 1 + SPREAD
-        return Sampling(rows, max(0.0, varies - 1)).limit(self.contract)
+        return self.limit_at(self.tempo.per_second)
+
+    def limit_at(self, rate: float) -> Limit:
+        """Return what an aggregate may give up of a window with so many tuples a second."""
+        rows = self._group_at_one * rate
+        return Sampling(rows, max(0.0, self._variation - 1)).limit(self.contract)
+
+    @property
+    def told_by_a_tuple(self) -> float:
+        """Return what a tuple a second more tells of its answers: the less, the less can go."""
+        return self._group_at_one / self._variation
+
+    @property
+    def _group_at_one(self) -> float:
+        """Return how many tuples a small group has in a window, for each tuple a second."""
+        mean = self.groups / self.rates if self.rates > 0 else 0.0
+        return self.shares.quantile(SMALL_SHARE) * mean
+
+    @property
+    def _variation(self) -> float:
+        return self.varies.quantile(1 - SMALL_SHARE) if self.varies.weight else 1 + SPREAD
 
     def verdict(self) -> Verdict:
         """Return what became of the contract."""

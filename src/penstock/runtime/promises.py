@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.plan.operators import Gate, key, walk
+from penstock.plan.operators import Gate, Scan, key
 from penstock.qos.contracts import Contract
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import LiveQuery
@@ -33,6 +33,7 @@ QOS_COLUMNS = pa.schema(
         ("keep", pa.float64()),
         ("may_shed", pa.float64()),
         ("shed_rows", pa.int64()),
+        ("shed_at", pa.string()),
         ("suspended_since", pa.timestamp("us", "UTC")),
         ("missed_rows", pa.int64()),
         ("kept", pa.bool_()),
@@ -67,6 +68,7 @@ def load_rows(system: System) -> list[dict[str, Any]]:
     quality = system.supervisor.quality
     units = list(system.plant.units.values())
     gates = [each for each in units if isinstance(each.unit.root, Gate)]
+    keeper, now = quality.gatekeeper, system.clock.now()
     return [
         {
             "slots": system.supervisor.slots,
@@ -74,7 +76,7 @@ def load_rows(system: System) -> list[dict[str, Any]]:
             "load_soon": round(quality.outlook.ahead, 3),
             "waits_s": round(quality.outlook.wait, 3),
             "gates": len(gates),
-            "gates_shut": sum(each.keep < 1 for each in gates),
+            "gates_shut": sum(keeper.share(each, now) < 1 for each in gates),
             "changes": quality.changes,
             "short": round(max(quality.shedding.placement.short.values(), default=0.0), 3),
             "suspended": len(system.plant.suspended),
@@ -85,6 +87,7 @@ def load_rows(system: System) -> list[dict[str, Any]]:
 def _row(system: System, query: LiveQuery) -> dict[str, Any]:
     promise = query.promise or Promise(Contract.of(query.definition.goals))
     contract, verdict = promise.contract, promise.verdict()
+    keeper, now = system.supervisor.quality.gatekeeper, system.clock.now()
     has_rows, gates = promise.account.tuples > 0, _gates(system, query)
     sampled, most = promise.errors.weight > 0, promise.limit(aggregates=not query.shows_tuples).most
     return {
@@ -99,9 +102,10 @@ def _row(system: System, query: LiveQuery) -> dict[str, Any]:
         "max_error": contract.max_error,
         "error_p95": round(promise.errors.quantile(0.95), 4) if sampled else None,
         "wrong_share": round(verdict.wrong_share, 4) if sampled else None,
-        "keep": math.prod(each.keep for each in gates),
+        "keep": math.prod(keeper.share(each, now) for each in gates),
         "may_shed": round(most, 4) if gates else 0.0,
         "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
+        "shed_at": ", ".join(_told(system, each, keeper.share(each, now)) for each in gates),
         "suspended_since": round(query.away.since * 1e6) if query.away is not None else None,
         "missed_rows": missed_rows(system.plant, query),
         "kept": verdict.is_kept,
@@ -115,9 +119,24 @@ def _whole(system: System, query: LiveQuery) -> str:
 
 
 def _gates(system: System, query: LiveQuery) -> list[LiveUnit]:
-    """Return the gates that a query reads through."""
-    names = [key(node) for node in walk(query.root) if isinstance(node, Gate)]
+    """Return the gates that a query reads through, those first that are below others."""
+    names = [name for name, node in query.nodes.items() if isinstance(node, Gate)]
     return [live for name in names if (live := system.plant.units.get(name)) is not None]
+
+
+def _told(system: System, gate: LiveUnit, keep: float) -> str:
+    """Return where a gate stands, what it keeps now, and how many tuples it has dropped.
+
+    It stands before a stream, or behind queries that give the same.
+    """
+    root = gate.unit.root
+    assert isinstance(root, Gate)  # noqa: S101  (it was found as one)
+    if isinstance(root.input, Scan):
+        place = f"before {root.input.stream}"
+    else:
+        names = [q.name for q in list(system.plant.queries.values()) if q.input == key(root.input)]
+        place = f"behind {' and '.join(sorted(names)) or 'what no running query shows'}"
+    return f"{place}: {gate.rows_in - gate.rows_out} (keeps {keep:.2g})"
 
 
 def _known(value: float) -> float | None:

@@ -3,24 +3,29 @@
 Only the supervisor's thread, or a thread at rest, touches it.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Gate, Scan, WindowAggregate, key, walk
+from penstock.plan.operators import Gate, key
 from penstock.plan.units import Unit
 from penstock.qos.allocation import Limit
 from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.qos.estimates import busiest
 from penstock.qos.forecast import Usual
-from penstock.qos.gates import LEAST_KEEP
 from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import HERE, Edge, Network, Node, network_of
-from penstock.qos.tempo import SECOND
 from penstock.qos.trend import Trend
 from penstock.runtime.feed import Feed
+from penstock.runtime.gatekeeper import (
+    PATIENCE_SECONDS,
+    Gatekeeper,
+    feed_of,
+    limit_of,
+    stepped,
+    windows_of,
+)
 from penstock.runtime.intake import is_ahead
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
@@ -38,12 +43,9 @@ from penstock.schedule.work import Crossing, work_of
 LOOK_SECONDS = 0.5
 LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
 AHEAD_SECONDS = 1.0  # for which the load is foreseen: what waits can still be dropped
-PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 GOAL = 0.8  # of the load that is left: what it is foreseen from is a few runs
 NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
-STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anything is shed
-ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class Quality:
 
     plant: Plant
     statistics: Statistics
+    gatekeeper: Gatekeeper
     slots: int
     shedding: Shedding = NOT_SHEDDING
     outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
@@ -93,6 +96,7 @@ class Quality:
         outlooks = {HERE: self.outlook}
         if self._is_sure(rule, now):
             self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
+        self.gatekeeper.look(gates)
         self._set(gates)
         if self.suspending.is_needed and not self.plant.is_replaying():
             rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
@@ -132,13 +136,14 @@ class Quality:
         What waits goes together, and what comes in a quarter of the shortest latency.
         """
         nodes: dict[str, Node] = {}
+        flows = replace(network, rates=rates).flows({})
         for name, node in network.nodes.items():
             rows = 0.0
             for leaf in node.inputs:
                 below = network.nodes[leaf].inputs if leaf in network.nodes else ()
                 rows += queued.get((leaf, name), 0.0)
                 rows += sum(queued.get((each, leaf), 0.0) for each in below)
-                rows += rule.usual_seconds * max(rates.get(each, 0.0) for each in (leaf, *below))
+                rows += rule.usual_seconds * sum(flows[leaf, name].values())
             rows = min(rows, self.statistics.lengths.get(name, rows))
             cost = self.statistics.sizes.get(name, Sizes()).cost(rows)
             inputs = {
@@ -175,7 +180,7 @@ class Quality:
         for name, root in network.roots.items():
             live = self.plant.units.get(root)
             roots = {key(each) for each in live.unit.roots} if live is not None else {root}
-            found[name] = _least(_limit(each) for r in roots for each in by_root.get(r, ()))
+            found[name] = _least(limit_of(each) for r in roots for each in by_root.get(r, ()))
         return found
 
     def _follow_rates(self, now: float) -> None:
@@ -202,12 +207,9 @@ class Quality:
     def _tell_tempos(self) -> None:
         """Let those who are promised an error know how large their groups will be."""
         for query in self.plant.queries.values():
-            if query.promise is not None:
-                scans = (key(node) for node in walk(query.root) if isinstance(node, Scan))
-                feeds = [feed for each in scans if (feed := self.plant.feeds.get(each)) is not None]
-                if feeds:  # a query that may lose tuples reads one stream
-                    query.promise.tempo = feeds[0].tempo
-                    query.promise.span = _span(query)
+            if query.promise is not None and (feed := feed_of(self.plant, query)) is not None:
+                query.promise.tempo = feed.tempo
+                query.promise.span = windows_of(query).span
 
     def _level(self, name: str) -> float:
         return self._trends.get(name, Trend()).level
@@ -228,17 +230,13 @@ class Quality:
             for leaf in live.unit.inputs:
                 if (buffer := self.plant.buffers.get(leaf)) is not None:
                     rows = sum(train.rows.count for train in buffer.waiting(live.reader))
-                    writer = self.plant.writers.get(leaf)
-                    edge = (leaf if writer is None else writer.unit.key, name)
+                    edge = (self._writer(leaf), name)
                     found[edge] = found.get(edge, 0.0) + rows
         return found
 
-    def _allowed(self, gate: LiveUnit) -> float:
-        """Return the share that all queries behind a gate can do without now."""
-        name = gate.unit.key
-        asking = (query for query in self.plant.queries.values() if query.promise is not None)
-        behind = (q for q in asking if any(key(node) == name for node in walk(q.root)))
-        return min((_limit(query).most for query in behind), default=1.0)
+    def _writer(self, leaf: str) -> str:
+        live = self.plant.writers.get(leaf)
+        return leaf if live is None else live.unit.key
 
     def _rule(self) -> Rule:
         """Return how hard the controller is: half of the shortest latency is for what waits."""
@@ -250,9 +248,11 @@ class Quality:
     def _set(self, gates: Iterable[LiveUnit]) -> None:
         keeps = self.shedding.placement.keeps
         for live in gates:
-            keep = min(keeps.get((leaf, live.unit.key), 1.0) for leaf in live.unit.inputs)
-            keep = max(keep, 1 - self._allowed(live))  # which may be less than it was
-            keep = max(LEAST_KEEP, math.ceil(keep * STEPS - ALMOST) / STEPS)
+            edges = ((self._writer(leaf), live.unit.key) for leaf in live.unit.inputs)
+            keep = min(keeps.get(edge, 1.0) for edge in edges)
+            keep = stepped(
+                max(keep, 1 - self.gatekeeper.allowed(live))
+            )  # less than it was, perhaps
             if keep != live.keep:
                 self.changes += 1
                 live.keep = keep
@@ -277,18 +277,6 @@ def net_share(record: Record, run_seconds: float) -> float:
     own = record.run_seconds
     least, each = (LEAST_NET, own) if own > 0 else (NET, run_seconds)
     return max(least, 1.0 - each * record.runs / record.seconds)
-
-
-def _span(query: LiveQuery) -> int:
-    """Return the length of a query's windows, in microseconds."""
-    windows = (node for node in walk(query.root) if isinstance(node, WindowAggregate))
-    return next((each.hops.end - each.hops.begin for each in windows), SECOND)
-
-
-def _limit(query: LiveQuery) -> Limit:
-    if query.promise is None:
-        return Limit(0.0, query.definition.goals.weight)
-    return query.promise.limit(aggregates=not query.shows_tuples)
 
 
 def _least(limits: Iterable[Limit]) -> Limit:

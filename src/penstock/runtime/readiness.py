@@ -5,16 +5,18 @@ thousand of them a look at all before every decision would cost as much as the w
 """
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from penstock.engine.buffers import Train
 from penstock.engine.rows import SMALL_BYTES, SMALL_ROWS
-from penstock.plan.operators import FlowBundle, Gate
+from penstock.plan.operators import Bundle, FlowBundle, Gate, key
 from penstock.runtime.crew import Crew
+from penstock.runtime.gatekeeper import Gatekeeper
 from penstock.runtime.grouping import Group, coalesced, recorded
-from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.live_unit import READER, LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, Waiting
@@ -22,9 +24,10 @@ from penstock.schedule.batching import Batching, Everything, Pace, Waiting
 # Coalescing beyond a local relation would not keep the rows' order.
 FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
 AGGREGATE_ROWS = 500_000
+TRIFLE_ROWS = 100_000  # through a gate: some milliseconds
+ALL_ROWS = sys.maxsize
 AGGREGATE_BYTES = 256 << 20  # rows may hold vectors, and those of a run are in memory together
 SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
-READER = "unit:"
 EVERYTHING, NO_PACE = Everything(), Pace()
 
 
@@ -34,6 +37,13 @@ class Ready(NamedTuple):
     unit: ReadyUnit
     live: LiveUnit
     group: Group
+
+    @property
+    def is_trifle(self) -> bool:
+        """Say whether it is a gate with so little to do that no worker need be asked."""
+        trains = [train for trains in self.group.values() for train in trains]
+        in_memory = all(train.rows.table is not None for train in trains)
+        return self.live.is_light_gate and in_memory and self.unit.waiting_rows <= TRIFLE_ROWS
 
 
 @dataclass(slots=True)
@@ -45,6 +55,7 @@ class Readiness:
 
     plant: Plant
     crew: Crew
+    gatekeeper: Gatekeeper
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE
     lengths: Mapping[str, int] = field(default_factory=dict)
@@ -60,7 +71,7 @@ class Readiness:
         if not self._ready and self.crew.is_at_rest and now - self._swept >= SWEEP_SECONDS:
             self._swept = now
             changed |= self.plant.units.keys()
-        for name in changed:
+        for name in sorted(changed, key=self._is_no_gate):
             self._ask(name, now)
         return self._ready
 
@@ -73,7 +84,9 @@ class Readiness:
             return  # it is stirred when that ends
         if isinstance(live.unit.root, Gate) and not live.replay and self._is_waited_for(name):
             return  # what waits before a gate can still be dropped
-        group = self.group(live)
+        if not live.replay and self._goes_through_gates(live):
+            return  # those behind them may take it together with this one
+        group = self.group(live, now)
         if group is None:
             return
         trains = [train for each in group.values() for train in each]
@@ -82,16 +95,30 @@ class Readiness:
             self._ready[name] = Ready(_ready_unit(name, trains, waiting, now), live, group)
 
     def _is_waited_for(self, name: str) -> bool:
-        """Say whether a unit that is not held has trains of this one to read."""
+        """Say whether a unit that is not held has trains of this one to read; it stirs this one."""
         buffer = self.plant.buffers.get(name)
         behind = buffer.behind() if buffer is not None else []
         readers = (self.plant.units.get(each.removeprefix(READER)) for each in behind)
-        if any(each is not None and not each.cause for each in readers):
-            self.plant.stirred.add(name)  # it has to be asked again
-            return True
+        return any(each is not None and not each.cause for each in readers)
+
+    def _is_no_gate(self, name: str) -> bool:
+        live = self.plant.units.get(name)
+        return live is None or not live.is_light_gate
+
+    def _goes_through_gates(self, live: LiveUnit) -> bool:
+        """Say whether what waits for a bundle is about to be let through a gate."""
+        bundle = live.unit.bundle
+        if not isinstance(bundle, Bundle):
+            return False
+        source = self.plant.buffers.get(key(bundle.input))
+        for reader in source.behind() if source is not None else ():
+            gate = self._ready.get(reader.removeprefix(READER))
+            if gate is not None and gate.is_trifle:
+                self.plant.stirred.add(live.unit.key)  # it has to be asked again
+                return True
         return False
 
-    def group(self, live: LiveUnit) -> Group | None:
+    def group(self, live: LiveUnit, now: float) -> Group | None:
         """Return the trains of the unit's next run, or None while a recorded run must wait."""
         waiting = self.waiting(live)
         if live.replay:
@@ -101,7 +128,7 @@ class Readiness:
         if live.ahead and (group := recorded(waiting, live.ahead[0].ranges)) is not None:
             return group
         live.ahead.clear()
-        return self.next_group(live, waiting)
+        return self.next_group(live, waiting, now)
 
     def waiting(self, live: LiveUnit) -> dict[str, list[Train]]:
         """Return the trains that each input of a unit has for it."""
@@ -111,19 +138,21 @@ class Readiness:
             if (buffer := self.plant.buffers.get(name)) is not None
         }
 
-    def next_group(self, live: LiveUnit, waiting: Mapping[str, list[Train]]) -> Group:
+    def next_group(self, live: LiveUnit, waiting: Mapping[str, list[Train]], now: float) -> Group:
         """Return the trains of one run; one that punctuates is a run by itself."""
         for name, trains in waiting.items():
             if trains and trains[0].info.punctuation:
                 return {name: trains[:1]}
-        return {name: self._together(live, trains) for name, trains in waiting.items() if trains}
+        return {
+            name: self._together(live, trains, now) for name, trains in waiting.items() if trains
+        }
 
-    def _together(self, live: LiveUnit, trains: list[Train]) -> list[Train]:
+    def _together(self, live: LiveUnit, trains: list[Train], now: float) -> list[Train]:
         """Return how many of the trains one run takes: by the rule, and no more than it can."""
         most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
         flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
         if isinstance(live.unit.root, Gate):  # which has no Spark that would change the order
-            found = coalesced(trains, self._behind_gate(live), AGGREGATE_BYTES)
+            found = self.gatekeeper.taken(live, coalesced(trains, ALL_ROWS, AGGREGATE_BYTES), now)
         elif not flows:
             found = coalesced(trains, min(most, AGGREGATE_ROWS), AGGREGATE_BYTES)
         else:
@@ -132,13 +161,6 @@ class Readiness:
             return found
         waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
         return found[: max(1, self.batching.take(waiting, self.pace))]
-
-    def _behind_gate(self, live: LiveUnit) -> int:
-        """Return how many tuples a gate may take, so that what it keeps is one run behind it."""
-        buffer = self.plant.buffers.get(live.unit.key)
-        readers = buffer.readers() if buffer is not None else ()
-        lengths = (self.lengths.get(n.removeprefix(READER), AGGREGATE_ROWS) for n in readers)
-        return int(min([AGGREGATE_ROWS, *lengths]) / live.keep)
 
 
 def _ready_unit(name: str, trains: list[Train], waiting: list[Train], now: float) -> ReadyUnit:

@@ -9,6 +9,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -124,15 +125,16 @@ class ResultLog:
         return known is None or known.place == GONE
 
     def _written(self, number: int, rows: pa.Table) -> Shelved:
-        data = _packed(rows)
-        size = -(-len(data) // BLOCK) * BLOCK
-        if len(data) <= SMALL_BYTES:
-            return Shelved(number, rows.num_rows, size, HERE, data.to_pybytes())
+        if rows.nbytes <= SMALL_BYTES:
+            data = _packed(rows)
+            return Shelved(number, rows.num_rows, _blocks(len(data)), HERE, data.to_pybytes())
+        path = self._path(number, rows.num_rows)
         try:
-            write_whole(self._path(number, rows.num_rows), data, sync=False)
+            write_whole(path, lambda file: _write(rows, file), sync=False)
+            size = path.stat().st_size
         except OSError as error:
             raise self._unusable(error) from error
-        return Shelved(number, rows.num_rows, size, IN_FILE)
+        return Shelved(number, rows.num_rows, _blocks(size), IN_FILE)
 
     def _rows(self, one: Shelved) -> pa.Table | None:
         """Return a delivery's rows, or None where its file is not there or not whole."""
@@ -176,7 +178,7 @@ class ResultLog:
             assert found is not None  # noqa: S101  (what `_files` looks for)
             number, rows = int(found[1]), int(found[2])
             if self._shelf.find(self._name, number) is None:
-                size = -(-path.stat().st_size // BLOCK) * BLOCK
+                size = _blocks(path.stat().st_size)
                 self._shelf.put(self._name, Shelved(number, rows, size, IN_FILE))
 
     def _files(self) -> list[Path]:
@@ -189,8 +191,17 @@ class ResultLog:
         return HomeError(f"the result log {self._directory} cannot be used: {error}")
 
 
+def _blocks(size: int) -> int:
+    """Return what so many bytes take."""
+    return -(-size // BLOCK) * BLOCK
+
+
 def _packed(rows: pa.Table) -> pa.Buffer:
     out = pa.BufferOutputStream()
+    _write(rows, out)
+    return out.getvalue()
+
+
+def _write(rows: pa.Table, out: Any) -> None:
     with pa.ipc.new_file(out, rows.schema) as writer:
         writer.write_table(rows)
-    return out.getvalue()

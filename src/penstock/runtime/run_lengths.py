@@ -17,6 +17,7 @@ from penstock.runtime.statistics import Statistics
 
 MOST_STEP = 2.0
 AT_FIRST = 10_000  # tuples of a run of which nothing is known, and of any at least
+KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
 RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from penstock.catalog import Entry
 from penstock.errors import UnknownNameError
 from penstock.model.definitions import QueryState
-from penstock.plan.operators import Scan, key, walk
+from penstock.plan.operators import Scan, key
 from penstock.runtime.directory import (
     KnownEvent,
     KnownQuery,
@@ -180,13 +180,12 @@ def _broken_row(entry: Entry) -> dict[str, Any]:
 
 def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
     now, plant = system.clock.now(), system.plant
-    nodes = {key(node): node for node in walk(live.root)}
-    readers = {plant.writers[name].reader for name in nodes if name in plant.writers}
+    readers = {plant.writers[name].reader for name in live.nodes if name in plant.writers}
     readers.add(live.reader)
-    feeds = [plant.feeds[name] for name, node in nodes.items() if isinstance(node, Scan)]
+    feeds = [plant.feeds[name] for name, node in live.nodes.items() if isinstance(node, Scan)]
     waiting = [
         train
-        for name in nodes
+        for name in live.nodes
         if (buffer := plant.buffers.get(name)) is not None
         for reader in buffer.readers()
         if reader in readers

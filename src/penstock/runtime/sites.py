@@ -29,6 +29,7 @@ SITE_COLUMNS = pa.schema(
         ("processing_ms", pa.float64()),
         ("communication_ms", pa.float64()),
         ("idle_share", pa.float64()),
+        ("idle_ms", pa.float64()),
         ("runs_in_driver", pa.int64()),
         ("runs_by_workers", pa.int64()),
     ]
@@ -70,7 +71,8 @@ def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:
     name = task.program.numbers[-1]
     crossing, elapsed = ledger.crossing.get(name, 0.0), ledger.elapsed.get(name, 0.0)
     busy = sum(ledger.nodes[n].seconds for n in task.program.numbers if n in ledger.nodes)
-    idle = None if not elapsed else round(max(0.0, 1 - (busy + crossing) / elapsed), 3)
+    left = max(0.0, elapsed - busy - crossing)
+    idle = round(left / elapsed, 3) if elapsed else None
     for number, node in zip(task.program.numbers, task.program.nodes, strict=True):
         if number not in task.counts:
             continue
@@ -89,6 +91,7 @@ def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:
             "processing_ms": round(figures.seconds * 1000, 3),
             "communication_ms": round(crossing * 1000, 3) if last else 0.0,
             "idle_share": idle if last else None,
+            "idle_ms": round(left * 1000, 3) if last and elapsed else None,
             "runs_in_driver": ledger.runs["driver"],
             "runs_by_workers": ledger.runs["workers"],
         }

@@ -63,13 +63,25 @@ class Statistics:
     lengths: Mapping[str, int] = field(default_factory=dict)
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def ran(self, unit: str, rows_in: int, rows_out: int, seconds: float, now: float) -> None:
-        """Note a run; the first, for which Spark had to compile, counts only until the next."""
+    def ran(
+        self,
+        unit: str,
+        rows_in: int,
+        rows_out: int,
+        seconds: float,
+        now: float,
+        *,
+        alone: bool = True,
+    ) -> None:
+        """Note a run; the first, for which Spark had to compile, counts only until the next.
+
+        One that did not go `alone` does not tell what a run of that size takes.
+        """
         before = self.records.get(unit, Record())
         if before.ever == 1:
             before = Record(ever=1)
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
-        if before.ever:
+        if before.ever and alone:
             self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
         self.last_runs[unit] = (rows_in, seconds)
         self.busy_seconds += seconds

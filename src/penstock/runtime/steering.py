@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Alter, Steer, Verb
-from penstock.plan.operators import Scan, key, walk
+from penstock.plan.operators import Scan
 from penstock.runtime.altering import alter_query
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import Away, LiveQuery
@@ -119,7 +119,7 @@ def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
 
 def away(plant: Plant, query: LiveQuery, now: float) -> Away:
     """Return that a query is away from now on."""
-    names = {key(node) for node in walk(query.root) if isinstance(node, Scan)}
+    names = {name for name, node in query.nodes.items() if isinstance(node, Scan)}
     return Away(now, {name: plant.feeds[name].rows for name in names if name in plant.feeds})
 
 

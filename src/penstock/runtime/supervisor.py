@@ -22,6 +22,7 @@ from penstock.plan.units import Unit, cut_at_shared
 from penstock.runtime.acting import Acting
 from penstock.runtime.archiving import Archiving
 from penstock.runtime.checkpoint import write_checkpoint
+from penstock.runtime.connecting import connect
 from penstock.runtime.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.crew import Crew
 from penstock.runtime.cuts import needed_cuts
@@ -85,7 +86,8 @@ class Supervisor:
         self._turns = Turns(plant, self._crew, journal, clock, means.processor, RoundRobin())
         self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
         self.statistics = self._turns.statistics
-        self.quality = Quality(plant, self.statistics, self.slots)
+        keeper = self._turns.readiness.gatekeeper
+        self.quality = Quality(plant, self.statistics, keeper, self.slots)
         self.admit: Callable[[], None] | None = None  # lets in who waits and has room, at rest
         self.measure: Callable[[Orders], None] | None = None  # does what quality orders, at rest
         self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
@@ -202,9 +204,9 @@ class Supervisor:
             graph = self.shared(self.plant.graph, standing)
             units = cut_at_shared(graph, standing.units)
             self.control.strategy.take_over(graph, units)
-            self.plant.connect(units)
+            connect(self.plant, units)
         else:
-            self.plant.connect(self.units_of(self.plant.graph, standing_of(self.plant)))
+            connect(self.plant, self.units_of(self.plant.graph, standing_of(self.plant)))
             self._recuts = RECUTS
         self.statistics.forget_all_but(self.plant)
 
@@ -215,7 +217,7 @@ class Supervisor:
         """
         self.statistics.remember(self.plant, self._clock.now())
         standing, needed = standing_of(self.plant), needed_cuts(self.plant)
-        self.plant.connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
+        connect(self.plant, self.units_of(self.plant.graph, replace(standing, units=needed)))
         self.statistics.forget_all_but(self.plant)
         self._held = bool(needed - self.plant.outputs)
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0

@@ -16,13 +16,12 @@ from penstock.qos.network import HERE, Network
 from penstock.qos.victims import GOAL, NOBODY, Suspended, Suspension, least_load, suspended
 from penstock.runtime.crowd import Crowd, Gone, crowd_of
 from penstock.runtime.plant import Plant
-from penstock.runtime.run_lengths import RUNS, latencies, promised
+from penstock.runtime.run_lengths import KNOWN_RUNS, RUNS, latencies, promised
 from penstock.runtime.statistics import Statistics, queue_of
 
 LONG_SECONDS = 8.0  # behind a promise, before anybody goes
 DRAIN_SECONDS = 10.0  # in which those who stay shall be done with what waits
 BUSY = 0.5  # of a slot: where less is needed and tuples wait, it is not the load that they wait for
-KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
 
 
 @dataclass(frozen=True, slots=True)

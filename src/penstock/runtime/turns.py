@@ -4,6 +4,8 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
+from typing import cast
 
 import pyarrow as pa
 
@@ -17,19 +19,20 @@ from penstock.errors import told
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.member import Asking
 from penstock.plan.operators import Bundle, Gate, Operator, Scan, Take, key
-from penstock.runtime.crew import Crew
+from penstock.runtime.convoys import Convoy, Convoys
+from penstock.runtime.crew import Crew, outcome
 from penstock.runtime.culprits import find_culprits
+from penstock.runtime.gatekeeper import Gatekeeper
 from penstock.runtime.grouping import Group, ranges_of
-from penstock.runtime.journal import Journal
-from penstock.runtime.live_unit import Ahead, LiveUnit, Output
+from penstock.runtime.journal import Journal, Keeps
+from penstock.runtime.live_unit import LiveUnit, Output
+from penstock.runtime.looking_ahead import LookingAhead
 from penstock.runtime.plant import Plant
-from penstock.runtime.readiness import Readiness, deadline_of_trains
+from penstock.runtime.readiness import Readiness, Ready, deadline_of_trains
 from penstock.runtime.statistics import Statistics
 from penstock.schedule import Strategy
 from penstock.schedule.apportion import Profile
 from penstock.schedule.guarded import Guarded
-
-AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,18 @@ class Ran:
 
     outputs: dict[str, Output]
     sample: Sample | None
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A run that is recorded: `before` are its unit's figures ahead of it."""
+
+    live: LiveUnit
+    number: int
+    group: Group
+    before: tuple[int, int, float]
+    sample: int
+    thinned: bool
 
 
 @dataclass(slots=True)
@@ -56,17 +71,24 @@ class Turns:
     statistics: Statistics = field(default_factory=Statistics)
     deciding_seconds: float = 0.0
     readiness: Readiness = field(init=False)
+    convoys: Convoys = field(init=False)
+    looking_ahead: LookingAhead = field(init=False)
 
     def __post_init__(self) -> None:
         """Be ready to look."""
-        self.readiness = Readiness(self.plant, self.crew)
+        gatekeeper = Gatekeeper(self.plant, self.statistics)
+        self.readiness = Readiness(self.plant, self.crew, gatekeeper)
+        self.convoys = Convoys(self.plant, self.crew, self.statistics)
+        self.looking_ahead = LookingAhead(
+            self.plant, self.crew, self.processor, self.statistics, self.readiness, self.clock
+        )
 
     def start(self, now: float) -> None:
         """Fill the free slots with ready units."""
         if self.crew.free_slots < 1:
             return
         began = time.perf_counter()
-        ready = self.readiness.look(now)
+        ready = self._through_gates(now)
         while ready and self.crew.free_slots > 0:
             chosen = self.strategy.next([each.unit for each in ready.values()], now)
             if chosen is None or chosen not in ready:
@@ -79,88 +101,97 @@ class Turns:
                 self.plant.set_apart({member.key for member in live.unit.bundle.members})
                 self.plant.stirred.add(chosen)
                 return
-            self._start_unit(live, group)
+            if (convoy := self.convoys.of(live, group)) is not None:
+                for each in convoy.going:
+                    ready.pop(each.live.unit.key, None)
+                self._start_convoy(convoy)
+            else:
+                self._start_unit(live, group)
             began = time.perf_counter()
         self.deciding_seconds += time.perf_counter() - began
-        self._look_ahead()
+        self.looking_ahead.start()
 
-    def _look_ahead(self) -> None:
-        """Let slots that nobody needs aggregate the next trains of units that are at work.
+    def _through_gates(self, now: float) -> dict[str, Ready]:
+        """Return who can run once gates have let through what waits before them, if it is little.
 
-        That is not recorded: it changes nothing, and is done again where it is lost.
+        That takes no time worth a worker, and others wait for it.
         """
-        for live in self.plant.units.values():
-            while self.crew.free_slots > 0 and self._may_look_ahead(live):
-                group = self._after(live)
-                if sum(t.rows.count for trains in group.values() for t in trains) < AHEAD_ROWS:
-                    break
-                self._start_ahead(live, group)
-
-    def _may_look_ahead(self, live: LiveUnit) -> bool:
-        if live.unit.aggregate is None or live.replay or live.cause or live.must_end:
-            return False
-        at_work = self.crew.is_busy(live.reader) or live.waits_for_ahead
-        return at_work and len(live.ahead) < self.processor.slots
-
-    def _after(self, live: LiveUnit) -> Group:
-        """Return the trains of the run after those at work."""
-        last: dict[str, int] = {}
-        for ranges in (live.running, *(each.ranges for each in live.ahead)):
-            last |= {name: number for name, (_, number) in ranges.items()}
-        waiting = {
-            name: [train for train in trains if train.info.number > last.get(name, 0)]
-            for name, trains in self.readiness.waiting(live).items()
-        }
-        return self.readiness.next_group(live, waiting)
-
-    def _start_ahead(self, live: LiveUnit, group: Group) -> None:
-        rows = {name: [t.rows for t in group.get(name, ())] for name in live.unit.inputs}
-        taken = {each.place for each in live.ahead}
-        place = next(n for n in range(len(taken) + 1) if n not in taken)
-        ahead = Ahead(ranges_of(group), place)
-        live.ahead.append(ahead)
-        began = time.perf_counter()
-
-        def took(future: Future[object]) -> None:
-            ahead.done = True  # what failed is tried by the run itself, which then says why
-            self.plant.stirred.add(live.unit.key)
-            self.statistics.spent(live.unit.key, time.perf_counter() - began)
-            if future.exception() is None and isinstance(table := future.result(), pa.Table):
-                ahead.partials = table
-
-        self.crew.submit(
-            f"unit:ahead:{live.unit.key}:{place}",
-            lambda: self.processor.panes(live.unit, rows, ahead=place),
-            took,
-        )
+        ready = self.readiness.look(now)
+        while found := [each for each in ready.values() if each.is_trifle]:
+            for _, live, group in found:
+                del ready[live.unit.key]
+                begun = self._begin(live, group)
+                work, settle = partial(self._execute, begun), partial(self._settle, begun)
+                self.crew.do_here(work, settle)
+            ready = self.readiness.look(now)
+            if not ready:  # else whoever goes on calls when it is done
+                self.crew.ask_again()
+        return ready
 
     def _start_unit(self, live: LiveUnit, group: Group) -> None:
-        number = live.runs + 1
+        begun = self._begin(live, group)
+        work, settle = partial(self._execute, begun), partial(self._settle, begun)
+        self.crew.submit(live.reader, work, settle)
+
+    def _start_convoy(self, convoy: Convoy) -> None:
+        """Let units go together; each run is recorded, and succeeds or fails, by itself."""
+        begun = [self._begin(each.live, each.group) for each in convoy.going]
+
+        def work() -> tuple[float, list[Future[object]]]:
+            began = time.perf_counter()
+            shared = convoy.shared(self.processor)
+            took = time.perf_counter() - began
+            pairs = zip(begun, shared, strict=True)
+            return took, [outcome(partial(self._execute, *each)) for each in pairs]
+
+        def settle(future: Future[object]) -> None:
+            took, outcomes = cast("tuple[float, list[Future[object]]]", future.result())
+            for each, share, result in zip(begun, convoy.shares, outcomes, strict=True):
+                each.live.busy_seconds += share * took
+                self._settle(each, result, alone=False)
+
+        first, *along = (each.live.reader for each in begun)
+        self.crew.submit(first, work, settle, along)
+
+    def _begin(self, live: LiveUnit, group: Group) -> Begun:
+        """Record a run before it happens."""
+        number, thinned = live.runs + 1, True
         live.running = ranges_of(group)
         if live.replay:
             again = live.replay.popleft()
-            live.keeping, live.cutting = again.keep, again.cut
+            live.keeping, live.cutting, live.time_outs = again.keeps, again.cut, again.time_outs
         else:
-            live.keeping, live.cutting = live.keep, live.next_cut()
-            self.journal.record_run(live.reader, number, live.running, live.keep, live.cutting)
+            live.keeping, live.time_outs = self._keeps(live, group), None
+            live.cutting = live.cut_for(live.keeping)
+            self.journal.record_run(live.reader, number, live.running, live.keeping, live.cutting)
+            thinned = not self.convoys.is_whole(live, group)
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
+        return Begun(live, number, group, before, size, thinned)
 
-        def work() -> Ran:
-            outputs = live.execute(self.processor, number, group)
-            rows = {name: [train.rows for train in trains] for name, trains in group.items()}
-            return Ran(outputs, sample_of(live.unit, rows, size) if size else None)
+    def _execute(self, run: Begun, shared: Sequence[pa.Table] = ()) -> Ran:
+        live, group = run.live, run.group
+        note = partial(self.journal.note_time_outs, live.reader, run.number)
+        outputs = live.execute(
+            self.processor, run.number, group, note, thinned=run.thinned, shared=shared
+        )
+        rows = {name: [train.rows for train in trains] for name, trains in group.items()}
+        return Ran(outputs, sample_of(live.unit, rows, run.sample) if run.sample else None)
 
-        def settle(future: Future[object]) -> None:
-            self.plant.stirred.add(live.unit.key)
-            self._ran(live, number, group, future)
-            if future.exception() is None:
-                self._note(live, before)
+    def _settle(self, run: Begun, future: Future[object], *, alone: bool = True) -> None:
+        self.plant.stirred.add(run.live.unit.key)
+        self._ran(run.live, run.number, run.group, future)
+        if future.exception() is None:
+            self._note(run.live, run.before, alone=alone)
 
-        self.crew.submit(live.reader, work, settle)
+    def _keeps(self, live: LiveUnit, group: Group) -> Keeps:
+        if not isinstance(live.unit.root, Gate):
+            return ()
+        trains = [train for each in group.values() for train in each]
+        return self.readiness.gatekeeper.keeps(live, trains, self.clock.now())
 
-    def _note(self, live: LiveUnit, before: tuple[int, int, float]) -> None:
+    def _note(self, live: LiveUnit, before: tuple[int, int, float], *, alone: bool) -> None:
         rows_in, rows_out, seconds = before
         if isinstance(live.unit.root, Gate | Take) and not live.asks_spark:
             self.statistics.light.add(live.unit.key)
@@ -170,12 +201,15 @@ class Turns:
             live.rows_out - rows_out,
             live.busy_seconds - seconds,
             self.clock.now(),
+            alone=alone,
         )
 
     def _ran(self, live: LiveUnit, number: int, group: Group, future: Future[object]) -> None:
         error = future.exception()
         if isinstance(error, Exception):
             live.put_back(number, ranges_of(group))
+            for name in group:
+                self._stir_gate(name)
             if len(live.unit.roots) > 1:
                 self._find_culprits(live, group)
                 return
@@ -186,6 +220,8 @@ class Turns:
         assert isinstance(ran, Ran)  # noqa: S101  (what the work returns)
         live.runs = number
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
+        if isinstance(live.unit.root, Gate):
+            live.note_whole(live.unit.root, ranges_of(group), written[0].info.number)
         self.statistics.wrote(
             live.unit.key,
             sum(train.rows.count for train in written),
@@ -195,8 +231,15 @@ class Turns:
         for name, trains in group.items():
             if trains and (source := self.plant.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
+            self._stir_gate(name)
         if ran.sample is not None and any(each.num_rows for each in ran.sample.values()):
             self._profile(live, ran.sample)
+
+    def _stir_gate(self, buffer: str) -> None:
+        """Let a gate look again that waited for a unit behind it."""
+        writer = self.plant.writers.get(buffer)
+        if writer is not None and isinstance(writer.unit.root, Gate):
+            self.plant.stirred.add(writer.unit.key)
 
     def _append(self, root: Operator, group: Group, output: Output) -> Train:
         buffer = self.plant.buffers.open(key(root), root.schema)

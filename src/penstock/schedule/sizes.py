@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 KEPT = 0.5  # of what older runs of a size told, with each new one
 OLD_SECONDS = 120.0  # what was seen so long ago counts only where nothing newer is known
@@ -56,6 +57,21 @@ class Sizes:
             return points[-1][1] * math.sqrt(rows / points[-1][0])
         (x0, y0), (x1, y1) = points[place - 1], points[place]
         return y0 + (y1 - y0) * (rows - x0) / (x1 - x0)
+
+    def rows(self, seconds: float) -> float:
+        """Return how many tuples a run may have that is to take so long, 0 where none is known.
+
+        Beyond the largest run that was seen a tuple is taken to cost what it does there: who
+        believed more would take too many.
+        """
+        points = self._points()
+        if not points or seconds < points[0][1]:
+            return 0.0
+        for (x0, y0), (x1, y1) in pairwise(points):
+            if seconds < y1:
+                return x0 + (x1 - x0) * (seconds - y0) / (y1 - y0)
+        x, y = points[-1]
+        return x * seconds / y if y > 0 else math.inf
 
     def cost(self, rows: float) -> float:
         """Return what a tuple costs in a run of so many."""

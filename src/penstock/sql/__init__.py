@@ -10,9 +10,10 @@ from penstock.sql.event_trees import (
     constituents,
     names_of,
 )
-from penstock.sql.flow_trees import WrittenFlow, flow_of, names_in_term
+from penstock.sql.flow_trees import FLOW, WrittenFlow, flow_of, names_in_term, with_flow
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
+from penstock.sql.shed_by import place_of_shed_by
 from penstock.sql.statements import (
     AlterQuery,
     AlterRule,
@@ -45,6 +46,7 @@ from penstock.sql.streams import time_column
 from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
 
 __all__ = [
+    "FLOW",
     "AlterQuery",
     "AlterRule",
     "Combined",
@@ -87,9 +89,11 @@ __all__ = [
     "names_of",
     "parse",
     "parse_select",
+    "place_of_shed_by",
     "spark_sql",
     "time_column",
     "to_sql",
     "window_of",
+    "with_flow",
     "without_windows",
 ]

@@ -3,12 +3,14 @@
 ALTER QUERY left_turns SET (max_latency => INTERVAL 1 SECOND, weight => 5)
 """
 
+from collections.abc import Mapping
+
 from penstock.errors import BadOptionError
-from penstock.model.definitions import Expression
-from penstock.model.goals import Terms
+from penstock.model.definitions import Expression, Option
+from penstock.model.goals import Goals, Terms
 from penstock.model.rules import Alter, Steer
 from penstock.sql.connectors import read_options
-from penstock.sql.queries import GOALS, goals_of, refuse_unknown
+from penstock.sql.queries import GOALS, OPTIONS, goals_of, refuse_unknown
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
 from penstock.sql.statements import AlterQuery, AlterRule
@@ -41,15 +43,23 @@ def read_altered(reader: Reader) -> Steer | Alter:
 
 def _terms(reader: Reader) -> Terms:
     token = reader.token
-    options = dict(read_options(reader))
+    options = dict(read_options(reader, _check))
     with reader.placed(token):
         if not options:
             raise BadOptionError("SET () sets nothing", hint="ALTER QUERY name SET (weight => 2)")
-        if "join" in options:
-            raise BadOptionError(
-                "join decides how a query is computed, and cannot change while it runs",
-                hint="CREATE OR REPLACE QUERY begins it anew",
-            )
-        refuse_unknown(options, GOALS)
-        stated = {name: value for name, value in options.items() if value != NOTHING}
-        return Terms(tuple(options), goals_of(stated))
+    return Terms(tuple(options), _stated(options))
+
+
+def _check(name: str, value: Option) -> None:
+    if name in OPTIONS and name not in GOALS:
+        raise BadOptionError(
+            f"{name} decides how a query is computed, and cannot change while it runs",
+            hint="CREATE OR REPLACE QUERY begins it anew",
+        )
+    refuse_unknown((name,), GOALS)
+    _stated({name: value})
+
+
+def _stated(options: Mapping[str, Option]) -> Goals:
+    """Return the goals that options state; NULL states none."""
+    return goals_of({name: value for name, value in options.items() if value != NOTHING})

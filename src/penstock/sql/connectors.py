@@ -1,6 +1,7 @@
 """Connectors and their options: files(path => 'x', every => INTERVAL 2 SECONDS)."""
 
 import math
+from collections.abc import Callable
 
 from sqlglot import TokenType, exp
 
@@ -28,10 +29,15 @@ def read_connector(reader: Reader) -> Connector:
     return Connector(name.lower(), read_options(reader))
 
 
-def read_options(reader: Reader) -> tuple[tuple[str, Option], ...]:
-    """Read options in parentheses; their names are in lower case."""
+def read_options(
+    reader: Reader, check: Callable[[str, Option], object] = lambda *_: None
+) -> tuple[tuple[str, Option], ...]:
+    """Read options in parentheses; their names are in lower case.
+
+    What `check` raises of one of them gets its place.
+    """
     options: dict[str, Option] = {}
-    reader.expect("(")
+    reader.expect("(", hint="options stand in parentheses: (name => value)")
     while not (reader.sees(")") and not options):
         token = reader.token
         name = _name(reader)
@@ -40,6 +46,7 @@ def read_options(reader: Reader) -> tuple[tuple[str, Option], ...]:
                 raise BadOptionError(f"option {name} is given twice", hint="keep one of the two")
             reader.expect("=>", hint="an option is a name, => and a value")
             options[name] = _value(reader)
+            check(name, options[name])
         if not reader.accept(","):
             break
     reader.expect(")", hint="commas stand between options")

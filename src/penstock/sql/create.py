@@ -5,7 +5,7 @@ from penstock.sql.columns import read_schema
 from penstock.sql.connectors import read_connector
 from penstock.sql.dialect import Penstock
 from penstock.sql.events import read_event
-from penstock.sql.queries import read_query
+from penstock.sql.queries import ADMISSION, read_query
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
 from penstock.sql.rules import read_rule
@@ -81,6 +81,8 @@ def _kind(reader: Reader) -> Kind:
     if reader.accept("CONTINUOUS"):
         reader.expect("QUERY")
         return "QUERY"
+    if reader.sees("FORCE") or reader.sees("OR", "WAIT"):
+        reader.miss("what to create", hint=ADMISSION)
     word = reader.choose(*KINDS, what="what to create")
     return next(kind for kind in KINDS if kind == word)
 

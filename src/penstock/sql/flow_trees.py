@@ -26,6 +26,12 @@ def flow_of(node: exp.Expr) -> WrittenFlow | None:
     return cast("WrittenFlow | None", node.args.get(FLOW)) if isinstance(node, exp.Table) else None
 
 
+def with_flow(table: exp.Table, flow: WrittenFlow) -> exp.Table:
+    """Return the table, to be read through a flow."""
+    table.set(FLOW, flow)
+    return table
+
+
 def names_in_term(term: Value) -> Iterator[str]:
     """Yield the names of the functions and templates that a flow speaks of, in lower case."""
     if isinstance(term, Term):

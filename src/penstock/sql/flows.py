@@ -4,7 +4,7 @@ from sqlglot import TokenType, exp
 
 from penstock.errors import BadOptionError
 from penstock.model.flows import Term, Value
-from penstock.sql.flow_trees import FLOW, WrittenFlow
+from penstock.sql.flow_trees import WrittenFlow, with_flow
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import place_at
 
@@ -27,7 +27,7 @@ def read_flow(reader: Reader) -> exp.Select:
     name = reader.name("the stream's name")
     output = _output(reader) if reader.accept("OUTPUT") else None
     table = exp.Table(this=exp.to_identifier(name, quoted=True))
-    table.set(FLOW, WrittenFlow(term, output, term.place))
+    with_flow(table, WrittenFlow(term, output, term.place))
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
 
 

@@ -104,11 +104,27 @@ def _show(reader: Parser) -> Show:
     text, place = _source(reader)
     reader.expect("SHOW")
     word = reader.choose(*SHOWN, what="what to show")
-    if word == "SITES" and reader.token:
-        return Show(text, place, "SITES", reader.name("the query's name"))
+    if word == "SITES":
+        return _show_sites(reader, text, place)
     if reader.token:
-        reader.miss("the end", hint="SHOW shows all there is; a SELECT chooses")
+        reader.miss("the end", hint=f"SHOW {word} stands alone: it shows all there is")
     return Show(text, place, next(what for what in SHOWN if what == word))
+
+
+def _show_sites(reader: Parser, text: str, place: Place) -> Show:
+    hint = "SHOW SITES [query] [AS JSON] [INTO 'file.json' | INTO 'file.png']"
+    name = None
+    if reader.token and not reader.sees("AS") and not reader.sees("INTO"):
+        name = reader.name("the query's name")
+    as_json = reader.accept("AS")
+    if as_json:
+        reader.expect("JSON", hint=hint)
+    into = None
+    if reader.accept("INTO"):
+        into = reader.string() or reader.miss("a file's name", hint=hint)
+    if reader.token:
+        reader.miss("the end", hint=hint)
+    return Show(text, place, "SITES", name, as_json, into)
 
 
 def _describe(reader: Parser) -> Describe:

@@ -6,9 +6,9 @@ from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
-from penstock.errors import BadOptionError, UnknownOptionError
+from penstock.errors import BadOptionError, SqlError, UnknownOptionError
 from penstock.model.definitions import JoinMode, Option, QueryDefinition, Sites, StopAfter
-from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, LOWEST, Goals
+from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, HINTS, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
 from penstock.sql.dialect import Penstock
 from penstock.sql.flows import read_flow
@@ -22,6 +22,7 @@ GOALS = ("max_latency", "max_error", "weight", "priority")
 OPTIONS = (*GOALS, "join", "sites")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 SITES: tuple[Sites, ...] = get_args(Sites)
+ADMISSION = "FORCE or OR WAIT stands before AS: CREATE QUERY name OR WAIT AS SELECT …"
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"), ("SHED", "BY"))
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
@@ -32,13 +33,13 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
     given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0])
     goals, join, sites = given
-    forced, waits = reader.accept("FORCE"), reader.accept("OR", "WAIT")
+    forced, waits = _admission(reader)
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
         reader.miss("a SELECT")
     select, tail = _split(reader.rest())
     rule = read_flow if select[0].text.upper() == "FLOW" else select_of
-    tree = reader.read_apart(select, rule)
+    tree = _read_select(reader, select, rule)
     clauses = reader.read_apart(tail, _tail)
     definition = QueryDefinition(
         name,
@@ -58,13 +59,42 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
     return definition, tree
 
 
-def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:
-    token = reader.token
-    options = dict(read_options(reader))
+def _admission(reader: Reader) -> tuple[bool, bool]:
+    """Read FORCE or OR WAIT; return which of them stands there."""
+    token, forced, waits = reader.token, reader.accept("FORCE"), reader.accept("OR", "WAIT")
     with reader.placed(token):
-        refuse_unknown(options, OPTIONS)
-        join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
-        return goals_of(options), _join(join), _sites(sites)
+        if (forced and waits) or (waits and reader.sees("FORCE")):
+            raise SqlError(
+                "FORCE and OR WAIT contradict each other",
+                hint="FORCE lets a query in at once, OR WAIT when there is room for it",
+            )
+    if (forced or waits) and reader.sees("WITH"):
+        reader.miss("AS", hint="WITH (…) stands before FORCE or OR WAIT")
+    return forced, waits
+
+
+def _read_select(
+    reader: Penstock.Parser, tokens: list[Token], rule: Callable[[Any], exp.Query]
+) -> exp.Query:
+    """Read a SELECT; say where FORCE and OR WAIT belong where one of them stands behind it."""
+    try:
+        return reader.read_apart(tokens, rule)
+    except SqlError as error:
+        if tokens[-1].text.upper() in ("FORCE", "WAIT"):
+            error.hint = error.hint or ADMISSION
+        raise
+
+
+def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:
+    options = dict(read_options(reader, lambda name, value: _taken({name: value})))
+    return _taken(options)
+
+
+def _taken(options: Mapping[str, Option]) -> tuple[Goals, JoinMode, Sites]:
+    """Return what options state; raise where there is no such option or its value does not fit."""
+    refuse_unknown(options, OPTIONS)
+    join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
+    return goals_of(options), _join(join), _sites(sites)
 
 
 def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
@@ -79,7 +109,7 @@ def goals_of(options: Mapping[str, Option]) -> Goals:
     """Return the goals that options state; raise where a value does not fit."""
     latency = options.get("max_latency")
     if not (latency is None or isinstance(latency, timedelta)):
-        raise BadOptionError("max_latency must be a length of time", hint="INTERVAL 2 SECONDS")
+        raise BadOptionError("max_latency must be a length of time", hint=HINTS["max_latency"])
     error, weight = _number(options, "max_error"), _number(options, "weight")
     priority = options.get("priority", DEFAULT_PRIORITY)
     if isinstance(priority, bool) or not isinstance(priority, int):
@@ -112,7 +142,7 @@ def _number(options: Mapping[str, Option], name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise BadOptionError(f"{name} must be a number")
+        raise BadOptionError(f"{name} must be a number", hint=HINTS[name])
     return float(value)
 
 

@@ -29,6 +29,13 @@ def place_at(text: str, offset: int) -> Place:
     return Place(len(lines), len(lines[-1]), text)
 
 
+def place_within(begin: Place, text: str, offset: int) -> Place:
+    """Return the place of an offset in a statement's text that begins somewhere in a script."""
+    inside = place_at(text, offset)
+    before = begin.column - 1 if inside.line == 1 else 0
+    return Place(begin.line + inside.line - 1, before + inside.column, begin.source)
+
+
 def shown(text: str, token: Token) -> str:
     """Return a token as errors repeat it."""
     if not token:

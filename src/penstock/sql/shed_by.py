@@ -1,15 +1,19 @@
 """SHED BY: what a tuple is worth, so that the least goes first."""
 
+import re
+
 from sqlglot import exp
 
-from penstock.errors import BadQueryError
+from penstock.errors import BadQueryError, Place
 from penstock.sql.conditions import PARTS, find_part
 from penstock.sql.reader import Reader
+from penstock.sql.refusals import place_within
 from penstock.sql.settle import settled
 from penstock.sql.trees import spark_sql
 
 # A replay has to find the same worth again.
 CHANGING = ("rand", "random", "randn", "uuid", "now", "current_timestamp", "current_date")
+SHED_BY = re.compile(r"\bSHED\s+BY\b", re.IGNORECASE)
 
 
 def read_shed_by(reader: Reader) -> str:
@@ -28,6 +32,12 @@ def read_shed_by(reader: Reader) -> str:
                 hint="a replay has to drop the same tuples; without SHED BY any may be dropped",
             )
     return spark_sql(worth)
+
+
+def place_of_shed_by(text: str, begin: Place) -> Place:
+    """Return where SHED BY stands in a statement: after everything that could hold its words."""
+    *_, last = (found.start() for found in SHED_BY.finditer(text))
+    return place_within(begin, text, last)
 
 
 def _called(node: exp.Expr) -> str:

@@ -179,10 +179,15 @@ class Punctuate(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Show(Statement):
-    """SHOW STREAMS, QUERIES and so on: what there is of a kind; SHOW SITES also of one query."""
+    """SHOW STREAMS, QUERIES and so on: what there is of a kind.
+
+    SHOW SITES also of one query, as JSON, or `into` a file: a picture, where its name says so.
+    """
 
     what: Kinds
     name: str | None = None
+    as_json: bool = False
+    into: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

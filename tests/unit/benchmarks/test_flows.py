@@ -61,8 +61,10 @@ def test_figures_follow_from_windows_a_second(monkeypatch: pytest.MonkeyPatch) -
 def test_claims_are_told_with_the_cases_in_which_they_hold() -> None:
     def case(split: float) -> Case:
         rates = {"central, driver": 5.0, "distribute, driver": 8.0, "split, driver": split}
+        rates[LOOP] = split - 3.0
         return Case(SIZE, 1, {side: [Pace(rate, 1.0)] for side, rate in rates.items()})
 
     told = degrees_table([case(9.0), case(7.0)]).notes
-    assert told[0].startswith("two branches beat one: in 2 of 2")
-    assert "distributed to two: in 1 of 2 cases (8 × 1)" in told[1]
+    assert "numpy in one thread: in 1 of 2 cases" in told[0]
+    assert told[1].startswith("two branches beat one: in 2 of 2")
+    assert "distributed to two: in 1 of 2 cases (8 × 1)" in told[2]

@@ -15,6 +15,7 @@ from penstock.functions import (
     polarize,
     sample,
     time_aggregate,
+    time_windows,
     window_aggregate,
     xchannel,
     xmagn,
@@ -190,6 +191,25 @@ def test_aggregates_of_time_windows_are_those_of_the_last_span(
         inside = [at for at in range(row + 1) if times[at] >= time - span]
         expected = HOW[how](items["v"][inside], axis=0)
         np.testing.assert_allclose(got["v"][row], expected, rtol=1e-12, atol=1e-12)
+
+
+@given(ordered_times, st.integers(0, 4), st.data())
+def test_time_windows_give_the_items_of_each_window(
+    times: list[int], span: int, data: st.DataObject
+) -> None:
+    items = traces(times)
+    (got,), _ = run_all(
+        central(time_windows(float(span))), items, data.draw(cuts(len(items))), kill=True
+    )
+    expected = [
+        (time - span, time, last, str(at))
+        for last, time in enumerate(times)
+        for at in range(last + 1)
+        if times[at] >= time - span
+    ]
+    bounds = (got.table[name].to_pylist() for name in ("window_start", "window_end", "window_item"))
+    assert list(zip(*bounds, got["s"].tolist(), strict=True)) == expected
+    assert got.times.tolist() == [end for _, end, _, _ in expected]
 
 
 def test_a_time_window_over_timestamps_is_in_seconds() -> None:

@@ -1,9 +1,12 @@
 import pickle
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from penstock.errors import TypeMismatchError, UnknownColumnError
 from penstock.functions import Items, StreamType, Vectors, fft3, window_distribute
@@ -140,3 +143,22 @@ def test_times_are_whole_numbers(kind: str, values: list[object], times: list[in
 def test_items_without_an_order_are_in_that_of_their_numbers() -> None:
     free = StreamType("free", (Column("a", "int"),))
     assert free(a=[7, 5]).times.tolist() == [0, 1]
+
+
+@given(st.lists(st.integers(0, 4), max_size=4), st.data())
+def test_items_by_their_places_however_they_lie(sizes: list[int], data: st.DataObject) -> None:
+    count = sum(sizes)
+    chunks = [SIGNAL(ts=moments(range(size)), v=np.ones((size, 2))).table for size in sizes]
+    table = pa.concat_tables([SIGNAL.arrow().empty_table(), *chunks])
+    vectors = np.arange(2.0 * count).reshape(count, 2)
+    ends = np.cumsum([0, *sizes])
+    parts = [Vectors.of(vectors[a:b], SIGNAL.vectors["v"]) for a, b in pairwise(ends)]
+    if parts:
+        column = pa.chunked_array([each.to_arrow() for each in parts], pa.binary())
+        table = table.set_column(1, table.schema.field("v"), column)
+    items = Items(SIGNAL, table, np.arange(count))
+    places = data.draw(st.lists(st.integers(0, count - 1), max_size=12) if count else st.just([]))
+    for rows in (places, sorted(places), sorted(set(places))):
+        found = items.take(np.array(rows, dtype=np.int64))
+        assert found.numbers.tolist() == rows
+        assert [each.tolist() for each in found.vectors("v").each()] == vectors[rows].tolist()

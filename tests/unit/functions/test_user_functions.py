@@ -159,18 +159,19 @@ def test_a_function_with_its_own_split_is_computed_in_parts() -> None:
     assert [row.tolist() for row in got["v"]] == [row.tolist() for row in whole["v"]]
 
 
-def test_a_function_that_raises_holds_that_item_and_goes_on() -> None:
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_a_function_that_raises_holds_that_item_and_goes_on(error: type[BaseException]) -> None:
     @stream_function(over="items")
     def picky(items: Items) -> Items:
         if any(row[0] == 3 for row in items["v"]):
-            raise ValueError("not three")
+            raise error("not three")
         return items
 
     (got,), withheld = run_all(central(picky), signal(*([n] for n in range(8))))
     assert [row[0] for row in got["v"]] == [0, 1, 2, 4, 5, 6, 7]
     (held,) = withheld
     assert (held.kind, held.function, held.node) == ("held", "picky", 0)
-    assert held.cause == "FUNCTION_FAILED: picky: ValueError: not three"
+    assert held.cause == f"FUNCTION_FAILED: picky: {error.__name__}: not three"
     assert held.items["v"].tolist() == [[3.0]]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from penstock.clock import HandClock
@@ -20,6 +21,7 @@ from penstock.errors import RunError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState, StreamDefinition
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Operator, Scan, key
+from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.runtime.archive import Archive
 from penstock.runtime.archiving import Archiving
@@ -31,15 +33,19 @@ from penstock.runtime.checkpoint import (
     restore_unit,
     write_checkpoint,
 )
+from penstock.runtime.connecting import connect
 from penstock.runtime.deliveries import Deliveries
 from penstock.runtime.feed import Feed
+from penstock.runtime.gatekeeper import Gatekeeper
 from penstock.runtime.intake import Intake
 from penstock.runtime.journal_memory import MemoryJournal
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
+from penstock.runtime.quality import Quality
 from penstock.runtime.results import ResultLog
 from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.standing import standing_of
+from penstock.runtime.statistics import Statistics
 from penstock.runtime.turns import Turns
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
@@ -84,10 +90,19 @@ class SyncCrew:
             raise DeathError
         finish(future)
 
+    def do_here(self, work: Callable[[], object], finish: Callable[[Future[object]], None]) -> None:
+        self.submit("here", work, finish)
+
+    def ask_again(self) -> None:
+        """Go on: who drains asks until nothing is left."""
+
 
 @dataclass
 class TwinProcessor:
-    """Hands the rows of its inputs on, one input after the other."""
+    """Hands the rows of its inputs on, one input after the other.
+
+    Where the unit says what came through gates, so do its rows.
+    """
 
     spill: Path
     fails: set[str] = field(default_factory=set)
@@ -97,10 +112,19 @@ class TwinProcessor:
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         if unit.key in self.fails:
             raise RunError("the twin was told to fail")
-        tables = [rows.to_table(SCHEMA) for name in unit.inputs for rows in inputs[name]]
-        whole = pa.concat_tables([empty_table(SCHEMA), *tables])
+        schemas = {key(leaf): leaf.schema for leaf in unit.leaves}
+        tables = [rows.to_table(schemas[name]) for name in unit.inputs for rows in inputs[name]]
+        bare = [each.select(SCHEMA.names) for each in tables]
+        whole = pa.concat_tables([empty_table(SCHEMA), *bare])
         self.runs.append((unit.key, whole["n"].to_pylist()))
-        return whole
+        if SHED not in unit.root.schema.names:
+            return whole
+        kept = [each[KEPT].to_numpy() / ALL for each in tables]
+        share = pa.array(1 - np.concatenate([np.empty(0), *kept]))
+        ones = pa.array(np.ones(whole.num_rows, dtype=np.int64))
+        for name, values in ((ERROR, share), (SHED, share), (ROWS, ones)):
+            whole = whole.append_column(name, values)
+        return pa.concat_tables([empty_table(unit.root.schema), whole])
 
 
 def scan(name: str) -> Scan:
@@ -290,7 +314,7 @@ class Hall:
 
     def reconnect(self, standing: Sequence[str] = ()) -> None:
         plant = self.plant
-        plant.connect(cut_at_shared(plant.graph, {*standing_of(plant).units, *standing}))
+        connect(plant, cut_at_shared(plant.graph, {*standing_of(plant).units, *standing}))
 
     def die(self) -> None:
         """Lose everything that was only in memory, and start again."""
@@ -316,3 +340,8 @@ class Hall:
 
 
 NOTHING: dict[str, dict[str, object]] = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
+
+
+def quality_of(hall: Hall, statistics: Statistics) -> Quality:
+    """Return what looks at a hall's load, with figures that a test has made up."""
+    return Quality(hall.plant, statistics, Gatekeeper(hall.plant, statistics), slots=1)

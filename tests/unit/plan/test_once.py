@@ -1,8 +1,8 @@
 import pytest
 
 from penstock.errors import BadQueryError
-from penstock.plan.once import names_in, over_views
-from penstock.sql import parse_select
+from penstock.plan.once import Called, calls_as_names, names_in, over_views
+from penstock.sql import parse_select, spark_sql
 
 
 def viewed(select: str) -> str:
@@ -70,3 +70,23 @@ def test_a_window_has_no_meaning_for_what_is_there_now() -> None:
 )
 def test_the_names_that_a_select_reads_have_no_case(select: str, names: set[str]) -> None:
     assert names_in(parse_select(select)) == names
+
+
+def test_functions_in_from_become_names() -> None:
+    found: list[Called] = []
+
+    def name_of(call: Called) -> str:
+        found.append(call)
+        return f"made_{len(found)}"
+
+    select = "SELECT fft3.x FROM fft3(b) CROSS JOIN loud(fft3(a), 2, 'x') AS l CROSS JOIN range(3)"
+    tree = calls_as_names(parse_select(select), lambda _, over: over in ("a", "b"), name_of)
+    assert spark_sql(tree) == (
+        "SELECT fft3.x FROM made_1 AS fft3 CROSS JOIN made_2 AS l CROSS JOIN range(3)"
+    )
+    assert [(call.name, str(call.term)) for call in found] == [
+        ("fft3", "fft3"),
+        ("loud", "loud(2, 'x')"),
+    ]
+    assert isinstance(found[1].over, Called)
+    assert (found[0].over, found[1].over.over) == ("b", "a")

@@ -72,12 +72,45 @@ def test_a_join_s_sides_divide_what_it_may_lose() -> None:
 
 def test_who_reads_answers_gives_up_what_others_that_read_them_do() -> None:
     network = two_paths()
-    nodes = {
-        name: replace(node, sheds=name not in {"a0", "b0"}) for name, node in network.nodes.items()
-    }
+    nodes = {name: replace(node, sheds=name == "leaf0") for name, node in network.nodes.items()}
     network = replace(network, nodes=nodes)
     found = place(network, {"a": Limit(0.3), "b": Limit(0.8)}, {"": 9.0})
     assert {edge: round(keep, 9) for edge, keep in found.keeps.items()} == {("s", "leaf0"): 0.7}
+
+
+def gates_only(*gates: str) -> Network:
+    """Return s, g1, b, g2, d in a row and a, which reads g1 too; gates stand where they are."""
+    nodes = line("g1", "s", [(1e-6, 1.0)]) | line("b", "g10", [(0.01, 0.5)])
+    nodes |= line("g2", "b0", [(1e-6, 1.0)]) | line("d", "g20", [(0.02, 1.0)])
+    nodes |= line("a", "g10", [(0.01, 1.0)])
+    nodes = {name: replace(node, sheds=name in gates) for name, node in nodes.items()}
+    return Network(nodes, {"s": 100.0}, {"b": "b0", "d": "d0", "a": "a0"})
+
+
+def test_where_gates_may_stand_in_a_row_the_second_takes_what_only_its_queries_lose() -> None:
+    limits = {"b": Limit(0.1), "a": Limit(0.2), "d": Limit(0.4)}
+    found = place(gates_only("g10", "g20"), limits, {"": 9.0})
+    assert {edge: round(keep, 9) for edge, keep in found.keeps.items()} == {
+        ("s", "g10"): 0.9,  # a has no gate of its own, and loses what b does
+        ("b0", "g20"): round(0.6 / 0.9, 9),
+    }
+
+
+def test_behind_an_exact_query_only_what_is_its_reader_s_own_is_released() -> None:
+    network = gates_only("g20")
+    found = place(network, {"d": Limit(0.4)}, {"": 9.0})
+    assert {edge: round(keep, 9) for edge, keep in found.keeps.items()} == {("b0", "g20"): 0.6}
+    left = load_of(network)[""] - load_of(network, found.keeps)[""]
+    assert abs(9.0 - found.short[""] - left) < 1e-9
+
+
+def test_where_one_side_of_a_join_has_no_gate_the_other_may_lose_all_that_it_may() -> None:
+    nodes = line("g", "s", [(0.001, 1.0)]) | line("j", "g0", [(0.1, 1.0)])
+    crossing = nodes["j0"].inputs["g0"]
+    nodes["j0"] = replace(nodes["j0"], inputs={"g0": crossing, "t": crossing}, sheds=False)
+    network = Network(nodes, {"s": 5.0, "t": 5.0}, {"q": "j0"})
+    found = place(network, {"q": Limit(0.19)}, {"": 9.0})
+    assert {edge: round(keep, 9) for edge, keep in found.keeps.items()} == {("s", "g0"): 0.81}
 
 
 def test_a_dear_gate_stands_behind_a_filter_that_drops_most() -> None:

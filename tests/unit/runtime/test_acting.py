@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.clock import HandClock
+from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
 from penstock.errors import ActionError
@@ -129,6 +130,15 @@ def test_a_cascade_ends_at_its_limit() -> None:
 def test_nobody_calls_what_nobody_registered() -> None:
     with pytest.raises(ActionError):
         Callables().perform("f", None, 1.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [ValueError, SystemExit])
+def test_what_an_action_raises_is_an_error_of_the_action(error: type[BaseException]) -> None:
+    def fail(*_: object) -> None:
+        raise error("no")
+
+    with pytest.raises(ActionError, match=error.__name__):
+        Callables({"f": fail}).perform("f", Occasion("r", "e", "k", pa.table({})), 1.0)
 
 
 def test_rules_of_one_occasion_act_by_priority_and_then_by_age() -> None:

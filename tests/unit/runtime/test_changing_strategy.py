@@ -15,6 +15,7 @@ from penstock.engine.rows import Rows, empty_table
 from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, Union, key
 from penstock.plan.units import Unit
+from penstock.runtime.connecting import connect
 from penstock.runtime.cuts import needed_cuts
 from penstock.schedule import STRATEGIES, Observation, ReadyUnit, Strategy, make_strategy
 from tests.unit.model.arrow_twin import arrow_without_spark
@@ -84,7 +85,7 @@ def change(hall: Hall, name: str) -> None:
     hall.catch_up()
     strategy = make_strategy(name)
     strategy.observe(hall.turns.statistics.observation(hall.plant, hall.clock.now()))
-    hall.plant.connect(strategy.cut(hall.plant.graph, needed_cuts(hall.plant)))
+    connect(hall.plant, strategy.cut(hall.plant.graph, needed_cuts(hall.plant)))
     hall.turns.strategy = strategy
     hall.checkpoint()
 

@@ -1,14 +1,26 @@
 """Flows that do not fit are refused when they are made, with a code and a place."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.functions import Function, StreamType, stream_function
+from penstock.functions import (
+    Function,
+    StreamType,
+    central,
+    fft3,
+    parallel,
+    pipe,
+    stream_function,
+)
+from penstock.functions.selecting import Selecting
+from penstock.functions.templates import auto
+from penstock.model.definitions import FunctionDefinition, Parameter, Sites
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import flows_in
-from penstock.plan.operators import EventTime, Flow, Scan, key
+from penstock.plan.operators import EventTime, Filter, Flow, Operator, Ordered, Project, Scan, key
 from penstock.runtime.flows import FlowBinder, graph_term, reads_of, type_of
 from penstock.runtime.known_functions import KnownFunctions
 from penstock.sql import CreateQuery, flow_of, parse
@@ -30,6 +42,9 @@ def twice(rows: Any, *, by: float = 2.0) -> Any:
 def known() -> KnownFunctions:
     functions = KnownFunctions()
     functions.register(twice)
+    for name in ("quiet", "timed", "timeless", "counted"):
+        parameters = (Parameter("most", "INT"),) if name == "quiet" else ()
+        functions.write(FunctionDefinition(name, "s", "radio", parameters, "radio", "SELECT 1"))
     return functions
 
 
@@ -39,12 +54,24 @@ def statement(text: str) -> CreateQuery:
     return made
 
 
-def bound(text: str, over: Scan = RADIO, output: str = "") -> Flow:
+def inline(definition: FunctionDefinition, values: Sequence[Any], items: Operator) -> Operator:
+    """Stand in for the binder, which needs Spark: each name has one operator."""
+    time = (("ts", "`ts`"),)
+    bodies = {
+        "quiet": Filter(items, (f"`n` < {values}",)),
+        "timed": Project(items, time, Schema((Column("ts", "timestamp"),)), items.times),
+        "timeless": Project(items, (("n", "`n`"),), Schema((Column("n", "int"),))),
+        "counted": Ordered(items, "time"),
+    }
+    return bodies[definition.name]
+
+
+def bound(text: str, over: Scan = RADIO, output: str = "", sites: Sites = "auto") -> Flow:
     (made,) = parse(f"CREATE QUERY q AS FLOW {text} OVER s {output}")
     assert isinstance(made, CreateQuery)
     flow = flow_of(made.select.args["from_"].this)
     assert flow is not None
-    operator = FlowBinder(known()).over(flow, over)
+    operator = FlowBinder(known(), sites).over(flow, over, inline)
     assert isinstance(operator, Flow)
     return operator
 
@@ -75,6 +102,24 @@ def test_equal_flows_are_one_node_and_others_are_not() -> None:
 def test_a_flow_from_python_is_kept_as_text() -> None:
     made = bound("pcc(2, rr_part, xchannel('x'), s_merge)")
     assert bound(graph_term(made.stages.flow)).graph == made.graph
+
+
+def test_auto_from_python_is_auto_in_sql() -> None:
+    made = bound(graph_term(auto(twice(by=3.0))))
+    assert made.written == "auto(twice(by=3.0))"
+    assert made.graph == bound("auto(twice(3.0))").graph
+    assert reads_of(statement(graph_term(auto(twice))).select, known()) == {"function twice"}
+    two = graph_term(pipe(twice, fft3))
+    with pytest.raises(PenstockError) as refused:
+        bound(f"auto({two})")
+    assert refused.value.code == "BAD_FLOW"
+
+
+@pytest.mark.parametrize("inside", [pipe, central, lambda each: parallel(2, each)])
+def test_auto_stands_in_no_other_template(inside: Any) -> None:
+    with pytest.raises(PenstockError) as refused:
+        inside(auto(fft3))
+    assert refused.value.code == "BAD_FLOW"
 
 
 def test_branches_are_waited_for_as_long_as_the_longest_time_out() -> None:
@@ -126,6 +171,42 @@ def test_a_stream_without_vectors_has_no_spectrum() -> None:
     assert refused.value.code == "TYPE_MISMATCH"
 
 
+def test_functions_in_sql_stand_inside_branches_and_keep_the_flow_in_the_driver() -> None:
+    flow = bound("pcc(3, rr_part, pipe(twice, quiet(#), timed), s_merge)")
+    assert flow.schema.names == ("ts",)
+    assert flow.sites == "driver"
+    assert flow.stages.degree == 3
+    statements = [
+        operator.statement("items")
+        for task in flow.stages.tasks
+        for operator in task.program.operators
+        if isinstance(operator, Selecting) and operator.name == "quiet"
+    ]
+    assert statements == [f"SELECT * FROM items AS i WHERE (`n` < ({each},))" for each in range(3)]
+    assert bound("pcc(2, rr_part, quiet(1), s_merge)").graph != (
+        bound("pcc(2, rr_part, quiet(2), s_merge)").graph
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sites", "code"),
+    [
+        ("pcc(2, rr_part, quiet(1), s_merge)", "workers", "BAD_FLOW"),
+        ("pcc(2, rr_part, quiet, s_merge)", "auto", "BAD_FLOW"),
+        ("pcc(2, rr_part, quiet('x'), s_merge)", "auto", "TYPE_MISMATCH"),
+        ("pcc(2, rr_part, timeless, s_merge)", "auto", "BAD_FLOW"),
+        ("pcc(2, rr_part, counted, s_merge)", "auto", "NOT_YET"),
+        ("pcc(2, quiet(1), fft3, s_merge)", "auto", "BAD_FLOW"),
+        ("auto(timed)", "auto", "BAD_FLOW"),
+    ],
+)
+def test_functions_in_sql_that_do_not_fit_are_refused(text: str, sites: Sites, code: str) -> None:
+    with pytest.raises(PenstockError) as refused:
+        bound(text, sites=sites)
+    assert refused.value.code == code
+    assert refused.value.place is not None
+
+
 def test_an_output_that_is_not_there_is_refused() -> None:
     flow = "pipe(partition(2, rr_part), parallel(2, fft3))"
     assert bound(flow, output="OUTPUT 1").stages.degree == 1
@@ -166,7 +247,7 @@ def test_items_are_of_the_type_that_has_their_columns_and_their_order() -> None:
     functions.register(needy)
     flow = flow_of(statement("needy").select.args["from_"].this)
     assert flow is not None
-    FlowBinder(functions, types=(radio,)).over(flow, RADIO)
+    FlowBinder(functions, types=(radio,)).over(flow, RADIO, inline)
     with pytest.raises(PenstockError) as refused:
-        FlowBinder(functions).over(flow, RADIO)
+        FlowBinder(functions).over(flow, RADIO, inline)
     assert refused.value.code == "TYPE_MISMATCH"

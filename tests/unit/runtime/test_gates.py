@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -10,17 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model.goals import Goals
-from penstock.plan.operators import Gate, key
-from penstock.plan.operators.gate import KEPT
+from penstock.model.schema import Column, Schema
+from penstock.plan.operators import EventTime, Filter, Gate, Operator, Project, key
+from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
+from penstock.qos.answers import kept_through, sampled
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.promise import Promise
 from penstock.runtime.quality import Quality
 from penstock.runtime.statistics import Statistics
 from tests.unit.model.arrow_twin import arrow_without_spark
-from tests.unit.model.hall import Hall, scan
+from tests.unit.model.hall import SCHEMA, Hall, quality_of, scan
 
 GATE = Gate(scan("s"), 0.5)
 BY_WORTH = Gate(scan("s"), 0.9, "`n`")
+# A query over a gate that says what came through, and a gate behind it.
+TOLD = (Column(ERROR, "double"), Column(SHED, "double"), Column(ROWS, "bigint"))
+TELLING = Project(
+    GATE,
+    (("ts", "`ts`"), ("n", "`n`"), (ERROR, "`_kept`"), (SHED, "`_kept`"), (ROWS, "1L")),
+    Schema((*SCHEMA.columns, *TOLD)),
+    (EventTime("ts"),),
+)
+SECOND = Gate(TELLING, 0.8, thinned=True)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,11 +96,51 @@ def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]], gate: Ga
         once = hall.delivered("a")
         assert once == sorted(set(once))  # nothing twice, nothing out of turn
         runs = hall.journal.runs_after(gate_of(hall, gate).reader, 0)
-        kept = {run.number: run.keep for run in runs}
-        assert all(0.1 <= each <= 1 for each in kept.values())
+        assert all(0.1 <= each <= 1 for run in runs for each in run.keeps)
         hall.die()
         hall.drain()
         assert hall.delivered("a") == once
+
+
+@given(st.lists(st.tuples(st.integers(1, 200), st.integers(1, 10), st.integers(1, 10)), max_size=5))
+@settings(max_examples=30)
+def test_gates_in_a_row_multiply_and_a_replay_drops_the_same(
+    trains: list[tuple[int, int, int]],
+) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        hall = Hall(Path(home) / "home")
+        hall.add("all", TELLING)
+        hall.add("some", SECOND)
+        shares: dict[int, int] = {}
+        for rows, first, second in trains:
+            gate_of(hall).keep, gate_of(hall, SECOND).keep = first / 10, second / 10
+            begin = len(hall.pushed["s"])
+            hall.push("s", *range(begin, begin + rows))
+            shares |= dict.fromkeys(range(begin, begin + rows), first * second * ALL // 100)
+            hall.drain()
+        once = hall.delivered("some")
+        held = hall.sinks["some"].deliveries
+        told = [each for number in sorted(held) for each in held[number][KEPT].to_pylist()]
+        assert all(each.schema.names == ["ts", "n", KEPT] for each in held.values())
+        assert told == [shares[number] for number in once]
+        assert set(once) <= set(hall.delivered("all"))
+        hall.die()
+        hall.drain()
+        assert hall.delivered("some") == once
+
+
+def test_two_gates_drop_independently_of_each_other(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("all", TELLING)
+    hall.add("some", SECOND)
+    gate_of(hall).keep, gate_of(hall, SECOND).keep = 0.5, 0.4
+    for begin in range(0, 200_000, 1_000):  # a window of a thousand tuples each
+        hall.push("s", *range(begin, begin + 1_000))
+    hall.drain()
+    left = np.bincount(np.array(hall.delivered("some")) // 1_000).astype(float)
+    assert left.sum() == pytest.approx(40_000, rel=0.02)
+    told = sampled(left, left, left, kept_through(0.5, 0.4))
+    assert (np.abs(told.count - 1_000) / 1_000 <= told.count_error()).mean() >= 0.92
 
 
 def test_a_gate_by_worth_drops_the_least_and_says_which_share_is_left(tmp_path: Path) -> None:
@@ -135,7 +187,7 @@ def loaded(home: Path, goals: Goals, cost: float) -> tuple[Hall, Quality]:
     for second in range(20):
         rows = 100 * 4 ** (second % 4)  # small ones would not tell what large ones cost
         statistics.ran(key(GATE), rows, rows, rows * cost, float(second))
-    return hall, Quality(hall.plant, statistics, slots=1)
+    return hall, quality_of(hall, statistics)
 
 
 def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
@@ -148,7 +200,8 @@ def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
         hall.clock.sleep(0.5)
         quality.look(lambda: hall.plant.graph, hall.clock.now())
         kept.append(gate_of(hall).keep)
-        hall.turn()
+        for _ in hall.plant.units:  # one after the other, in a row
+            hall.turn()
         hall.deliver()
     return kept
 
@@ -189,3 +242,140 @@ def test_a_flood_after_an_hour_of_silence_shuts_the_gate_within_seconds(tmp_path
     assert min(flood[:4]) < 1.0
     assert min(flood) == 0.5
     assert watch(hall, quality, 20, 20)[-1] == 1.0
+
+
+def burst(hall: Hall, goals: Goals, seconds_a_tuple: float) -> LiveUnit:
+    """Let 10 trains of 4,000 wait before a gate, behind which a tuple costs so much."""
+    behind = Filter(GATE, ("x = x",))
+    query = hall.add("a", behind)
+    query.promise = Promise.of(goals)
+    ran = hall.turns.statistics.ran
+    for second in range(20):
+        rows = 1_000 * 4 ** (second % 4)
+        ran(key(behind), rows, rows, rows * seconds_a_tuple, float(second))
+    hall.turns.readiness.gatekeeper.look([gate_of(hall)])
+    for train in range(10):
+        hall.push("s", *range(train * 4_000, (train + 1) * 4_000))
+        hall.take_in()
+    return gate_of(hall)
+
+
+def taken_by(hall: Hall, gate: LiveUnit) -> tuple[int, set[float]]:
+    """Return how many trains the gate's first run takes, and what it keeps of them."""
+    hall.turn()
+    run = next(iter(hall.journal.runs_after(gate.reader, 0)))
+    ((first, last),) = run.inputs.values()
+    return last - first + 1, set(run.keeps) or {1.0}
+
+
+@pytest.mark.parametrize(
+    ("cost", "taken", "keeps"),
+    [
+        (1e-5, 10, {1.0}),  # all of it can be done in time
+        (1.6e-4, 10, {0.79}),  # 31,250 can, in five seconds
+        (4e-4, 6, {0.53}),  # 12,500 can, and no more than half of 24,000 may go
+    ],
+)
+def test_a_gate_makes_a_burst_fit_that_nobody_has_foreseen(
+    tmp_path: Path, cost: float, taken: int, keeps: set[float]
+) -> None:
+    hall = Hall(tmp_path / "home")
+    gate = burst(hall, Goals(max_error=0.5), cost)
+    assert gate.keep == 1.0
+    assert taken_by(hall, gate) == (taken, keeps)
+
+
+def test_who_wants_exact_answers_loses_nothing_in_a_burst(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    gate = burst(hall, Goals(max_latency=timedelta(seconds=1)), 4e-4)
+    assert taken_by(hall, gate) == (2, {1.0})
+
+
+def test_what_has_waited_long_has_less_time(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    gate = burst(hall, Goals(max_error=0.5, max_latency=timedelta(seconds=10)), 1.6e-4)
+    hall.clock.sleep(2.0)  # a second after the first came
+    assert taken_by(hall, gate) == (10, {0.63})  # 25,000 in four seconds
+
+
+def in_a_row(home: Path, errors: dict[str, float]) -> tuple[Hall, Quality]:
+    """Return a hall with a query behind each of two gates in a row, which cost alike."""
+    hall, statistics = Hall(home), Statistics()
+    for name, root in (("all", TELLING), ("some", chained(SECOND))):
+        query = hall.add(name, root)
+        query.promise = Promise.of(Goals(max_error=errors[name]))
+    for second in range(20):
+        rows = 100 * 4 ** (second % 4)
+        for each in (TELLING, chained(SECOND)):
+            statistics.ran(key(each), rows, rows, rows * 0.005, float(second))
+    return hall, quality_of(hall, statistics)
+
+
+def chained(below: Operator) -> Operator:
+    return Filter(below, ("a = a",))
+
+
+def test_who_may_lose_more_loses_it_at_a_second_gate(tmp_path: Path) -> None:
+    hall, quality = in_a_row(tmp_path / "home", {"all": 0.2, "some": 0.6})
+    hall.clock.sleep(20)
+    busy = watch(hall, quality, 10, 1000)
+    assert min(busy) == 0.8
+    assert gate_of(hall, SECOND).keep == 0.5  # 0.8 of 0.5 is what the second may be left
+    watch(hall, quality, 20, 10)
+    assert (gate_of(hall).keep, gate_of(hall, SECOND).keep) == (1.0, 1.0)
+
+
+def test_behind_a_query_that_wants_all_only_the_second_gate_shuts(tmp_path: Path) -> None:
+    hall, quality = in_a_row(tmp_path / "home", {"all": 0.0, "some": 0.6})
+    hall.clock.sleep(20)
+    assert set(watch(hall, quality, 10, 1000)) == {1.0}
+    assert gate_of(hall, SECOND).keep == 0.4
+
+
+def test_a_reader_that_allows_less_than_what_it_reads_holds_the_first_gate(tmp_path: Path) -> None:
+    hall, quality = in_a_row(tmp_path / "home", {"all": 0.6, "some": 0.1})
+    hall.clock.sleep(20)
+    assert min(watch(hall, quality, 10, 1000)) == 0.9
+    assert gate_of(hall, SECOND).keep == 1.0
+
+
+def burst_in_a_row(hall: Hall, errors: tuple[float, float], rows: list[int]) -> list[float]:
+    """Let a burst through two gates in a row, and return the least that each has kept."""
+    for name, root, error in zip(("all", "some"), (TELLING, chained(SECOND)), errors, strict=True):
+        hall.add(name, root).promise = Promise.of(Goals(max_error=error))
+    for at in range(20):
+        many = 1_000 * 4 ** (at % 4)
+        for each in (TELLING, chained(SECOND)):
+            hall.turns.statistics.ran(key(each), many, many, many * 1e-3, float(at))
+    hall.turns.readiness.gatekeeper.look([gate_of(hall), gate_of(hall, SECOND)])
+    for each in rows:
+        begin = len(hall.pushed["s"])
+        hall.push("s", *range(begin, begin + each))
+        hall.take_in()
+    hall.drain()
+    runs = (hall.journal.runs_after(gate_of(hall, each).reader, 0) for each in (GATE, SECOND))
+    return [min((keep for run in each for keep in run.keeps), default=1.0) for each in runs]
+
+
+ERRORS = st.sampled_from([0.0, 0.1, 0.3, 0.6, 0.9])
+
+
+@given(st.lists(st.integers(1, 30_000), min_size=1, max_size=4), ERRORS, ERRORS, st.booleans())
+@settings(max_examples=40)
+def test_in_a_burst_gates_in_a_row_stay_within_every_error(
+    rows: list[int], first: float, second: float, has_exact_reader: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        hall = Hall(Path(home) / "home")
+        if has_exact_reader:
+            hall.add("exact", Filter(TELLING, ("x = x",)))
+        hall.add("told", SECOND).promise = Promise.of(Goals(max_error=second))
+        kept = burst_in_a_row(hall, (first, second), rows)
+        assert kept[0] >= (1.0 if has_exact_reader else 1 - min(first, second)) - 1e-9
+        left = [t[KEPT].to_numpy() for t in hall.sinks["told"].deliveries.values() if t.num_rows]
+        assert min(each.min() for each in left) >= 1e6 * (1 - second) - 1  # by both together
+
+
+def test_in_a_burst_the_second_gate_drops_what_the_first_may_not(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    assert burst_in_a_row(hall, (0.1, 0.5), [30_000]) == [0.9, 0.56]

@@ -21,7 +21,7 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, key
 from penstock.runtime import checkpoint as checkpoint_module
-from penstock.runtime import plant as plant_module
+from penstock.runtime import connecting
 from penstock.runtime.history import gone_before
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan, table
@@ -77,7 +77,7 @@ def back(_: Operator, kept: Kept) -> RecallState:
 def twins() -> Iterator[None]:
     with arrow_without_spark(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(operators_module, "STATEFUL", (*operators_module.STATEFUL, Recall))
-        patch.setattr(plant_module, "new_state", lambda _, begin: RecallState(begin))
+        patch.setattr(connecting, "new_state", lambda _, begin: RecallState(begin))
         patch.setattr(checkpoint_module, "restored", back)
         yield
 

@@ -16,7 +16,7 @@ from penstock.model.schema import Schema
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, Project, Union, key
 from penstock.runtime import checkpoint as checkpoint_module
-from penstock.runtime import plant as plant_module
+from penstock.runtime import connecting
 from penstock.runtime.feed import Feed
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -65,7 +65,7 @@ class ListenState:
 def twins() -> Iterator[None]:
     with arrow_without_spark(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(operators_module, "STATEFUL", (*operators_module.STATEFUL, Listen))
-        patch.setattr(plant_module, "new_state", lambda *_: ListenState())
+        patch.setattr(connecting, "new_state", lambda *_: ListenState())
         patch.setattr(
             checkpoint_module, "restored", lambda _, kept: ListenState(list(kept.facts["heard"]))
         )

@@ -29,7 +29,8 @@ def figures(found: Mapping[str, Ready]) -> dict[str, tuple[object, ...]]:
 
 def all_asked(hall: Hall) -> dict[str, Ready]:
     """Return who is ready by asking everybody."""
-    fresh = Readiness(hall.plant, hall.crew, hall.turns.readiness.batching)  # type: ignore[arg-type]
+    known = hall.turns.readiness
+    fresh = Readiness(hall.plant, hall.crew, known.gatekeeper, known.batching)  # type: ignore[arg-type]
     for name in hall.plant.units:
         fresh._ask(name, hall.clock.now())
     return fresh._ready

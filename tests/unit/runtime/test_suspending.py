@@ -16,15 +16,16 @@ from penstock.qos.allocation import Limit
 from penstock.qos.load import load_of
 from penstock.qos.network import HERE, Network, Node
 from penstock.qos.victims import ENDURED_SECONDS, PATIENCE_SECONDS
+from penstock.runtime.connecting import connect
 from penstock.runtime.crowd import GROUPS, crowd_of
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.promise import Promise
-from penstock.runtime.quality import LOOK_SECONDS, Quality
+from penstock.runtime.quality import LOOK_SECONDS
 from penstock.runtime.statistics import Statistics
 from penstock.runtime.suspending import LONG_SECONDS
 from penstock.schedule.work import Crossing
 from tests.unit.model.arrow_twin import arrow_without_spark
-from tests.unit.model.hall import Hall, chain
+from tests.unit.model.hall import Hall, chain, quality_of
 
 COST = 0.004  # seconds for a tuple of each query, of which two run in the one slot
 
@@ -53,7 +54,7 @@ class Scene:
         asks(self.hall.plant.queries["heavy"], 5.0, latency)
         self.statistics = Statistics()  # what the twins' runs take tells nothing
         self.learn(*self.roots.values())
-        self.quality = Quality(self.hall.plant, self.statistics, slots=1)
+        self.quality = quality_of(self.hall, self.statistics)
         self.orders: list[tuple[float, list[str], list[str]]] = []
 
     def learn(self, *roots: Operator) -> None:
@@ -178,7 +179,7 @@ def test_a_bundle_is_told_apart_by_weight_and_its_work_stays_the_same(tmp_path: 
         hall.add(f"q{number:02}", chain("s", f"x{'abcdefghij'[number % 10]}{number // 10}"))
         asks(hall.plant.queries[f"q{number:02}"], 40.0 - number)
     graph = bundled(hall.plant.graph, Standing((), {}))
-    hall.plant.connect(cut_at_shared(graph, ()))
+    connect(hall.plant, cut_at_shared(graph, ()))
     ((name, live),) = [(n, u) for n, u in hall.plant.units.items() if u.unit.bundle is not None]
     (leaf,) = live.unit.inputs
     network = Network({name: Node({leaf: Crossing(0.01, 1.0)})}, {leaf: 80.0}, {"bundle": name})
@@ -204,6 +205,6 @@ def test_what_waits_behind_a_bundle_is_counted_by_the_bundle_that_wrote_it(tmp_p
     hall.turn()
     bundle = SimpleNamespace(unit=SimpleNamespace(key="bundle"))
     hall.plant.writers[key(below)] = bundle  # type: ignore[assignment]
-    queued = Quality(hall.plant, Statistics(), slots=1)._queued()
+    queued = quality_of(hall, Statistics())._queued()
     assert queued["bundle", key(above)] == 3
     assert (key(below), key(above)) not in queued

@@ -51,3 +51,12 @@ def test_what_is_old_is_forgotten_once_there_is_something_newer() -> None:
 def test_nothing_is_known_of_no_runs() -> None:
     assert Sizes().seconds(5) == 0.0
     assert Sizes().add(0, 1.0, 0.0) == Sizes()
+
+
+@given(RUNS, st.floats(0.001, 20.0))
+def test_a_run_of_what_may_take_so_long_takes_no_longer(
+    runs: list[tuple[int, float]], seconds: float
+) -> None:
+    sizes = seen(runs)
+    rows = sizes.rows(seconds)
+    assert sizes.seconds(rows) <= seconds * (1 + 1e-6) or rows == 0

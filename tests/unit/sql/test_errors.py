@@ -94,11 +94,17 @@ CASES = [
     ("CREATE QUERY q SELECT 1", "SQL_SYNTAX", 16),
     ("CREATE QUERY q AS", "SQL_SYNTAX", 18),
     ("CREATE QUERY q AS INTO f()", "SQL_SYNTAX", 19),
-    ("CREATE QUERY q WITH (max_latancy => 1) AS SELECT 1", "UNKNOWN_OPTION", 21),
-    ("CREATE QUERY q WITH (max_latency => 2) AS SELECT 1", "BAD_OPTION", 21),
-    ("CREATE QUERY q WITH (max_error => 1) AS SELECT 1", "BAD_OPTION", 21),
-    ("CREATE QUERY q WITH (weight => TRUE) AS SELECT 1", "BAD_OPTION", 21),
-    ("CREATE QUERY q WITH (weight => -1) AS SELECT 1", "BAD_OPTION", 21),
+    ("CREATE QUERY q WITH (max_latancy => 1) AS SELECT 1", "UNKNOWN_OPTION", 22),
+    ("CREATE QUERY q WITH (max_latency => 2) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (max_error => 1) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (weight => TRUE) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (weight => -1) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (weight => 1, max_error => -0.1) AS SELECT 1", "BAD_OPTION", 35),
+    ("CREATE QUERY q WITH (max_latency => INTERVAL -1 SECONDS) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q FORCE OR WAIT AS SELECT 1", "SQL_SYNTAX", 16),
+    ("CREATE QUERY q OR WAIT FORCE AS SELECT 1", "SQL_SYNTAX", 16),
+    ("CREATE OR WAIT QUERY q AS SELECT 1", "SQL_SYNTAX", 8),
+    ("CREATE QUERY q AS SELECT a FROM s OR WAIT", "SQL_SYNTAX", 35),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER 0 TUPLES", "BAD_OPTION", 46),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER 1.5 TUPLES", "BAD_OPTION", 46),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER INTERVAL 0 DAYS", "BAD_OPTION", 46),
@@ -114,9 +120,9 @@ CASES = [
     (EARLY + "ALLOWED LATENESS INTERVAL 0 DAYS", "BAD_OPTION", 52),
     (EARLY + "ALLOWED LATENESS 1 DAY", "SQL_SYNTAX", 52),
     (EARLY + "ALLOWED LATENESS INTERVAL 1 DAY ALLOWED LATENESS", "SQL_SYNTAX", 67),
-    ("CREATE QUERY q WITH (join => 'merge') AS SELECT 1", "BAD_OPTION", 21),
-    ("CREATE QUERY q WITH (join => reuse) AS SELECT 1", "BAD_OPTION", 21),
-    ("CREATE QUERY q WITH (join => 1) AS SELECT 1", "BAD_OPTION", 21),
+    ("CREATE QUERY q WITH (join => 'merge') AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (join => reuse) AS SELECT 1", "BAD_OPTION", 22),
+    ("CREATE QUERY q WITH (join => 1) AS SELECT 1", "BAD_OPTION", 22),
     # punctuation
     ("PUNCTUATE", "SQL_SYNTAX", 10),
     ("PUNCTUATE s", "SQL_SYNTAX", 12),
@@ -217,6 +223,27 @@ HINTS = [
 @pytest.mark.parametrize(("text", "meant"), HINTS, ids=[case[0] for case in HINTS])
 def test_a_near_miss_is_hinted_at(text: str, meant: str) -> None:
     assert refused(text).hint == f"did you mean {meant}?"
+
+
+WHAT_TO_DO = [
+    ("CREATE QUERY q WITH (max_error => '5%') AS SELECT 1", "max_error => 0.05"),
+    ("CREATE QUERY q WITH (max_error => 5) AS SELECT 1", "max_error => 0.05"),
+    ("CREATE QUERY q WITH (max_latency => 2) AS SELECT 1", "INTERVAL 2 SECONDS"),
+    ("CREATE QUERY q WITH (weight => 0) AS SELECT 1", "ten times"),
+    ("CREATE QUERY q WITH weight => 2 AS SELECT 1", "(name => value)"),
+    ("CREATE FORCE QUERY q AS SELECT 1", "before AS"),
+    ("CREATE OR WAIT QUERY q AS SELECT 1", "before AS"),
+    ("CREATE QUERY q AS SELECT a FROM s OR WAIT", "before AS"),
+    ("CREATE QUERY q OR WAIT FORCE AS SELECT 1", "when there is room"),
+    ("CREATE QUERY q OR WAIT WITH (weight => 2) AS SELECT 1", "WITH (…) stands before"),
+    ("ALTER QUERY q SET (sites => 'driver')", "begins it anew"),
+    ("SHOW QOS q", "shows all there is"),
+]
+
+
+@pytest.mark.parametrize(("text", "words"), WHAT_TO_DO, ids=[text for text, _ in WHAT_TO_DO])
+def test_a_contract_that_is_wrong_says_what_to_do(text: str, words: str) -> None:
+    assert words in refused(text).hint
 
 
 def test_a_join_s_mode_is_told_which_there_are() -> None:

@@ -87,11 +87,11 @@ class Play:
         self._connection.script(queries + rules)
 
     def is_over(self, elapsed: float) -> bool:
-        """Remember the figures of now; say whether time is up, the rush over and the rule done."""
+        """Remember the figures of now; say whether time is up, the rush over and the rules done."""
         self._look()
         if elapsed < self._scene.seconds or not is_calm(self.moments, self._scene):
             return False
-        return any(row["done"] for row in rule_rows(self._connection.system))
+        return all(row["done"] and not row["waiting"] for row in rule_rows(self._connection.system))
 
     def _look(self) -> None:
         system = self._connection.system

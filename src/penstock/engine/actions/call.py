@@ -41,7 +41,7 @@ class Callables:
         def call() -> None:
             try:
                 function(occasion.rows, occasion.key)
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # it may raise anything
                 raise ActionError(
                     f"action {name} raised {type(error).__name__}: {error}"
                 ) from error

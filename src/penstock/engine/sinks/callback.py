@@ -30,7 +30,7 @@ class CallbackSink:
     def write(self, delivery: Delivery) -> None:
         try:
             self._function(delivery.rows, delivery.number)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # it may raise anything
             raise SinkError(
                 f"the callback of {delivery.query} failed on delivery {delivery.number}: "
                 f"{type(error).__name__}: {error}",

@@ -2,7 +2,9 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
@@ -11,15 +13,21 @@ from penstock.errors import DiskFullError
 NO_ROOM = {errno.ENOSPC, errno.EDQUOT}
 
 
-def write_whole(path: Path, data: bytes | pa.Buffer, *, sync: bool) -> None:
+def write_whole(
+    path: Path, data: bytes | pa.Buffer | Callable[[BinaryIO], None], *, sync: bool
+) -> None:
     """Put a file there in one step, in place of what was; `sync` waits for the disk.
 
+    `data` may be what writes it, too, so that much of it need not lie in memory twice.
     Raises DiskFullError, or OSError for the caller to explain; nothing is left behind then.
     """
     draft = path.with_name(f".{path.name}.new")  # hidden: Spark and Arrow read past such names
     try:
         with draft.open("wb") as file:
-            file.write(data)
+            if callable(data):
+                data(file)
+            else:
+                file.write(data)
             if sync:
                 file.flush()
                 os.fsync(file.fileno())

@@ -10,6 +10,13 @@ from penstock.functions.items import Items
 from penstock.functions.operator import Arrival, Withheld
 from penstock.functions.program import Program, run_program
 
+LOST = "it was not done in time"
+
+
+def lost(work: Work) -> Result:
+    """Return that a task was not done in time."""
+    return Result({}, work.states, (), (), lost=LOST)
+
 
 def given_up(work: Work, result: Result) -> Result:
     """Return the result of a lost task as one that gave nothing, and holds all that it had to do.
@@ -18,9 +25,9 @@ def given_up(work: Work, result: Result) -> Result:
     its other functions keep stays as it was.
     """
     splits = _splits(work.program)
-    states, share = dict(work.states), list(work.arrivals.values())
+    states, share = dict(work.states), list(work.at_hand.values())
     if splits is not None:
-        ran = run_program(splits, work.states, work.arrivals, work.now, time.perf_counter)
+        ran = run_program(splits, work.states, work.at_hand, work.now, time.perf_counter)
         states |= ran.states
         share = list(ran.out.values())
     sites = {n: each.site for n, each in zip(work.program.numbers, work.program.nodes, strict=True)}

@@ -20,16 +20,23 @@ from penstock.functions.program import Program, run_program
 
 States = Mapping[str, Kept]
 Arrivals = Mapping[Source, Arrival]
+Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A task and what it works on."""
+    """A task and what it works on: all that arrived, or the items from one place to another."""
 
     program: Program
     states: States
     arrivals: Arrivals
     now: float
+    span: Span | None = None
+
+    @property
+    def at_hand(self) -> Arrivals:
+        """Return what it works on."""
+        return {source: spanned(each, self.span) for source, each in self.arrivals.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,7 @@ class Load:
     ways: Mapping[Source, tuple[str, int]]
     room: str
     now: float
+    span: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +77,15 @@ class Unload:
     crossing: float
 
 
+def spanned(arrival: Arrival, span: Span | None) -> Arrival:
+    """Return the items of a span, or all of them."""
+    return arrival if span is None else Arrival(arrival.items.slice(*span), arrival.progress)
+
+
 def done(work: Work) -> Result:
     """Do a task over items that are at hand."""
     program = work.program
-    ran = run_program(program, work.states, work.arrivals, work.now, time.perf_counter)
+    ran = run_program(program, work.states, work.at_hand, work.now, time.perf_counter)
     sites = {number: node.site for number, node in zip(program.numbers, program.nodes, strict=True)}
     return Result(ran.out, ran.states, held_items(ran.withheld, sites), ran.figures)
 
@@ -86,7 +99,7 @@ def done_in_worker(load: Load) -> tuple[Any, ...]:
         for source, (path, progress) in load.ways.items()
     }
     before = time.perf_counter()
-    result = done(Work(load.program, from_bytes(load.states), arrivals, load.now))
+    result = done(Work(load.program, from_bytes(load.states), arrivals, load.now, load.span))
     after = time.perf_counter()
     ways = []
     for number, arrival in result.out.items():

@@ -17,14 +17,13 @@ from pyspark import SparkContext, cloudpickle
 from pyspark.errors import PySparkException
 
 from penstock.engine.sites.crossing import write_items
+from penstock.engine.sites.lost import lost
 from penstock.engine.sites.task import Load, Result, Unload, Work, brought_back, done_in_worker
 from penstock.engine.spark_errors import run_error
 from penstock.errors import PenstockError
 from penstock.functions.flow import Source
 from penstock.functions.kept import to_bytes
 from penstock.functions.operator import Arrival
-
-LOST = "it was not done in time"
 
 
 @dataclass(slots=True)
@@ -69,10 +68,11 @@ def done_by_workers(
     results = []
     for place, work in enumerate(works):
         if (answer := answers.get(place)) is None:
-            results.append(_lost(work))
+            results.append(lost(work))
             continue
         unload = Unload(*pickle.loads(answer))  # noqa: S301  (ours)
-        files.paths.update({number: Path(path) for number, path, _ in unload.ways})
+        if work.span is None:  # else a file has a piece of what comes out
+            files.paths.update({number: Path(path) for number, path, _ in unload.ways})
         results.append(brought_back(work.program, unload))
     return results, written - began + time.perf_counter() - answered
 
@@ -84,7 +84,7 @@ def _load(place: int, work: Work, files: Files) -> bytes:
     }
     room = files.room / f"{place}-{uuid.uuid4().hex}"
     room.mkdir()
-    load = Load(work.program, to_bytes(work.states), ways, str(room), work.now)
+    load = Load(work.program, to_bytes(work.states), ways, str(room), work.now, work.span)
     return bytes(cloudpickle.dumps(load))  # type: ignore[no-untyped-call]
 
 
@@ -154,7 +154,3 @@ def _work() -> Any:
         return place, pickle.dumps(done_in_worker(pickle.loads(load)))  # noqa: S301  (ours)
 
     return work
-
-
-def _lost(work: Work) -> Result:
-    return Result({}, work.states, (), (), lost=LOST)

@@ -1,7 +1,7 @@
 """The state of a bundle: one of each section, run side by side."""
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -9,15 +9,13 @@ import pyarrow as pa
 
 from penstock.engine.rows import empty_table
 from penstock.engine.states.panes import PaneState
+from penstock.engine.states.passes import Pass
 from penstock.engine.states.section import Made, SectionState
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.states.tails import finished
-from penstock.engine.sweeping import SCHEMA, sweeping, tables_of
-from penstock.errors import PenstockError
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.member import Asking, Section, sections_of
 from penstock.plan.bundles.regrouping import Lot, regrouped
-from penstock.plan.bundles.sweep import Sweep, sweep_of, swept
 from penstock.plan.bundles.tails import Tail, tail_of
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 
@@ -26,14 +24,15 @@ from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 class BundleState:
     """`joining` is what members kept alone that are about to come in.
 
-    `sweep` is made once for the members that are here, with the places of sections it serves.
+    `passes` are made once for the members that are here: over tuples that may have been thinned,
+    and over others.
     """
 
     bundle: Bundle
     tails: dict[str, Tail] = field(default_factory=dict)
     sections: dict[Section, SectionState] = field(default_factory=dict)
     joining: dict[str, PaneState] = field(default_factory=dict)
-    sweep: tuple[list[int], Sweep] | None = None
+    passes: dict[bool, Pass] = field(default_factory=dict)
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
@@ -41,7 +40,7 @@ class BundleState:
         for member in bundle.members:  # who goes to another lot takes along what is kept for it
             if (was := self._section_of(member)) is not None and was != member.section:
                 self.joining[member.key] = self.take_out(member)
-        self.bundle, self.sweep = bundle, None
+        self.bundle, self.passes = bundle, {}
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
@@ -93,33 +92,27 @@ class BundleState:
     def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
-        partials = self._swept(run, [state.layout for state in states]) if run.count else {}
+        partials: Mapping[int, pa.Table] = dict(enumerate(run.shared))
+        if run.count and not run.shared:
+            partials = self._pass(thinned=run.thinned).swept(run)
         works = [
             functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
             for place, each in enumerate(states)
         ]
         return states, run.processor.side_by_side(works)
 
-    def _swept(self, run: Run, layouts: Sequence[Layout]) -> dict[int, pa.Table | None]:
-        """Return the partials that a sweep makes, by the layout's place; None leaves it to Spark.
+    def wanted(self, *, thinned: bool) -> list[tuple[Section, Layout]]:
+        """Return what is made of a run's tuples, section by section."""
+        found = []
+        for section, state in self.sections.items():
+            layout = state.makes(thinned=thinned)
+            found.append((replace(section, keys=layout.keys), layout))
+        return found
 
-        Where a sweep fails there is none until members come or go: sections' own passes find out
-        whether it is a member's fault, or that of a type that does not go through workers.
-        """
-        if self.sweep is None:
-            places = swept(layouts)
-            chosen = [layouts[place] for place in places]
-            self.sweep = places, sweep_of(chosen, self.bundle.input.schema)
-        places, sweep = self.sweep
-        if not places:
-            return {}
-        sql = sweep.sql(f"({run.input_sql()})")
-        try:
-            answer = run.processor.mapped(run.leaves(), sql, (sweeping(sweep.shares), SCHEMA))
-        except PenstockError:
-            self.sweep = [], sweep
-            return {}
-        return dict(zip(places, tables_of(answer, len(places)), strict=True))
+    def _pass(self, *, thinned: bool) -> Pass:
+        if thinned not in self.passes:
+            self.passes[thinned] = Pass.over(self.wanted(thinned=thinned), self.bundle.input.schema)
+        return self.passes[thinned]
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""

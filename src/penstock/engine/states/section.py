@@ -24,7 +24,14 @@ from penstock.engine.states.parts import (
     table_of,
     to_combine,
 )
-from penstock.engine.states.section_rows import as_alone, as_bundled, asked_for, fit_to, lifted
+from penstock.engine.states.section_rows import (
+    as_alone,
+    as_bundled,
+    asked_for,
+    fit_to,
+    lifted,
+    with_shares,
+)
 from penstock.engine.states.section_windows import closings, kept_from, moved
 from penstock.engine.states.state import Kept, KeptPart, Run
 from penstock.engine.types import arrow_schema
@@ -34,6 +41,7 @@ from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.layout import Layout, layout_of
 from penstock.plan.bundles.member import Member
 from penstock.plan.bundles.told import Told
+from penstock.plan.bundles.unthinned import Unthinned, unthinned_of
 from penstock.plan.operators import key
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
@@ -55,8 +63,9 @@ class SectionState:
     """`begins` bound the windows that each member answers for, by its root.
 
     `nexts` are the first windows of each kind that have not closed. `told` is how the parts tell
-    tuples apart, for the members `known` at the last run. `measured` are the tuples and partials
-    of a run, on the average of late.
+    tuples apart, for the members `known` at the last run. Behind a gate, `unthinned` is what is
+    made of tuples of which none was dropped. `measured` are the tuples and partials of a run, on
+    the average of late.
     """
 
     members: tuple[Member, ...]
@@ -68,19 +77,22 @@ class SectionState:
     owned: dict[str, list[Part]] = field(default_factory=dict)
     known: frozenset[str] = frozenset()
     gone: list[Part] = field(default_factory=list)
+    unthinned: Unthinned | None = None
     measured: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
     def new(cls, members: Sequence[Member]) -> Self:
         """Return a state that is to be rearranged before it runs."""
         layout = layout_of(members)
-        return cls(tuple(members), layout, layout.told)
+        unthinned = unthinned_of(members, layout)
+        return cls(tuple(members), layout, layout.told, unthinned=unthinned)
 
     # -- who is in it --------------------------------------------------------------------
 
     def rearranged(self, members: Sequence[Member], begin: int) -> None:
         """Take these members: new ones answer for windows from `begin` on."""
         self.members, self.layout = tuple(members), layout_of(members)
+        self.unthinned = unthinned_of(members, self.layout)
         here = {member.key for member in members}
         self._follow_twins(members)
         self.begins = {name: self.begins.get(name, begin) for name in here}
@@ -123,6 +135,10 @@ class SectionState:
             tables += [t.filter(pa.array(asked_for(t, self.told, member.asked))) for t in whole]
         state.parts = [part_of(as_alone(table, member)) for table in tables if table.num_rows]
         return state
+
+    def makes(self, *, thinned: bool) -> Layout:
+        """Return the layout of the partials that are made of a run's tuples."""
+        return self.layout if thinned or self.unthinned is None else self.unthinned.layout
 
     # -- what it does --------------------------------------------------------------------
 
@@ -185,12 +201,15 @@ class SectionState:
         return shifted(marks[0], self.members[0].aggregate.time.offset)
 
     def _partials(self, run: Run) -> pa.Table | None:
-        if run.ahead is not None:
-            return run.ahead if run.ahead.num_rows else None
-        if not run.count:
+        made = run.ahead
+        if made is None and run.count:
+            sql = self.makes(thinned=run.thinned).pane_sql(f"({run.input_sql()})")
+            made = run.select(sql, run.plain_leaves(), wide=bool(self.layout.told.claims))
+        if made is None or not made.num_rows:
             return None
-        sql, wide = self.layout.pane_sql(f"({run.input_sql()})"), bool(self.layout.told.claims)
-        return run.select(sql, run.leaves(), wide=wide)
+        if run.thinned or self.unthinned is None:
+            return made
+        return with_shares(made, self.layout, self.unthinned)
 
     def _closed(self, run: Run, new: Part | None) -> Closed | None:
         """Return what the windows that close are made of."""

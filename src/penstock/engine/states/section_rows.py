@@ -4,10 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from penstock.plan.bundles.layout import aggregate_name
+from penstock.plan.bundles.layout import Layout, aggregate_name
 from penstock.plan.bundles.member import Asked, Member
 from penstock.plan.bundles.told import CLAIMS_A_COLUMN, Told, bucket, claim
+from penstock.plan.bundles.unthinned import Unthinned
+from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.window_aggregate import PANE
 
 
@@ -60,6 +63,21 @@ def _moved_claims(table: pa.Table, old: Sequence[str], new: Sequence[str]) -> di
             column, bit = divmod(new.index(text), CLAIMS_A_COLUMN)
             packed[column] |= holds << bit
     return {claim(place): pa.array(packed[place]) for place in places}
+
+
+def with_shares(table: pa.Table, layout: Layout, made: Unthinned) -> pa.Table:
+    """Return partials of tuples of which none was dropped as if a gate had been asked."""
+    many, columns = table.num_rows, dict[str, pa.Array | pa.ChunkedArray]()
+    for name in layout.columns:
+        if name in table.column_names:
+            columns[name] = table[name]
+        elif name == KEPT:
+            columns[name] = pa.array(np.full(many, ALL, dtype=np.int32))
+        elif name in made.zeros:
+            columns[name] = pa.array(np.zeros(many))
+        else:
+            columns[name] = pc.cast(pc.is_valid(table[made.seen[name]]), pa.int64())
+    return pa.table(columns)
 
 
 def as_alone(table: pa.Table, member: Member) -> pa.Table:

@@ -5,7 +5,7 @@ that happens changes nothing of what comes out.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Self
@@ -16,8 +16,10 @@ from penstock.engine.rows import empty_table, fit, in_memory
 from penstock.engine.sites.choice import Choice
 from penstock.engine.sites.held import HeldItem
 from penstock.engine.sites.ledger import Ledger
-from penstock.engine.sites.lost import given_up
+from penstock.engine.sites.lost import given_up, lost
+from penstock.engine.sites.pieces import Grain, in_pieces, takes_each_item
 from penstock.engine.sites.recent import Recent
+from penstock.engine.sites.selects import evaluated
 from penstock.engine.sites.task import Result, Work, done
 from penstock.engine.sites.workers import Files, done_by_workers, files_below
 from penstock.engine.states.above import root_rows
@@ -33,11 +35,13 @@ from penstock.functions.operator import Arrival
 from penstock.functions.stages import Stages, Task, stages_of
 from penstock.functions.tuning.plans import Plan
 from penstock.functions.tuning.spreading import flow_for, function_in
+from penstock.model.time_outs import Lost, TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.lateness import HELD
 from penstock.plan.operators import Flow
 from penstock.plan.operators.ordered import NUMBER
 
+WAITING = -1  # the piece of a run in which what waits in an old plan is let out
 RUN_BYTES = 256 << 20  # of items at once: more is done in pieces, each well below Arrow's 2 GiB
 
 States = dict[str, KeptNode]
@@ -73,17 +77,21 @@ class SitesState:
         table = arrivals(run)
         size = table.nbytes
         workers = bool(table.num_rows) and choice.by_workers(size)
-        began = time.perf_counter()
+        began, used = time.perf_counter(), time.process_time()
         try:
             passed = self._passed(run, table, workers=workers)
         except RunError:
             if not workers or choice.sites == "workers":
                 raise
             choice.failed()  # such as a function that cannot be sent
-            workers, began = False, time.perf_counter()
+            workers, began, used = False, time.perf_counter(), time.process_time()
             passed = self._passed(run, table, workers=False)
+        if self.operator.patience is not None and run.time_outs is None:
+            run.note(passed.time_outs)
         answer = root_rows(run, passed.table)
-        choice.took(time.perf_counter() - began, size, workers=workers)
+        seconds = time.perf_counter() - began
+        busy = (time.process_time() - used) / seconds
+        choice.took(seconds, size, workers=workers, busy=busy)
         self.nodes, self.progress, self.ledger = passed.nodes, passed.progress, passed.ledger
         self.nodes_of = self.plan
         self.recent.see(table, time.monotonic())
@@ -131,7 +139,7 @@ class SitesState:
         facts, tables = kept.facts, dict[str, dict[str, pa.Table]]()
         for part in kept.parts:
             tables.setdefault(part.facts["node"], {})[part.facts["table"]] = table_of(part.rows)
-        plan, nodes_of = facts["plan"]
+        plan, nodes_of = facts.get("plan", ("", ""))  # none was chosen before plans were kept
         nodes = {
             number: KeptNode(facts["nodes"][number], {**each.tables, **tables.get(number, {})})
             for number, each in fresh(spread(operator, nodes_of)).items()
@@ -146,7 +154,9 @@ class SitesState:
 
     def _choice(self, slots: int) -> Choice:
         if self.choice is None:
-            self.choice = Choice(self.operator.sites, self.coming.degree, slots)
+            is_cut = any(takes_each_item(task.program) for task in self.coming.tasks)
+            branches = max(self.coming.degree, slots if is_cut else 1)
+            self.choice = Choice(self.operator.sites, branches, slots)
         return self.choice
 
     def _passed(self, run: Run, table: pa.Table, *, workers: bool) -> "Passing":
@@ -155,22 +165,23 @@ class SitesState:
             self.stages,
             dict(self.nodes),
             Ledger.back(self.ledger.kept()),
+            time.time() if run.time_outs is None else run.time_outs.now,
         )
         if self.plan != self.nodes_of:
-            passing.take(run, table.slice(0, 0), END_OF_TIME, None)
+            passing.take(run, table.slice(0, 0), (END_OF_TIME, WAITING), None)
             passing.go_over_to(self.coming)
         passing.ledger.runs["workers" if workers else "driver"] += bool(table.num_rows)
         rows = max(1, RUN_BYTES * table.num_rows // max(1, table.nbytes))
         starts = range(0, max(1, table.num_rows), rows)
-        for start in starts:
+        for number, start in enumerate(starts):
             piece = table.slice(start, rows)
             last = start == starts[-1]
-            mark = run.marks[0] if last else BEGIN_OF_TIME
+            place = (run.marks[0] if last else BEGIN_OF_TIME, number)
             if workers:
                 with files_below(run.processor.spill) as files:
-                    passing.take(run, piece, mark, files)
+                    passing.take(run, piece, place, files)
             else:
-                passing.take(run, piece, mark, None)
+                passing.take(run, piece, place, None)
         return passing
 
 
@@ -182,32 +193,46 @@ class Passing:
     stages: Stages
     nodes: States
     ledger: Ledger
+    now: float
     progress: int = BEGIN_OF_TIME
     tables: list[pa.Table] = field(default_factory=list)
     held: list[HeldItem] = field(default_factory=list)
+    lost: list[Lost] = field(default_factory=list)
 
     @property
     def table(self) -> pa.Table:
         """Return what came out of the flow."""
         return pa.concat_tables([empty_table(self.operator.schema), *self.tables])
 
+    @property
+    def time_outs(self) -> TimeOuts:
+        """Return what the clock decided."""
+        return TimeOuts(self.now, tuple(self.lost))
+
     def go_over_to(self, stages: Stages) -> None:
         """Go on with other stages, now that nothing waits in the ones before."""
         self.stages, self.nodes, self.ledger = stages, fresh(stages), Ledger()
 
-    def take(self, run: Run, table: pa.Table, mark: int, files: Files | None) -> None:
-        """Let some items through all stages."""
-        stages = self.stages
+    def take(self, run: Run, table: pa.Table, place: tuple[int, int], files: Files | None) -> None:
+        """Let a piece of a run through all stages; its place is the mark after it and its number.
+
+        What was given up when the run was done first is given up again, and all else waited for.
+        """
+        stages, (mark, piece) = self.stages, place
         items = Items.from_table(stages.given, table, table[NUMBER].to_numpy())
         passing: dict[Source, Arrival] = {Input(0): Arrival(items, mark)}
-        for tasks in stages.stages:
+        for stage, tasks in enumerate(stages.stages):
             began = time.perf_counter()
-            works = [self._work(task, passing) for task in tasks]
-            results, crossing = self._done(run, works, files)
+            works = [self._work(run, task, passing) for task in tasks]
+            again = None if run.time_outs is None else run.time_outs.at(piece, stage)
+            results = self._done(run, works, files, again)
+            self.lost += [(piece, stage, at) for at, each in enumerate(results) if each.lost]
             elapsed = time.perf_counter() - began
-            self.ledger.driver_crossing += crossing
+            told: set[HeldItem] = set()  # what a partition fails on, it fails on in every branch
             for task, work, result in zip(tasks, works, results, strict=True):
                 found = given_up(work, result) if result.lost else result
+                self.held += [each for each in found.held if each not in told]
+                told |= set(found.held)
                 self._settle(task, found, elapsed)
                 passing.update(found.out.items())
         out = passing[stages.output]
@@ -215,21 +240,39 @@ class Passing:
         if len(out.items):
             self.tables.append(fit(out.items.table, arrow_schema(self.operator.schema)))
 
-    def _work(self, task: Task, passing: Mapping[Source, Arrival]) -> Work:
-        program = task.program
+    def _work(self, run: Run, task: Task, passing: Mapping[Source, Arrival]) -> Work:
+        program = evaluated(task.program, run)
         states = {str(number): self.nodes[str(number)] for number in program.numbers}
-        return Work(program, states, {each: passing[each] for each in task.needs}, time.time())
+        return Work(program, states, {each: passing[each] for each in task.needs}, self.now)
 
     def _done(
-        self, run: Run, works: Sequence[Work], files: Files | None
-    ) -> tuple[list[Result], float]:
+        self, run: Run, works: Sequence[Work], files: Files | None, again: Set[int] | None
+    ) -> list[Result]:
+        """Return what each task gave: those that can be cut are done in pieces."""
+        if again:
+            kept = [work for at, work in enumerate(works) if at not in again]
+            found = iter(self._done(run, kept, files, frozenset()))
+            return [lost(work) if at in again else next(found) for at, work in enumerate(works)]
+        slots = run.processor.slots
+
+        def by_threads(pieces: Sequence[Work]) -> list[Result]:
+            return run.processor.side_by_side([partial(done, each) for each in pieces])
+
+        def by_workers(pieces: Sequence[Work]) -> list[Result]:
+            assert files is not None  # noqa: S101  (there are workers)
+            patience = self.operator.patience if again is None else None
+            results, crossing = done_by_workers(run.processor.context, pieces, files, patience)
+            self.ledger.driver_crossing += crossing
+            return results
+
         if files is None:
-            return run.processor.side_by_side([partial(done, work) for work in works]), 0.0
-        return done_by_workers(run.processor.context, works, files, self.operator.patience)
+            return in_pieces(works, Grain(slots, self.ledger).pieces, by_threads)
+        # What may be given up is recorded by its task, and stays whole.
+        fair = 1 if self.operator.patience is not None else -(-slots // max(1, len(works)))
+        return in_pieces(works, lambda _: fair, by_workers)
 
     def _settle(self, task: Task, result: Result, elapsed: float) -> None:
         self.nodes |= result.states
-        self.held += result.held
         self.ledger.add(task, result.figures, result.crossing, elapsed)
 
 

@@ -4,15 +4,17 @@ State is rows (parts, append-only where that is possible) and a few facts. Nothi
 changed when a run raises: the run is done again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
 from penstock.engine.processor import Leaf, Processor
-from penstock.engine.rows import Rows
+from penstock.engine.rows import Rows, in_memory
 from penstock.model.schema import Schema
+from penstock.model.time_outs import TimeOuts
+from penstock.plan.operators.gate import KEPT
 from penstock.plan.units import Unit
 
 
@@ -21,8 +23,10 @@ class Run:
     """One run of a unit: the rows of its leaves, and the watermarks after them.
 
     `marks` are those of the stateful operator's inputs, in their order, and `before` the same
-    ahead of the run. `ahead` are partials of these rows that were computed already. `lane` tells
-    parts of a run apart that are at work at the same time.
+    ahead of the run. `ahead` are partials of these rows that were computed already, `shared` those
+    of each section of a bundle. Unless `thinned`, no gate below has dropped any of the rows. `lane`
+    tells parts of a run apart that are at work at the same time. `time_outs` is what the clock
+    decided in a run that is done again, None where that is to be decided: then `note` is told.
     """
 
     processor: Processor
@@ -31,11 +35,20 @@ class Run:
     marks: tuple[int, ...]
     before: tuple[int, ...]
     ahead: pa.Table | None = None
+    shared: Sequence[pa.Table] = ()
+    thinned: bool = True
     lane: int | None = None
+    time_outs: TimeOuts | None = None
+    note: Callable[[TimeOuts], None] = field(default=lambda _: None, compare=False)
 
     def leaves(self) -> dict[str, Leaf]:
         """Return the unit's leaves, each under the view that `input_sql` reads."""
         return self.processor.leaves(self.unit, self.rows, ahead=self.lane)
+
+    def plain_leaves(self) -> dict[str, Leaf]:
+        """Return the same without what gates kept where that is all, and it takes no copying."""
+        found = self.leaves()
+        return found if self.thinned else {view: _plain(*leaf) for view, leaf in found.items()}
 
     def input_sql(self, place: int = 0) -> str:
         """Return the SELECT of the stateful operator's input over the leaves."""
@@ -65,6 +78,16 @@ class Run:
     def count(self) -> int:
         """Return how many tuples the leaves have."""
         return sum(each.count for parts in self.rows.values() for each in parts)
+
+
+def _plain(rows: Sequence[Rows], schema: Schema | None) -> Leaf:
+    if schema is None or schema.find(KEPT) is None:
+        return rows, schema
+    tables = [each.table for each in rows if each.table is not None and each.is_small]
+    if len(tables) < len(rows):
+        return rows, schema
+    left = Schema(tuple(each for each in schema.columns if each.name != KEPT))
+    return [in_memory(table.drop_columns([KEPT])) for table in tables], left
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.combining import grouped
-from penstock.plan.operators.gate import ALL, KEPT
-from penstock.plan.weighing import ERROR, ROWS, SHED, WHOLE, Estimate, Weighing
+from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
+from penstock.plan.weighing import WHOLE, Estimate, Weighing
 from penstock.qos.answers import Sampled
 
 Column = npt.NDArray[np.float64]

@@ -22,6 +22,7 @@ from penstock.functions.tuning.spreading import flow_for
 from penstock.functions.types import StreamType
 
 ROUNDS = 3  # of which the median counts
+OF_LATE = 8  # windows that tell which size comes now
 DISTRIBUTED = Plan(Strategy.DISTRIBUTE, (2,))
 
 
@@ -56,12 +57,15 @@ class Measured:
 
 
 def sampled(kind: StreamType, table: pa.Table) -> Sampled | None:
-    """Return the windows of the most common size, or None where there are no vectors."""
+    """Return the windows of the size that is most common of late, or None without vectors.
+
+    After a change of size most windows that are at hand may be of the old one.
+    """
     items = Items.from_table(kind, table)
     if not len(items) or not kind.vectors:
         return None
     lengths = np.max([items.vectors(name).lengths for name in kind.vectors], axis=0)
-    sizes, counts = np.unique(lengths, return_counts=True)
+    sizes, counts = np.unique(lengths[-OF_LATE:], return_counts=True)
     size = int(sizes[counts.argmax()])
     if not size:
         return None

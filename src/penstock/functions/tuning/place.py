@@ -57,9 +57,4 @@ def worth_trying(
 
 
 def _told(plan: Plan, places: Mapping[Sites, Costs], size: int, slots: int) -> dict[Sites, Staged]:
-    """Return a plan in each place; one task has nobody beside it, and stays in the driver."""
-    return {
-        name: predict_staged(plan, costs, size, slots)
-        for name, costs in places.items()
-        if name == DRIVER or plan.fans or len(places) == 1
-    }
+    return {name: predict_staged(plan, costs, size, slots) for name, costs in places.items()}

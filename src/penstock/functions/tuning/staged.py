@@ -3,7 +3,8 @@
 GSDM's sites work side by side on different windows. A run of Penstock brings a train through the
 whole flow: the branches of a plan are tasks that share the slots, each with the partition of its
 own share, and every level of combination is a stage behind them. So a window costs the sum of the
-stages, and each stage as many rounds as its tasks need on the slots there are.
+stages, and each stage as many rounds as its tasks need on the slots there are. The central plan is
+done in pieces of a run, on all slots.
 """
 
 from dataclasses import dataclass
@@ -39,10 +40,25 @@ class Staged:
 
 def predict_staged(plan: Plan, costs: Costs, size: int, slots: int) -> Staged:
     """Return what a plan would do."""
+    if not plan.fans:
+        return Staged(plan, size, slots, (_pieces(costs, size, slots),))
     branches = _split_branches if plan.strategy is Strategy.SPLIT else _whole_branches
     levels = reversed(range(len(plan.fans)))
     combines = (_combination(plan, costs, size, level) for level in levels)
     return Staged(plan, size, slots, (branches(plan, costs, size), *combines))
+
+
+def _pieces(costs: Costs, size: int, slots: int) -> Site:
+    """Return the central function, of whose windows each slot does a piece."""
+    return Site(
+        Phase.COMPUTE,
+        0,
+        slots,
+        receive=costs.receive.at(size) / slots,
+        process=costs.compute.at(size) / slots,
+        send=costs.send.at(size) / slots,
+        system=costs.system,
+    )
 
 
 def _whole_branches(plan: Plan, costs: Costs, size: int) -> Site:

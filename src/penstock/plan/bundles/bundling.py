@@ -24,7 +24,15 @@ from penstock.plan.bundles.member import (
 from penstock.plan.bundles.regrouping import A_LOT
 from penstock.plan.bundles.tails import flow_tail_of
 from penstock.plan.graph import Graph
-from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, Operator, key
+from penstock.plan.operators import (
+    Bundle,
+    Detect,
+    EventBundle,
+    FlowBundle,
+    Gate,
+    Operator,
+    key,
+)
 from penstock.plan.operators.operator import REMEMBERED
 
 # So many filters are dearer one by one, each with a run of its own, than together.
@@ -83,11 +91,17 @@ def _with_bundles(graph: Graph, standing: Standing) -> Graph:
     for root in graph.queries.values():
         if key(root) not in standing.apart and (alone := bundle_of(root)) is not None:
             found.setdefault(key(alone), []).append(alone)
-    chosen = {
-        name: joined
-        for name, each in found.items()
-        if (joined := _joined(_together(each), standing, standing.bundles.get(name))) is not None
+    gated = {
+        key(each.input.input)
+        for each in itertools.chain(*found.values())
+        if isinstance(each, Bundle) and isinstance(each.input, Gate)
     }
+    chosen: dict[str, Bundle | FlowBundle] = {}
+    for name, each in found.items():
+        whole, stands = _together(each), standing.bundles.get(name)
+        is_beside = isinstance(whole, Bundle) and key(whole.input) in gated
+        if (joined := _joined(whole, standing, stands, is_beside=is_beside)) is not None:
+            chosen[name] = joined
     given = {member.key for bundle in chosen.values() for member in bundle.members}
     roots = {name: root for name, root in graph.queries.items() if key(root) not in given}
     apart = {key(root): _base(root) for root in roots.values() if key(root) in standing.apart}
@@ -127,12 +141,17 @@ def _made(root: Operator) -> Bundle | FlowBundle | None:
 
 
 def _joined(
-    bundle: Bundle | FlowBundle, standing: Standing, stands: Mapping[str, int] | None
+    bundle: Bundle | FlowBundle,
+    standing: Standing,
+    stands: Mapping[str, int] | None,
+    *,
+    is_beside: bool = False,
 ) -> Bundle | FlowBundle | None:
     """Return the bundle of those that run together, or None where that is nobody.
 
     One that has a unit of its own reads on from its own place: it can begin a bundle, and join
-    one only where both have come as far.
+    one only where both have come as far. One is a bundle by itself behind a gate, and where it
+    `is_beside` one: bundles on both sides of an open gate look at tuples together.
     """
     alone = sorted({m.key for m in bundle.members} & set(standing.units) - set(standing.leaning))
     stay = [name for name in alone if name not in standing.free] if stands else alone[1:]
@@ -140,6 +159,7 @@ def _joined(
     joined = [member for member in bundle.members if member.key not in stay]
     enough = FLOWS if isinstance(bundle, FlowBundle) else 2
     wanted = len(joined) > 1 and len(bundle.members) >= enough
+    wanted = wanted or is_beside
     wanted = wanted or any(isinstance(each, Member) and each.weighing for each in joined)
     if not joined or not (stands or wanted):
         return None

@@ -43,6 +43,12 @@ class Layout:
         """Return the layout of partials that one member alone made."""
         return replace(self, told=Told())
 
+    @property
+    def columns(self) -> list[str]:
+        """Return the columns of partials, in their order."""
+        named = [name for name, each in self.aggregates for name, _ in each.partial_sql(name)]
+        return [*(name for name, _ in self.keys), *self.told.names, PANE, *named]
+
     def pane_sql(self, relation: str) -> str:
         """Return the SELECT from the base's tuples to partials."""
         micros = f"unix_micros({quoted(self.time)})"

@@ -15,8 +15,9 @@ from penstock.model.schema import Schema, quoted
 from penstock.plan.bundles.layout import aggregate_name
 from penstock.plan.bundles.member import FlowMember, Member
 from penstock.plan.operators import Filter, Project
+from penstock.plan.operators.gate import ADDED
 from penstock.plan.operators.window_aggregate import END, START
-from penstock.plan.weighing import ADDED, Weighing
+from penstock.plan.weighing import Weighing
 from penstock.sql import spark_sql
 
 MEMBER, STARTS, ENDS = "__m", "__start", "__end"

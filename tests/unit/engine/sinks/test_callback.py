@@ -16,14 +16,15 @@ def test_the_function_gets_the_rows_and_the_number() -> None:
     assert calls == [(ROWS, 7)]
 
 
-def test_what_the_function_raises_is_the_cause() -> None:
+@pytest.mark.parametrize("error", [KeyError, SystemExit])
+def test_what_the_function_raises_is_the_cause(error: type[BaseException]) -> None:
     def fail(_: pa.Table, __: int) -> None:
-        raise KeyError("plate")
+        raise error("plate")
 
     with pytest.raises(SinkError) as caught:
         CallbackSink(fail).write(Delivery("turns", 7, ROWS))
     assert caught.value.code == "SINK_FAILED"
-    assert isinstance(caught.value.__cause__, KeyError)
+    assert isinstance(caught.value.__cause__, error)
     assert "delivery 7" in caught.value.message
 
 

@@ -138,3 +138,13 @@ def _term(text: str) -> Term:
             arguments.append(int(each) if each.isdecimal() else _term(each))
             start = at + 1
     return Term(name, tuple(arguments))
+
+
+def test_the_size_that_comes_now_is_measured_however_many_there_were_of_another() -> None:
+    kind = StreamType("v", (Column("ts", "timestamp"), Column("v", "double vector")), "ts")
+    lengths = [4] * 100 + [16] * 9
+    times = np.arange(len(lengths)).astype("datetime64[s]")
+    items = kind(ts=times, v=[np.zeros(length) for length in lengths])
+    sample = sampled(kind, items.table)
+    assert sample is not None
+    assert (sample.size, sample.table.num_rows) == (16, 9)

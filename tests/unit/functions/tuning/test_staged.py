@@ -22,6 +22,14 @@ def test_with_a_linear_function_alone_tasks_come_in_rounds(k: int, size: int, sl
         assert math.isclose(told, math.ceil(k / slots) * size * 1e-6 / k)
 
 
+@given(costs(), SIZES, st.integers(1, 8))
+def test_the_central_function_has_all_slots(each: Costs, size: int, slots: int) -> None:
+    silent = replace(each, receive=Curve(), send=Curve(), system=0.0)
+    told = predict_staged(CENTRAL, silent, size, slots).seconds
+    assert math.isclose(told * slots, silent.compute.at(size))
+    assert told <= predict_staged(CENTRAL, each, size, slots).seconds
+
+
 @given(costs(), SIZES, STRATEGIES, TREES, st.integers(1, 8))
 def test_more_slots_and_cheaper_windows_never_take_longer(
     each: Costs, size: int, strategy: Strategy, fans: tuple[int, ...], slots: int

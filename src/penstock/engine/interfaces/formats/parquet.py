@@ -57,10 +57,21 @@ class RowGroups:
         parts = []
         while first < last:
             at, start, end = self.group_of(first)
+            past = int(np.searchsorted(self.ends, last, side="right"))  # the first not read whole
+            if first == start and past - at > 1:
+                parts.append(self._groups(range(at, past), columns))
+                first = int(self.ends[past - 1])
+                continue
             upto = min(last, end)
             parts.append(self._group(at, tuple(columns)).slice(first - start, upto - first))
             first = upto
         return pa.concat_tables(parts) if parts else self._empty(columns)
+
+    def _groups(self, which: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        """Return whole groups, read at once: large values then lie in one piece."""
+        with self._lock:
+            table = self.file.read_row_groups(list(which), columns=_chosen(tuple(columns)))
+        return table.select(list(columns))
 
     def _group(self, at: int, columns: tuple[str, ...]) -> pa.Table:
         with self._lock:

@@ -1,0 +1,173 @@
+"""Recovery: what the catalog, the last checkpoint and the journal remember is put back."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog import Entry
+from penstock.errors import BadQueryError, PenstockError
+from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState
+from penstock.plan.operators import Operator
+from penstock.runtime.binding import bind_query, know_event
+from penstock.runtime.checkpoint import (
+    Manifest,
+    knows,
+    note_gone,
+    restore_buffers,
+    restore_finished,
+    restore_query,
+    restore_suspended,
+    restore_unit,
+    standing_in,
+)
+from penstock.runtime.defining import define_stream
+from penstock.runtime.directory import KnownQuery, KnownTable, watching
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_rule import LiveRule
+from penstock.runtime.rules import bring_back as bring_back_rule
+from penstock.runtime.rules import restore, stand
+from penstock.runtime.steering import away
+from penstock.sql import (
+    CreateEvent,
+    CreateFunction,
+    CreateQuery,
+    CreateRule,
+    CreateStream,
+    CreateTable,
+    CreateType,
+    parse,
+)
+
+if TYPE_CHECKING:
+    from penstock.runtime.system import System
+
+NOTHING_YET: dict[str, Any] = {
+    part: {} for part in ("feeds", "buffers", "units", "queries", "finished")
+}
+
+
+@dataclass(slots=True)
+class Newcomers:
+    """Queries and rules that were defined after the checkpoint; a rule with its event."""
+
+    queries: list[KnownQuery] = field(default_factory=list)
+    rules: list[tuple[LiveRule, Operator]] = field(default_factory=list)
+
+
+def bring_back(system: "System") -> Newcomers:
+    """Put back what the last checkpoint has; return what was defined after it."""
+    checkpoint = system.journal.last_checkpoint()
+    manifest = checkpoint.manifest if checkpoint else NOTHING_YET
+    newcomers = Newcomers()
+    for entry in system.catalog.all():
+        try:
+            _bring_back_one(system, entry, manifest, newcomers)
+        except PenstockError as error:
+            system.catalog.set_state(entry.name, QueryState.FAILED, str(error))
+    system.supervisor.statistics.bring_back(manifest.get("statistics", {}))
+    system.supervisor.control.bring_back(manifest.get("control", {}))
+    standing = standing_in(manifest)
+    system.plant.apart = set(standing.apart)
+    system.supervisor.reconnect(standing)
+    note_gone(system.plant, manifest)
+    _open_feeds(system, manifest)
+    restore_buffers(system.plant, manifest, system.home.state)
+    for live in system.plant.units.values():
+        restore_unit(live, manifest, system.journal, system.home.state)
+    for query in system.plant.queries.values():
+        restore_query(query, manifest, system.journal)
+    for query in system.plant.suspended.values():
+        restore_suspended(query, manifest, away(system.plant, query, system.clock.now()))
+    restore(system, manifest)
+    system.supervisor.look_at_lanes()
+    return newcomers
+
+
+def _open_feeds(system: "System", manifest: Manifest) -> None:
+    """Let every stream go on behind its last train that was recorded."""
+    for feed in system.plant.feeds.values():
+        kept = manifest["feeds"].get(feed.key)
+        number = kept["number"] if kept else 0
+        recorded = system.journal.trains_after(feed.key, number)
+        feed.restore(kept, recorded)
+        if (archive := system.plant.archives.get(feed.key)) is not None:
+            archive.forget_after(recorded[-1].number if recorded else feed.number)
+        try:
+            feed.open()
+        except PenstockError as error:
+            feed.failed(str(error), system.clock.now())
+
+
+def add_newcomers(system: "System", newcomers: Newcomers) -> None:
+    """Do what a death kept from being done: a replay may not cross a change of the graph."""
+    if newcomers.queries or newcomers.rules:
+        system.supervisor.catch_up()
+        with system.supervisor.at_rest():
+            for known in newcomers.queries:
+                system.catalog.set_state(known.definition.name, QueryState.RUNNING)
+                system.run_query(known)
+            with system.supervisor.changing():
+                for rule, event in newcomers.rules:
+                    stand(system, rule, event)
+            system.supervisor.reconnect()
+
+
+def _bring_back_one(
+    system: "System", entry: Entry, manifest: Manifest, newcomers: Newcomers
+) -> None:
+    statement = parse(entry.text)[0]
+    match statement:
+        case CreateType():
+            system.types.add(system.types.made(statement.definition))
+        case CreateFunction(definition=PythonFunction() as kept_function):
+            system.functions.bring_back(kept_function)
+        case CreateFunction(definition=FunctionDefinition() as written):
+            system.functions.write(written)
+        case CreateStream():
+            definition = system.types.resolved(statement.definition)
+            define_stream(system, definition, entry.incarnation)
+        case CreateTable():
+            kept = manifest.get("tables", {})
+            schema = system.tables.bring_back(statement.definition, entry.incarnation, kept)
+            system.directory.add(KnownTable(statement.definition, entry.incarnation, schema))
+        case CreateQuery():
+            known = bind_query(system, statement)
+            system.directory.add(known)
+            newcomers.queries += _bring_back_query(system, known, entry, manifest)
+        case CreateEvent():
+            event = know_event(system, statement)
+            system.directory.add(event)
+            if entry.state is not None:  # somebody has subscribed to it
+                newcomers.queries += _bring_back_query(system, watching(event), entry, manifest)
+        case CreateRule():
+            newcomers.rules += bring_back_rule(system, statement, entry.incarnation, manifest)
+        case _:
+            raise BadQueryError(f"the catalog holds no definition of {entry.name}")
+
+
+def _bring_back_query(
+    system: "System", known: KnownQuery, entry: Entry, manifest: Manifest
+) -> list[KnownQuery]:
+    """Let a query go on as it was; return it where it was defined after the checkpoint."""
+    if entry.state is QueryState.FINISHED:
+        _bring_back_finished(system, known, manifest)
+    if entry.state in (QueryState.STOPPED, QueryState.FINISHED):
+        return []
+    if entry.state in (QueryState.SUSPENDED, QueryState.WAITING):
+        is_away = entry.state is QueryState.SUSPENDED
+        held = system.plant.suspended if is_away else system.plant.waiting
+        held[entry.name.lower()] = system.live_query(known, entry.state)
+        held[entry.name.lower()].cause = entry.cause
+        return []
+    if not knows(manifest, entry.name, known.root):
+        return [known]
+    system.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
+    return []
+
+
+def _bring_back_finished(system: "System", known: KnownQuery, manifest: Manifest) -> None:
+    definition = known.definition
+    query = LiveQuery(definition, known.root, system.result_log(definition.name))
+    query.state = QueryState.FINISHED
+    query.meter.rows = system.journal.delivered_rows(query.reader)
+    restore_finished(query, manifest)
+    system.plant.finished[definition.name.lower()] = query

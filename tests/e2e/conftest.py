@@ -1,0 +1,23 @@
+"""Systems that end-to-end tests open."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.client import Connection
+
+
+@pytest.fixture
+def opener(spark: SparkSession, tmp_path: Path) -> Callable[[], Connection]:
+    """Open the system of a test, again and again."""
+    return lambda: penstock.connect(tmp_path / "home", spark=spark)
+
+
+@pytest.fixture
+def ps(opener: Callable[[], Connection]) -> Iterator[Connection]:
+    """Give a test a system of its own."""
+    with opener() as connection:
+        yield connection
