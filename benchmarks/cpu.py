@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from pyspark.sql import SparkSession
 
+from benchmarks.beside import beside
+
 TICKS = os.sysconf("SC_CLK_TCK")
 SAMPLE_SECONDS = 0.05
 
@@ -34,20 +36,17 @@ def sampling(spark: SparkSession) -> Iterator[Usage]:
     jvm = spark._jvm
     assert jvm is not None
     pid = int(jvm.java.lang.ProcessHandle.current().pid())
-    usage, over = Usage(), threading.Event()
+    usage = Usage()
 
-    def sample() -> None:
+    def sample(over: threading.Event) -> None:
         while not over.wait(SAMPLE_SECONDS):
             _take(usage, pid)
 
     _take(usage, pid)
-    thread = threading.Thread(target=sample, daemon=True)
-    thread.start()
     try:
-        yield usage
+        with beside(sample):
+            yield usage
     finally:
-        over.set()
-        thread.join()
         _take(usage, pid)
 
 

@@ -85,9 +85,9 @@ def one_file_a_run() -> Iterator[None]:
     """Let a unit that reads streams take one train of each, as its peer does."""
     together = Readiness._together
 
-    def one(ready: Readiness, live: LiveUnit, trains: list[Train]) -> list[Train]:
+    def one(ready: Readiness, live: LiveUnit, trains: list[Train], now: float) -> list[Train]:
         reads = any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
-        return trains[:1] if reads else together(ready, live, trains)
+        return trains[:1] if reads else together(ready, live, trains, now)
 
     with mock.patch.object(Readiness, "_together", one):
         yield

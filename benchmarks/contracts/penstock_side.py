@@ -7,10 +7,19 @@ from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 import penstock
 from benchmarks.contracts.judging import Found, Phase, Watch, judged
-from benchmarks.contracts.scene import MAX_ERROR, QUERIES, STREAM, TRAIN_SECONDS, amounts, train
+from benchmarks.contracts.scene import (
+    MAX_ERROR,
+    QUERIES,
+    STREAM,
+    TRAIN_SECONDS,
+    Query,
+    amounts,
+    train,
+)
 from penstock.client import Connection
 
 SLOTS = 2
@@ -18,13 +27,12 @@ WARM_SECONDS, WARM_SHARE = 15.0, 0.6  # of the capacity: else compilers' work wo
 CALM_SECONDS, CALM_RATE = 4.0, 500
 PATIENCE_SECONDS = 15.0  # after a load's end: what is not answered by then never was
 FULL_ROWS, FULL_TRAINS = 10_000, 10
-NEXT_TO_NOTHING = 1e-6
 GATES, NONE, UNIFORM = "gates", "no shedding", "uniform drop"
 
 
 def run(phase: Phase, seconds: float) -> Found:
     """Let so much come for so long, wait until all is done, and judge."""
-    with _system(MAX_ERROR if phase.mode == GATES else 0.0) as connection:
+    with system(MAX_ERROR if phase.mode == GATES else 0.0) as connection:
         drawn = np.random.default_rng(2)
         feed(connection, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
         feed(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
@@ -49,24 +57,12 @@ def warm_rate(phase: Phase) -> float:
 
 def capacity(turns: int = 3) -> int:
     """Return the rows a second that the queries do together when all is there at once."""
-    with _system() as connection:
+    with system() as connection:
         return round(float(np.median(_full(connection, turns))))
 
 
-def machinery(turns: int = 3) -> list[float]:
-    """Return rows a second with gates that may drop next to nothing over those without, by turn.
-
-    What is measured is what they cost, not what they save.
-    """
-    found: dict[float, list[float]] = {NEXT_TO_NOTHING: [], 0.0: []}
-    for _ in range(turns):
-        for max_error, rates in found.items():
-            with _system(max_error) as connection:
-                rates.append(float(np.median(_full(connection, turns))))
-    return [a / b for a, b in zip(*found.values(), strict=True)]
-
-
 def _full(connection: Connection, turns: int) -> list[float]:
+    """Return the rows a second of each turn in which all is there at once."""
     drawn = np.random.default_rng(1)
     feed(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
     found: list[float] = []
@@ -81,13 +77,18 @@ def _full(connection: Connection, turns: int) -> list[float]:
 
 
 @contextmanager
-def _system(max_error: float = 0.0) -> Iterator[Connection]:
+def system(
+    max_error: float = 0.0,
+    spark: SparkSession | None = None,
+    queries: Sequence[Query] = QUERIES,
+) -> Iterator[Connection]:
+    """Give a system with some queries of the scene, in a Spark of its own or in that one."""
     with (
         tempfile.TemporaryDirectory() as home,
-        penstock.connect(home, master=f"local[{SLOTS}]") as connection,
+        penstock.connect(home, master=f"local[{SLOTS}]", spark=spark) as connection,
     ):
         connection.sql(STREAM)
-        for query in QUERIES:
+        for query in queries:
             connection.sql(query.sql(max_error))
         yield connection
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.sim.arrivals import b_model, bursty, constant
+from penstock.sim.arrivals import b_model, constant
 
 KEYS = 20
 WINDOW = 1_000_000  # microseconds
 TRAIN_SECONDS = 0.2
+CALM_SECONDS, BURST_SECONDS, PERIOD_SECONDS = 1.0, 2.0, 6.0  # before the first burst; of bursts
 MAX_LATENCY, MAX_ERROR = 3.0, 0.15
 ROUNDS = 150  # of hashing for each tuple of a rough query: what makes it dear
 SCHEMA = "ts TIMESTAMP, k INT, v DOUBLE"
@@ -54,14 +55,21 @@ QUERIES = (
 
 def amounts(traffic: str, rate: float, seconds: float) -> Sequence[int]:
     """Return how many readings each train has."""
+    trains = round(seconds / TRAIN_SECONDS)
+    if traffic == "bursty":
+        return [_in_bursts(rate, number * TRAIN_SECONDS) for number in range(trains)]
     times = {
         "constant": lambda: constant(rate, seconds),
-        "bursty": lambda: bursty(rate, seconds, seed=3, factor=3.0, burst=2.0),
         "b-model": lambda: b_model(rate, seconds, seed=3, bias=0.65),
     }[traffic]()
-    trains = round(seconds / TRAIN_SECONDS)
     counts = np.histogram(times, bins=trains, range=(0.0, seconds))[0]
     return [max(1, int(count)) for count in counts]  # time goes on
+
+
+def _in_bursts(rate: float, at: float) -> int:
+    """Return the readings of a train in bursts that have the rate on the average."""
+    is_burst = (at - CALM_SECONDS) % PERIOD_SECONDS < BURST_SECONDS
+    return round(rate * PERIOD_SECONDS / BURST_SECONDS * TRAIN_SECONDS) if is_burst else 1
 
 
 def train(rows: int, drawn: np.random.Generator) -> pa.Table:

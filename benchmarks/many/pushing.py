@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from benchmarks.beside import beside
 from benchmarks.many.kinds import LANES, ROADS, TYPES
 
 A_SECOND = 50
@@ -58,9 +59,8 @@ def tuple_number(number: int) -> dict[str, Any]:
 @contextmanager
 def pushing(push: Callable[[dict[str, Any]], object], probes: Probes) -> Iterator[None]:
     """Push a tuple each tick, by an absolute plan, until the block is left."""
-    over = threading.Event()
 
-    def go() -> None:
+    def go(over: threading.Event) -> None:
         began, number = time.monotonic(), 0
         while not over.is_set():
             wait = began + number / A_SECOND - time.monotonic()
@@ -70,10 +70,5 @@ def pushing(push: Callable[[dict[str, Any]], object], probes: Probes) -> Iterato
             push(tuple_number(number))
             number += 1
 
-    thread = threading.Thread(target=go, daemon=True)
-    thread.start()
-    try:
+    with beside(go):
         yield
-    finally:
-        over.set()
-        thread.join()
