@@ -190,9 +190,9 @@ class Buffer:
     def waiting(self, reader: str) -> list[Train]:
         """Return the trains that the reader has not read, oldest first."""
         with self._pool.lock:
-            done = self._read[reader]
-            if reader not in self._behind:
+            if reader not in self._behind:  # also one that has just gone: others may look
                 return []
+            done = self._read[reader]
             return [train for train in self._trains if train.info.number > done]
 
     def advance(self, reader: str, number: int) -> None:

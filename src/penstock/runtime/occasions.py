@@ -52,7 +52,8 @@ class Occasions:
     @property
     def is_idle(self) -> bool:
         """Say whether nothing waits to be acted on."""
-        return not self.due and not any(each.asked for each in self.plant.occasions.values())
+        occasions = list(self.plant.occasions.values())  # another thread may look
+        return not self.due and not any(each.asked for each in occasions)
 
     def start(self, now: float) -> None:
         """Start to ask and to act, wherever something waits."""

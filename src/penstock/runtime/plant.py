@@ -220,7 +220,8 @@ class Plant:
 
     def waits_for_rules(self, feed: Feed) -> bool:
         """Say whether all of a stream is read that rules add to: it ends when all others have."""
-        rules = [rule for each in list(self.occasions.values()) for rule in each.rules.values()]
+        occasions = list(self.occasions.values())
+        rules = [rule for each in occasions for rule in list(each.rules.values())]
         added_to = any(feed.definition.name.lower() in rule.definition.targets for rule in rules)
         # In this order: what the source has no more may be on its way and not yet begun to be read.
         is_read = isinstance(feed.interface, Push) and not feed.interface.waits

@@ -175,7 +175,7 @@ def restore(system: "System", manifest: Manifest) -> None:
 def find(system: "System", name: str) -> tuple[LiveOccasions, LiveRule]:
     """Return a rule with the reader that it looks through."""
     known = system.directory.rule(name)
-    for each in system.plant.occasions.values():
+    for each in list(system.plant.occasions.values()):  # who shows it does so while things change
         rule = each.rules.get(name.lower())
         if rule is not None and rule.incarnation == known.incarnation:
             return each, rule

@@ -205,6 +205,14 @@ def test_a_reader_that_comes_again_keeps_its_place(tmp_path: Path) -> None:
     assert numbers(buffer.waiting("a")) == [1]
 
 
+def test_nothing_waits_for_a_reader_that_has_gone(tmp_path: Path) -> None:
+    buffer = BufferPool(tmp_path).open("one", SCHEMA)
+    buffer.register("a")
+    buffer.append(train(1, 7))
+    buffer.unregister("a")
+    assert buffer.waiting("a") == []
+
+
 def test_at_most_so_many_read_trains_stay_whatever_their_size(tmp_path: Path) -> None:
     buffer = opened(tmp_path)
     for number in range(1, KEEP_TRAINS + 10):
