@@ -117,8 +117,10 @@ class LiveQuery:
         """Let the subscribers have a delivery that the journal has noted, and count it."""
         self.delivered = out.delivery.number
         self._recorded = max(self._recorded or 0, self.delivered)
-        self.subscriptions = [each for each in self.subscriptions if not each.closed]
-        for subscription in self.subscriptions:
+        # In place, and over a copy: nobody waits for a sink, so somebody may subscribe meanwhile.
+        for closed in [each for each in self.subscriptions if each.closed]:
+            self.subscriptions.remove(closed)
+        for subscription in list(self.subscriptions):
             subscription.deliver(out.delivery)
         for train in out.trains:
             if train.rows.count:

@@ -111,6 +111,10 @@ class Subscription:
         """Take rows for the reader; a delivery's number again changes nothing."""
         self._inbox.deliver(delivery)
 
+    def look(self) -> None:
+        """See what the log has by now."""
+        self._inbox.look()
+
     def end(self) -> None:
         """Say that nothing more will be delivered; the reader still gets the rest."""
         self._inbox.end()

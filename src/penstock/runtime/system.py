@@ -225,6 +225,7 @@ class System:
                 subscription.end()
             else:
                 query.subscriptions.append(subscription)
+                subscription.look()  # a sink's delivery may have come before it was there
         return subscription
 
     def _watch(self, event: KnownEvent) -> None:

@@ -111,6 +111,23 @@ def test_the_end_finishes_a_query_and_its_subscribers(hall: Hall) -> None:
     assert subscription.ended
 
 
+def test_who_subscribes_while_a_sink_delivers_is_not_forgotten(hall: Hall) -> None:
+    query = hall.add("a", scan("s"))
+    second = Subscription("a")
+
+    class Asked(Subscription):
+        @property
+        def closed(self) -> bool:
+            if second not in query.subscriptions:
+                query.subscriptions.append(second)
+            return super().closed
+
+    query.subscriptions.append(Asked("a"))
+    hall.push("s", 1)
+    hall.drain()
+    assert second in query.subscriptions
+
+
 @pytest.mark.parametrize("error", [SinkError, OSError])
 def test_a_sink_that_refuses_a_few_times_is_tried_again(hall: Hall, error: type[Exception]) -> None:
     query = hall.add("a", scan("s"))

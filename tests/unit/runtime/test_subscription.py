@@ -187,6 +187,16 @@ def test_a_position_ahead_of_the_log_skips_what_was_seen(tmp_path: Path) -> None
     assert drained(subscription) == positions()[4:]
 
 
+def test_what_came_between_two_looks_at_the_log_is_read(tmp_path: Path) -> None:
+    log = logged(tmp_path, SIZES[:2])
+    subscription = Subscription("query", log=log, after=START)
+    log.append(delivery(3, SIZES[2]))  # by somebody who does not know the subscription yet
+    subscription.look()
+    subscription.deliver(delivery(3, SIZES[2]))
+    subscription.end()
+    assert drained(subscription) == positions(SIZES[:3])
+
+
 def test_a_slow_reader_with_a_log_loses_nothing(tmp_path: Path) -> None:
     log = ResultLog(tmp_path, "query", shelf(tmp_path))
     subscription = Subscription("query", log=log, after=START, max_rows=2)
