@@ -59,8 +59,15 @@ class Reaper:
 
     def live_until(self, point: str | None, count: int = 1) -> None:
         """Begin a new life that ends at the point, when it is passed for the n-th time."""
-        self.seen.clear()
-        self.dead, self.target = False, (point, count) if point else None
+        with self._lock:
+            self.seen.clear()
+            self.dead, self.target = False, (point, count) if point else None
+
+    def spare(self) -> bool:
+        """Let whoever has lived to here live on; False where it is too late."""
+        with self._lock:
+            self.target = None
+            return not self.dead
 
 
 ACTIVE: list[Reaper] = []
@@ -159,6 +166,8 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     supervisor.wake()
     supervisor._thread.join()
     supervisor._crew.dismiss()
+    supervisor._crew._pools["sink"].shutdown()  # else it might go on in the next life
+    system.tuner.stop()
     for feed in system.plant.feeds.values():
         feed.interface.close()
     system.journal.close()
@@ -171,11 +180,26 @@ def live(ps: Connection, reaper: Reaper) -> bool:
     """Let a system work until all is done (True) or it dies (False, and it is buried)."""
     until = time.monotonic() + PATIENCE
     while not reaper.dead:
-        if ps.wait(0.05):
+        if ps.wait(0.05) and reaper.spare():
             return True
         assert time.monotonic() < until, shown(ps)
     bury(ps, reaper)
     return False
+
+
+@contextmanager
+def before_it_flows(reaper: Reaper, home: Path, script: str, **given: Any) -> Iterator[Connection]:
+    """Give a home in which nothing flows yet, with its script; at the end of the block it begins.
+
+    So whoever arms the reaper inside is never too late.
+    """
+    reaper.live_until(None)
+    is_new = not home.exists()
+    ps = penstock.connect(home, settings=OFTEN, begin=False, **given)
+    if is_new:  # later, recorded runs have to be done again before a script could be
+        ps.script(script)
+    yield ps
+    ps.begin()
 
 
 def calm_and_disturbed(
@@ -193,11 +217,10 @@ def calm_and_disturbed(
     points = [chance.randrange(20, 160) for _ in range(deaths)]
     over, lives = False, 0
     while not over:
-        reaper.live_until(None)
-        ps = penstock.connect(root / "home", spark=spark, settings=OFTEN)
-        ps.script(script.format(out=root / "out"))
-        if lives < len(points):
-            reaper.live_until(ANY, points[lives])
+        written = script.format(out=root / "out")
+        with before_it_flows(reaper, root / "home", written, spark=spark) as ps:
+            if lives < len(points):
+                reaper.live_until(ANY, points[lives])
         lives += 1
         over = live(ps, reaper)
     reaper.live_until(None)

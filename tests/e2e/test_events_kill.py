@@ -14,14 +14,12 @@ from penstock.engine.states import detecting
 from penstock.errors import PenstockError
 from penstock.runtime import readiness
 from penstock.runtime.supervisor import Settings
-from tests.e2e.death import ANY, Reaper, live, reaping
+from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.fires import EVENTS, ROOMS, SMOKES, ended, moment, rows, shown
 from tests.e2e.support import finish, results, write_json
 
 pytestmark = pytest.mark.spark
 
-
-OFTEN = Settings(checkpoint_seconds=0.1)
 MODES = ("recent", "chronicle", "cumulative", "unrestricted")
 
 
@@ -100,11 +98,10 @@ def test_deaths_change_no_detection_and_neither_does_the_cut(
     deaths: Sequence[int] = (25, 60, 110, 40)
     over, lives = False, 0
     while not over:
-        reaper.live_until(None)
-        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
-        ps.script(script(tmp_path, 20).format(out=tmp_path / "out"))
-        if lives < len(deaths):
-            reaper.live_until(ANY, deaths[lives])
+        given = script(tmp_path, 20).format(out=tmp_path / "out")
+        with before_it_flows(reaper, tmp_path / "home", given, spark=spark) as ps:
+            if lives < len(deaths):
+                reaper.live_until(ANY, deaths[lives])
         lives += 1
         over = live(ps, reaper)
     reaper.live_until(None)

@@ -16,15 +16,21 @@ from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.runtime import readiness
 from penstock.runtime.result_row import START, Position
-from penstock.runtime.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.children import Child
-from tests.e2e.death import ANY, Killed, Reaper, bury, live, reaping
-from tests.e2e.support import figures, finish, results, rows_of
+from tests.e2e.death import (
+    ANY,
+    OFTEN,
+    Killed,
+    Reaper,
+    before_it_flows,
+    bury,
+    live,
+    reaping,
+)
+from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
-
-OFTEN = Settings(checkpoint_seconds=0.1)
 
 # Where the system dies, in turn, and the how manieth time it gets there in that life.
 POINTS = (
@@ -102,6 +108,7 @@ class Reader:
             self.rows.append(row.as_dict())
 
 
+@pytest.mark.timeout(1800)
 def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
     reaper: Reaper,
@@ -117,12 +124,10 @@ def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(
         over = False
         while not over:
             point = waiting.pop(0) if waiting else (None, 1)
-            reaper.live_until(None)
-            ps = penstock.connect(home, spark=spark, settings=OFTEN)
-            ps.script(script.format(out=out))
-            for reader in readers:
-                reader.begin(ps)
-            reaper.live_until(*point)
+            with before_it_flows(reaper, home, script.format(out=out), spark=spark) as ps:
+                for reader in readers:
+                    reader.begin(ps)
+                reaper.live_until(*point)
             over = live(ps, reaper)
             for reader in readers:
                 reader.take()
@@ -161,6 +166,9 @@ def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
     reaper.live_until(None)
     with penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN) as ps:
         ps.script(script)
+        until(ps, lambda: figures(ps, "counts")["rows_in"] == acknowledged)
+        ps.push("p", [pushed_row(acknowledged + at) for at in range(7)])  # one is late by now
+        acknowledged += 7
         ps.end("p")
         finish(ps)
         parts = sorted((tmp_path / "out").glob("part-*"))
@@ -204,7 +212,7 @@ def test_a_script_that_died_half_way_can_be_run_again(
 # -- real processes ----------------------------------------------------------------------
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_run(
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]], spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -63,6 +63,7 @@ def prepare(directory: Path) -> str:
     return ";\n".join(lines)
 
 
+@pytest.mark.timeout(900)
 def test_every_stateful_operator_survives_deaths_at_random(
     reaper: Reaper, spark: SparkSession, tmp_path: Path
 ) -> None:

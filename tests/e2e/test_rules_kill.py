@@ -13,13 +13,11 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.runtime import occasions, readiness
-from penstock.runtime.supervisor import Settings
-from tests.e2e.death import ANY, Reaper, live, reaping
+from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.support import finish, results, rows_of, write_json
 
 pytestmark = pytest.mark.spark
 
-OFTEN = Settings(checkpoint_seconds=0.1)
 ROWS = 300
 SCRIPT = """
 CREATE STREAM IF NOT EXISTS house (ts TIMESTAMP, room STRING, n INT)
@@ -66,6 +64,7 @@ def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
         yield watching
 
 
+@pytest.mark.timeout(1800)
 def test_rules_that_die_at_any_point_insert_each_row_once(
     reaper: Reaper, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -102,10 +101,9 @@ def test_rules_that_die_at_any_point_insert_each_row_once(
         over = False
         while not over:
             point = waiting.pop(0) if waiting else (None, 1)
-            reaper.live_until(None)
-            ps = penstock.connect(home, spark=spark, settings=OFTEN, actions={"told": told})
-            ps.script(SCRIPT.format(data=tmp_path / "data"))
-            reaper.live_until(*point)
+            script = SCRIPT.format(data=tmp_path / "data")
+            with before_it_flows(reaper, home, script, spark=spark, actions={"told": told}) as ps:
+                reaper.live_until(*point)
             over = live(ps, reaper)
             if over and point[0]:
                 missed.append(point)
