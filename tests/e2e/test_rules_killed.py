@@ -1,6 +1,7 @@
 """A process that is killed while rules fire: what they do is done once, what they tell is told."""
 
 import random
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.model.goals import Goals
 from tests.e2e.children import Child
-from tests.e2e.support import PATIENCE, finish, results, rows_of, write_json
+from tests.e2e.support import PATIENCE, finish, results, rows_of, until, write_json
+from tests.e2e.test_rules import rule
 from tests.e2e.test_rules_outside import Server
 
 pytestmark = pytest.mark.spark
@@ -28,7 +30,8 @@ CREATE STREAM IF NOT EXISTS house (ts TIMESTAMP, n INT)
 CREATE STREAM IF NOT EXISTS alarms (ts TIMESTAMP, who STRING, n INT) FROM push() TIMESTAMP BY ts;
 CREATE QUERY IF NOT EXISTS odd AS SELECT ts, n FROM house WHERE n % 2 = 1;
 CREATE QUERY IF NOT EXISTS back AS SELECT n FROM house WHERE n % 7 = 0;
-CREATE QUERY IF NOT EXISTS away AS SELECT n FROM house WHERE n % 11 = 0;
+CREATE STREAM IF NOT EXISTS others (n INT) FROM push();
+CREATE QUERY IF NOT EXISTS away AS SELECT n FROM others WHERE n % 11 = 0;
 CREATE RULE IF NOT EXISTS now COUPLING immediate ON odd WHEN n > 10
   DO INSERT INTO alarms SELECT 'now', n, RAISE alarms('again', n + 1);
 CREATE RULE IF NOT EXISTS later ON odd WHEN n % 3 = 0 DO INSERT INTO alarms SELECT 'later', n;
@@ -71,6 +74,8 @@ class Stage:
         """Let everything end, and return what has to be the same after any deaths."""
         with penstock.connect(self.home, spark=spark) as ps:
             ps.script(self.script)
+            until(ps, lambda: rule(ps, "early")["done"] == rule(ps, "soon")["done"] == 3)
+            ps.end("others")  # not before away is stopped: what has ended cannot be
             finish(ps)
             ps.sql("CREATE QUERY seen AS SELECT ts, who, n FROM alarms")
             ps.end("alarms")
@@ -93,7 +98,7 @@ def _each_by_one_key(told: list[tuple[str, int]], expected: set[int]) -> None:
     assert len(set(told)) == len(expected) == len({key for key, _ in told})
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_rules_of_a_process_that_is_killed_do_everything_once_and_tell_it_at_least_once(
     server: Server, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -116,14 +121,17 @@ def test_rules_of_a_process_that_is_killed_do_everything_once_and_tell_it_at_lea
     told = {"home": str(killed.home), "script": killed.script, "rows_a_run": 20}
     random_ = random.Random(3)
     for word in ("standing", "open"):  # the second dies while it comes back
+        enough = len(server.told) + (random_.randrange(5, 15) if word == "standing" else 0)
+        server.most = enough  # so that something is left, however long it takes until the kill
         child = Child(tmp_path / "killed", told)
         try:
             assert child.wait_for(word), child.errors()
-            _wait_for_more(server, random_.randrange(5, 15) if word == "standing" else 0)
+            _wait_for_more(server, enough)
             time.sleep(random_.uniform(0, 0.1))
         finally:
             child.kill()
         assert "done" not in child.said
+    server.most = sys.maxsize
     before = len(server.told)
     assert killed.outcome(spark) == expected
     assert before < len(server.told)  # the last death was not after the end
@@ -131,8 +139,8 @@ def test_rules_of_a_process_that_is_killed_do_everything_once_and_tell_it_at_lea
     _each_by_one_key(killed.noted(), {n for n in ODD if n % 25 == 0})
 
 
-def _wait_for_more(server: Server, many: int) -> None:
-    enough, until = len(server.told) + many, time.monotonic() + PATIENCE
+def _wait_for_more(server: Server, enough: int) -> None:
+    deadline = time.monotonic() + PATIENCE
     while len(server.told) < enough:
-        assert time.monotonic() < until
+        assert time.monotonic() < deadline
         time.sleep(0.005)
