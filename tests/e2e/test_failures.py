@@ -229,8 +229,8 @@ def test_a_source_that_goes_away_is_told_of_and_comes_back(
         assert "SOURCE_FAILED" in stream_figures(ps, "s")["cause"]
         ps.push("other", [row(1)])
         until(ps, lambda: len(delivered(ps, "o")) == 1)
+        write_json(tmp_path / "away" / "b.json", [row(2, 2)])  # nobody sees it half written
         (tmp_path / "away").rename(source)
-        write_json(source / "b.json", [row(2, 2)])
         until(ps, lambda: len(delivered(ps, "q")) == 2)
         assert stream_figures(ps, "s")["state"] == "OPEN"
 

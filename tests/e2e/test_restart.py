@@ -95,8 +95,8 @@ def test_a_restart_brings_back_all_that_was_there(opener: Opener, tmp_path: Path
     with opener() as ps:
         ps.sql(script(tmp_path) + "STOP QUERY joined")
         push(ps, *range(30))
-        arrive(ps, "tumbling", 2)
-        arrive(ps, "sliding", 5)
+        for query, count in (("flow", 20), ("tumbling", 2), ("sliding", 5)):
+            arrive(ps, query, count)
         before = {
             "queries": [(r["query"], r["state"], r["rows_out"]) for r in shown_rows(ps, "QUERIES")],
             "streams": [(r["stream"], r["rows"], r["trains"]) for r in shown_rows(ps, "STREAMS")],

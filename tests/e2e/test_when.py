@@ -12,7 +12,7 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.states import when
 from penstock.errors import BadWindowError, TypeMismatchError, UnknownColumnError
-from tests.e2e.support import figures, finish, results, rows_of
+from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -38,11 +38,7 @@ def seconds(at: datetime) -> int:
 
 
 def settle(ps: Connection, query: str, count: int) -> None:
-    for _ in range(600):
-        if figures(ps, query)["rows_in"] >= count:
-            return
-        ps.wait(0.1)
-    raise AssertionError(figures(ps, query))
+    until(ps, lambda: figures(ps, query)["rows_in"] >= count)
 
 
 def test_bounds_are_the_times_of_the_first_and_last_tuple(ps: Connection) -> None:
