@@ -3,12 +3,14 @@
 import json
 import re
 import runpy
+import time
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.cli.demo.sampler import EVERY_SECONDS
 from penstock.cli.main import main
 from penstock.client import Connection, connect
 
@@ -140,17 +142,29 @@ def test_the_rules_open_and_close_a_valve(
     assert len(notes) == len([row for row in rows if row["what"] == "open"])
 
 
+STORY = (
+    "The rush",
+    r"^call_police +\| lasting_jam +\| ENABLED +\| +(\d+) +\| +([1-9]\d*)",
+    r"called +place \w+ road",
+)
+
+
+@pytest.mark.timeout(900)
 def test_the_demo_plays_and_tells_its_story(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "--seconds", "10"]) == 0
-    printed = capsys.readouterr()
-    assert "Traceback" not in printed.err
+    for seconds in (10, 30, 90):  # the first that the machine can keep up with
+        began = time.monotonic()
+        assert main(["demo", "--seconds", str(seconds)]) == 0
+        took = time.monotonic() - began
+        printed = capsys.readouterr()
+        assert "Traceback" not in printed.err
+        if all(re.search(each, printed.out, re.MULTILINE) for each in STORY):
+            break
     for name in ("hot_rooms", "power", "speeding", "flow", "jams", "alarms"):
         assert re.search(rf"^{name} +\| RUNNING", printed.out, re.MULTILINE), name
-    assert "The rush" in printed.out
-    fired = re.search(
-        r"^call_police +\| lasting_jam +\| ENABLED +\| +(\d+) +\| +(\d+)", printed.out, re.M
-    )
+    for each in STORY:
+        assert re.search(each, printed.out, re.MULTILINE), each
+    fired = re.search(STORY[1], printed.out, re.MULTILINE)
     assert fired is not None
-    assert int(fired[1]) >= int(fired[2]) > 0  # it may fire once more while figures are taken
-    assert re.search(r"called +place \w+ road", printed.out)
-    assert len(printed.out.splitlines()) < 120
+    assert int(fired[1]) >= int(fired[2])  # it may fire once more while figures are taken
+    # Eight queries, each with a line now and then, and some lines before and after.
+    assert len(printed.out.splitlines()) < 8 * took / EVERY_SECONDS + 80
