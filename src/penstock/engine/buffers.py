@@ -188,9 +188,12 @@ class Buffer:
             return list(self._behind)
 
     def waiting(self, reader: str) -> list[Train]:
-        """Return the trains that the reader has not read, oldest first."""
+        """Return the trains that the reader has not read, oldest first; none for one that is gone.
+
+        Those who only look may ask while it goes.
+        """
         with self._pool.lock:
-            if reader not in self._behind:  # also one that has just gone: others may look
+            if reader not in self._behind:
                 return []
             done = self._read[reader]
             return [train for train in self._trains if train.info.number > done]

@@ -34,11 +34,11 @@ def connect(plant: Plant, units: Sequence[Unit]) -> None:
     plant.must_cut = False
     plant.stirred |= old.keys() | plant.units.keys()
     plant.apart &= plant.outputs
+    go_on_counting(plant.units.values(), old)
     plant.writers = {key(root): live for live in plant.units.values() for root in live.unit.roots}
     for name, live in plant.units.items():
         if live is not old.get(name):
             _register(plant, live, places)
-    go_on_counting(plant.units.values(), old)
     for query in plant.queries.values():
         plant.buffers.open(query.input, query.root.schema).register(query.reader)
     for each in plant.occasions.values():

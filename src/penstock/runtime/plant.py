@@ -161,39 +161,38 @@ class Plant:
         query.rows_in, query.late_rows = self.rows_in(query), self.late_rows(query)
         name = query.name.lower()
         self.gone.add(query.reader)
-        self.finished[name] = self.queries.pop(name)
+        self.finished[name] = query  # first: who looks meanwhile finds it in one of them
+        del self.queries[name]
 
     def rows_in(self, query: LiveQuery) -> int:
         """Return how many tuples of its streams a query has seen."""
-        if query.name.lower() not in self.queries:
-            return query.rows_in
-        if isinstance(query.root, Scan):
-            return query.meter.rows
-        return sum(
+        seen = sum(
             live.rows_in - live.rows_before.get(name, 0)
             for name, live in self.units_of(query).items()
             if any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
         )
+        if query.name.lower() not in self.queries:  # asked last: its units go after it
+            return query.rows_in
+        return query.meter.rows if isinstance(query.root, Scan) else seen
 
     def units_of(self, query: LiveQuery) -> dict[str, LiveUnit]:
         """Return the units whose trains a query's answer is made of, by the root it reads."""
         found: dict[str, LiveUnit] = {}
-        waiting = [query.input]
+        waiting, writers = [query.input], self.writers  # of one cut, also where another follows
         while waiting:
             name = waiting.pop()
-            if name not in found and (live := self.writers.get(name)) is not None:
+            if name not in found and (live := writers.get(name)) is not None:
                 found[name] = live
                 waiting += live.unit.inputs
         return found
 
     def late_rows(self, query: LiveQuery) -> int:
         """Return how many tuples came too late for a query's windows."""
-        if query.name.lower() not in self.queries:
-            return query.late_rows
         judged_by = {key(each) for each in judges(query.root)}
         units = self.units_of(query).values()
         counts = {id(unit): unit.late_rows for unit in units}.values()
-        return sum(count.get(judge, 0) for count in counts for judge in judged_by)
+        late = sum(count.get(judge, 0) for count in counts for judge in judged_by)
+        return late if query.name.lower() in self.queries else query.late_rows
 
     def standing(self, name: str) -> LiveQuery | None:
         """Return a query that runs, is suspended, or waits to be let in."""

@@ -180,7 +180,7 @@ def _broken_row(entry: Entry) -> dict[str, Any]:
 
 def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
     now, plant = system.clock.now(), system.plant
-    writers = plant.writers  # nothing rests: there may be others a moment later
+    writers = plant.writers  # as they are now: a cut puts others in their place
     readers = {writers[name].reader for name in live.nodes if name in writers}
     readers.add(live.reader)
     feeds = [plant.feeds[name] for name, node in live.nodes.items() if isinstance(node, Scan)]

@@ -201,7 +201,7 @@ class System:
     def push_source(self, name: str) -> Push:
         """Return the source of a push stream."""
         known = self.directory.stream(name)
-        feed = next(f for f in self.plant.feeds.values() if f.scan == known.scan)
+        feed = self.plant.feeds[key(known.scan)]
         if not isinstance(feed.interface, Push):
             raise BadQueryError(f"stream {name} takes no pushed rows", hint="define it FROM push()")
         return feed.interface
