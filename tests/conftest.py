@@ -5,11 +5,15 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-# A law does not depend on how busy the machine is.
-settings.register_profile("penstock", deadline=None)
+# A law does not depend on how busy the machine is, and what a run says of it not on luck: each
+# looks at the same examples. `--hypothesis-profile=explore` looks at others every time.
+settings.register_profile(
+    "explore", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile("penstock", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("penstock")
 
 

@@ -120,7 +120,7 @@ class Source:
 
     def take(self, interface: Interface) -> Boundary | None:
         """Wait for the next train, moving the clock; None at the end."""
-        give_up = time.monotonic() + 60
+        give_up = time.monotonic() + 600
         while not interface.ended:
             assert time.monotonic() < give_up
             if (offer := interface.next()) is not None:

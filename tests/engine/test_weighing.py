@@ -50,7 +50,9 @@ def strata(draw: st.DrawFn) -> pa.Table:
 
 
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(strata())
 def test_the_driver_says_what_spark_says(spark: SparkSession, table: pa.Table) -> None:

@@ -67,7 +67,9 @@ def test_rows_are_made_from_their_numbers(make: Make) -> None:
 
 
 @settings(
-    max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(
     profile=st.sampled_from(["constant", "poisson", "burst", "bmodel"]),

@@ -38,7 +38,7 @@ def make(tmp_path: Path, spark: SparkSession) -> Make:
 
 
 def wait(interface: Spark) -> Offer:
-    give_up = time.monotonic() + 30
+    give_up = time.monotonic() + 600
     while (offer := interface.next()) is None:
         assert time.monotonic() < give_up
         time.sleep(0.02)
@@ -55,6 +55,7 @@ def test_a_running_source_goes_on_after_a_restart_without_gap_or_repeat(
     make: Make, tmp_path: Path, spark: SparkSession
 ) -> None:
     options = {"format": "rate", "rowspersecond": 100, "interval": timedelta(milliseconds=100)}
+    began = time.time()
     first = make(**options)
     first.open(None)
     one = wait(first)
@@ -69,7 +70,7 @@ def test_a_running_source_goes_on_after_a_restart_without_gap_or_repeat(
     second.close()
     assert got == list(range(len(got)))
     assert two.boundary["batch"] > one.boundary["batch"]
-    assert abs(two.arrived - time.time()) < 60
+    assert began - 1 < two.arrived <= time.time()  # a file system may round times down
     for name in FAST_CHECKPOINTS:
         assert spark.conf.get(name, None) is None
 

@@ -126,5 +126,5 @@ def test_the_work_goes_by_value_with_all_that_it_needs() -> None:
         "print(found['x'].num_rows)"
     )
     command = [sys.executable, "-c", child]
-    done = subprocess.run(command, input=sent, capture_output=True, check=False, timeout=60)
+    done = subprocess.run(command, input=sent, capture_output=True, check=False)
     assert done.stdout.decode().strip() == "1", done.stderr.decode()

@@ -190,6 +190,12 @@ def loaded(home: Path, goals: Goals, cost: float) -> tuple[Hall, Quality]:
     return hall, quality_of(hall, statistics)
 
 
+def look(hall: Hall, quality: Quality) -> None:
+    """Look at the load, however long it took to look at it before."""
+    quality._next_look = 0.0
+    quality.look(lambda: hall.plant.graph, hall.clock.now())
+
+
 def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
     """Let so many rows come each second, look twice a second, and return what the gate kept."""
     kept = []
@@ -198,7 +204,7 @@ def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
         hall.push("s", *range(first, first + rows // 2))
         hall.take_in()
         hall.clock.sleep(0.5)
-        quality.look(lambda: hall.plant.graph, hall.clock.now())
+        look(hall, quality)
         kept.append(gate_of(hall).keep)
         for _ in hall.plant.units:  # one after the other, in a row
             hall.turn()
@@ -236,7 +242,7 @@ def test_a_flood_after_an_hour_of_silence_shuts_the_gate_within_seconds(tmp_path
     assert set(watch(hall, quality, 5, 60)) == {1.0}
     for _ in range(720):
         hall.clock.sleep(5)
-        quality.look(lambda: hall.plant.graph, hall.clock.now())
+        look(hall, quality)
         assert gate_of(hall).keep == 1.0
     flood = watch(hall, quality, 6, 800)
     assert min(flood[:4]) < 1.0

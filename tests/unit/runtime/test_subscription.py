@@ -104,7 +104,7 @@ def test_a_reader_that_waits_is_freed_when_another_thread_closes() -> None:
     reader = threading.Thread(target=lambda: list(subscription))
     reader.start()
     subscription.close()
-    reader.join(timeout=10)
+    reader.join(timeout=300)
     assert not reader.is_alive()
 
 

@@ -16,7 +16,9 @@ from penstock.engine.interfaces.formats.lines import (
 TEXTS = st.lists(st.sampled_from([b"a", b"bb", b"", b"\xc3\xa9", b"c\r"]), max_size=30).flatmap(
     lambda lines: st.sampled_from([b"\n".join(lines), b"\n".join([*lines, b""])])
 )
-with_a_file = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+with_a_file = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 
 
 @with_a_file

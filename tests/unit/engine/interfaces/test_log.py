@@ -118,7 +118,9 @@ def test_damage_before_the_last_segment_is_an_error(
 actions = st.lists(st.integers(0, 4) | st.sampled_from(["restart", "forget"]), max_size=25)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(actions=actions)
 def test_a_log_is_a_list_whatever_its_segments(
     tmp_path_factory: pytest.TempPathFactory, actions: list[int | str]

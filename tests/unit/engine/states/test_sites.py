@@ -112,7 +112,10 @@ def test_a_run_notes_what_the_clock_decides_and_is_told_when_it_is_done_again() 
     assert numbers(step) == [4, 5, 6, 7]  # the next share begins where this one ended
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(st.floats(0, 9), min_size=20, max_size=20))
 def test_merges_go_by_the_time_that_was_noted(clock: list[float]) -> None:
     """Branches whose windows hold items back, so that the merge waits, and gives up waiting."""
