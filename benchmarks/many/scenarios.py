@@ -64,8 +64,8 @@ TINY = Size(
     load=_load(500, 4, 1),
     few=_load(500, 2, 1),
     long=_load(500, 7, 1),
-    patience=120.0,
-    despair=120.0,
+    patience=600.0,
+    despair=600.0,
     phases=Phases(warm=3, before=3, after=3, budget=60, added=2),
 )
 QUICK = Size(

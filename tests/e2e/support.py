@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.client import Connection
 
-PATIENCE = 120.0  # seconds for any one wait: the machine may be busy
+PATIENCE = 300.0  # seconds for any one wait: the machine may be busy, or a slow one
 TINY = 1e-9  # below it a double is noise of the moments
 
 

@@ -138,6 +138,6 @@ def run(
     for start in range(0, whole.num_rows, 70):
         ps.push("s", whole.slice(start, 70))
     ps.end("s")
-    finish(ps, 280)
+    finish(ps)
     for name in queries:
         assert figures(ps, name)["state"] == "FINISHED", figures(ps, name)

@@ -11,7 +11,7 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.states import keyed_rows
 from penstock.errors import BadQueryError, UnknownColumnError
-from tests.e2e.support import figures, finish, results
+from tests.e2e.support import figures, finish, results, until
 
 pytestmark = pytest.mark.spark
 
@@ -108,8 +108,4 @@ def test_a_restart_remembers_tuples_and_counts(
 
 
 def _settle(ps: Connection, count: int) -> None:
-    for _ in range(600):
-        if figures(ps, "q")["rows_in"] >= count:
-            return
-        ps.wait(0.1)
-    raise AssertionError(figures(ps, "q"))
+    until(ps, lambda: figures(ps, "q")["rows_in"] >= count)

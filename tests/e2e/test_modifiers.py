@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.states import modify
-from tests.e2e.support import figures, finish, results, rows_of
+from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -24,14 +24,9 @@ def row(second: int, k: str, x: int) -> dict[str, object]:
     return {"ts": BEGIN + timedelta(seconds=second), "k": k, "x": x}
 
 
-def settle(ps: Connection, stream: str, count: int) -> None:
+def settle(ps: Connection, query: str, count: int) -> None:
     """Wait until a query has read so many tuples."""
-    assert ps.system.supervisor.wait_idle(0) is not None
-    for _ in range(600):
-        if figures(ps, stream)["rows_in"] >= count:
-            return
-        ps.wait(0.1)
-    raise AssertionError(figures(ps, stream))
+    until(ps, lambda: figures(ps, query)["rows_in"] >= count)
 
 
 def test_a_late_tuple_has_no_place_and_is_kept(spark: SparkSession, tmp_path: Path) -> None:

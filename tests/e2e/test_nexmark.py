@@ -111,7 +111,7 @@ def test_all_queries_give_the_known_results(ps: Connection, size: int, seed: int
             ps.push(name, train)
         for name in STREAMS:
             ps.end(name)
-        finish(ps, 200)
+        finish(ps)
         for name in QUERIES:
             assert found(results(ps, name)) == expected(name), name
     finally:

@@ -53,6 +53,10 @@ def found(ps: Connection, query: str) -> list[dict[str, Any]]:
     return rows_of(results(ps, query))
 
 
+def late(ps: Connection, query: str) -> list[dict[str, Any]]:
+    return rows_of(ps.sql(f"SELECT * FROM {query}.late").table)
+
+
 def test_a_group_that_gets_no_more_tuples_is_answered_for_at_once(opener: Opener) -> None:
     with opener() as ps:
         ps.script(SCRIPT)
@@ -68,10 +72,8 @@ def test_a_group_that_gets_no_more_tuples_is_answered_for_at_once(opener: Opener
     with opener() as ps:  # what was said is remembered
         push(ps, "x", 4)
         push(ps, "y", 5)
-        until(ps, lambda: len(rows_of(ps.sql("SELECT * FROM counts.late").table)) == 1)
-        late = rows_of(ps.sql("SELECT car, mph FROM counts.late").table)
-        assert late == [{"car": "x", "mph": 5}]
-        assert len(rows_of(ps.sql("SELECT * FROM medians.late").table)) == 1
+        until(ps, lambda: len(late(ps, "counts")) == len(late(ps, "medians")) == 1)
+        assert [(row["car"], row["mph"]) for row in late(ps, "counts")] == [("x", 5)]
         push(ps, "z", 60)
         until(ps, lambda: len(found(ps, "every")) == 1)
         assert found(ps, "every") == [{"c": 5}]  # no group of it is inside the condition
@@ -81,7 +83,7 @@ def test_a_group_that_gets_no_more_tuples_is_answered_for_at_once(opener: Opener
         ps.end("traffic")
         assert ps.wait(PATIENCE)
         assert sum(row["c"] for row in found(ps, "counts") if row["car"] == "x") == 6
-        assert len(rows_of(ps.sql("SELECT * FROM counts.late").table)) == 1
+        assert len(late(ps, "counts")) == 1
 
 
 def test_a_punctuation_that_nobody_can_use_changes_nothing(ps: Connection) -> None:
@@ -123,7 +125,7 @@ def test_a_join_lets_go_of_what_waits_for_nothing(opener: Opener) -> None:
         push(ps, "y", 2)
         until(ps, lambda: len(found(ps, "gone")) == 1)
         assert found(ps, "gone") == [{"car": "y", "car_id": "y", "mph": 3}]
-        assert [row["car_id"] for row in rows_of(ps.sql("SELECT * FROM gone.late").table)] == ["x"]
+        assert [row["car_id"] for row in late(ps, "gone")] == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.states import session
-from tests.e2e.support import figures, finish, results, rows_of
+from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -43,11 +43,7 @@ def found(ps: Connection, query: str) -> list[tuple[Any, ...]]:
 
 
 def settle(ps: Connection, query: str, count: int) -> None:
-    for _ in range(600):
-        if figures(ps, query)["rows_in"] >= count:
-            return
-        ps.wait(0.1)
-    raise AssertionError(figures(ps, query))
+    until(ps, lambda: figures(ps, query)["rows_in"] >= count)
 
 
 @pytest.mark.parametrize("name", QUERIES)

@@ -74,7 +74,7 @@ def test_the_same_sql_gives_the_same_rows(
             for start in range(0, table.num_rows, 80):
                 ps.push(name, table.slice(start, 80))
             ps.end(name)
-        finish(ps, 280)
+        finish(ps)
         for query, expected in batch.answers(queries):
             assert figures(ps, query.name)["state"] == "FINISHED", figures(ps, query.name)
             assert figures(ps, query.name)["late_rows"] == 0, query.stream

@@ -47,7 +47,7 @@ def test_every_form_of_the_reference_runs_to_the_end(spark: SparkSession, tmp_pa
         queries[name] = text if made else f"CREATE QUERY {name} AS {text}"
     with connect(tmp_path / "home", spark=spark) as ps:
         ps.script(STREAMS + roads + ";".join(queries.values()))
-        finish(ps, 280)
+        finish(ps)
         for name, text in queries.items():
             standing = figures(ps, name)
             assert standing["state"] == "FINISHED", (text, standing)

@@ -18,7 +18,7 @@ QUERIES = 6  # the first six mixed queries have every form
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(900)  # two Sparks of their own, beside the tests' own
+@pytest.mark.timeout(3600)  # two Sparks of their own, beside the tests' own
 def test_a_handful_of_mixed_queries_give_the_same_rows_in_both_systems(tmp_path: Path) -> None:
     with (
         penstock_child(tmp_path / "penstock.log") as ours,
