@@ -8,7 +8,7 @@ and checkpoints happen at rest: no new work is started until what runs has ended
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -99,6 +99,7 @@ class Supervisor:
             rules = (plant, self._crew, journal, clock, means.processor, means.acting)
             self._occasions = Occasions(*rules)
         self._resting = self._changing = 0
+        self._cuts = 0  # that began or ended: one is under way where this is odd
         self._stopped_at = 0.0
         self._changed = False
         self._rest_lock = threading.RLock()
@@ -204,9 +205,9 @@ class Supervisor:
             graph = self.shared(self.plant.graph, standing)
             units = cut_at_shared(graph, standing.units)
             self.control.strategy.take_over(graph, units)
-            connect(self.plant, units)
+            self._connect(units)
         else:
-            connect(self.plant, self.units_of(self.plant.graph, standing_of(self.plant)))
+            self._connect(self.units_of(self.plant.graph, standing_of(self.plant)))
             self._recuts = RECUTS
         self.statistics.forget_all_but(self.plant)
 
@@ -217,10 +218,18 @@ class Supervisor:
         """
         self.statistics.remember(self.plant, self._clock.now())
         standing, needed = standing_of(self.plant), needed_cuts(self.plant)
-        connect(self.plant, self.units_of(self.plant.graph, replace(standing, units=needed)))
+        self._connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
         self.statistics.forget_all_but(self.plant)
         self._held = bool(needed - self.plant.outputs)
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
+
+    def _connect(self, units: Sequence[Unit]) -> None:
+        """Make these the units; meanwhile nobody can tell what is left to do."""
+        self._cuts += 1
+        try:
+            connect(self.plant, units)
+        finally:
+            self._cuts += 1
 
     def use_strategy(self, choice: Choice) -> None:
         """Let another strategy decide from now on, over units as it cuts them; only at rest."""
@@ -363,9 +372,11 @@ class Supervisor:
             self.recut()
 
     def _is_idle(self) -> bool:
-        """Say whether nothing is left to do; nothing may begin while this looks."""
-        started = self._crew.started
-        return self._has_nothing_to_do() and self._crew.started == started
+        """Say whether nothing is left to do; nothing may begin or be cut while this looks."""
+        before = self._crew.started, self._cuts
+        if self._cuts % 2:
+            return False
+        return self._has_nothing_to_do() and (self._crew.started, self._cuts) == before
 
     def _has_nothing_to_do(self) -> bool:
         if not self._crew.is_idle or self.plant.must_cut or self.plant.retired():
