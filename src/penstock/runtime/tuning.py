@@ -65,7 +65,8 @@ class Tuner:
         self._path = system.home.path / "profiles.json"
         self.tuned = read_tuned(self._path)
         self._watched: dict[str, Watched] = {}
-        self._over, self._measuring = threading.Event(), threading.Lock()
+        self._over = threading.Event()
+        self._measuring, self._keeping = threading.Lock(), threading.Lock()
         self._thread = threading.Thread(target=self._look_after, name="penstock-tuner", daemon=True)
 
     def start(self) -> None:
@@ -122,8 +123,9 @@ class Tuner:
             current = system.plant.units.get(live.unit.key)
             if current is not None and isinstance(current.state, SitesState):
                 current.state.spread_as(tuned.chosen)
-        self.tuned[live.unit.key] = tuned
-        write_tuned(self._path, self.tuned)
+        with self._keeping:
+            self.tuned[live.unit.key] = tuned
+            write_tuned(self._path, self.tuned)
         return tuned
 
     def _look_after(self) -> None:

@@ -92,9 +92,9 @@ class SitesState:
         seconds = time.perf_counter() - began
         busy = (time.process_time() - used) / seconds
         choice.took(seconds, size, workers=workers, busy=busy)
+        self.recent.see(table, time.monotonic())  # before the ledger tells that there are some
         self.nodes, self.progress, self.ledger = passed.nodes, passed.progress, passed.ledger
         self.nodes_of = self.plan
-        self.recent.see(table, time.monotonic())
         self.held += len(passed.held)
         return Step(answer, held_table(passed.held))
 
