@@ -86,6 +86,12 @@ def write_json(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     return path
 
 
+def replace_json(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    """Write rows as `write_json` does; who looks sees the old file or the whole new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write_json(path.parent.with_suffix(".draft"), rows).replace(path)
+
+
 def figures(ps: Connection, query: str) -> dict[str, Any]:
     """Return a query's row of SHOW QUERIES."""
     return next(row for row in rows_of(ps.sql("SHOW QUERIES").table) if row["query"] == query)

@@ -1,6 +1,6 @@
 """EXPLAIN ESTIMATE tells what a query costs; one that would break a promise is not let in."""
 
-import time
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.clock import HandClock
 from penstock.errors import PenstockError
 from penstock.qos.load import load_of
 from penstock.qos.network import HERE
 from penstock.qos.trend import Trend
 from penstock.runtime.prospect import Prospect
 from penstock.runtime.steering import suspend_query
-from tests.e2e.support import PATIENCE, figures, leave_alone, results, shown
+from tests.e2e.support import PATIENCE, figures, leave_alone, results, until
 
 pytestmark = pytest.mark.spark
 
@@ -27,19 +28,19 @@ BODY = "AS SELECT ts, n * 2 AS d FROM s WHERE n % 3 = 0"
 @pytest.fixture(scope="module")
 def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
     home: Path = tmp_path_factory.mktemp("admission")
-    with penstock.connect(home / "home", spark=spark) as connection:
+    clock = HandClock(1000.0)  # what was measured is forgotten by and by: here no time passes
+    with penstock.connect(home / "home", spark=spark, clock=clock) as connection:
         connection.sql("CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts FROM push()")
         connection.sql(f"CREATE QUERY first {BODY}")
         for train in range(6):
             at = NOON + timedelta(seconds=train)
             connection.push("s", [{"ts": at, "n": n} for n in range(30)])
-            until = time.monotonic() + PATIENCE
-            while results(connection, "first").num_rows < 10 * (train + 1):
-                assert time.monotonic() < until, shown(connection)
-                time.sleep(0.05)
+            many = 10 * (train + 1)
+            until(connection, lambda many=many: results(connection, "first").num_rows >= many)
         leave_alone(connection)  # the stream goes on as it did, however long this takes
         quality = connection.system.supervisor.quality
         quality._trends = {name: Trend(30.0) for name in connection.system.plant.feeds}
+        load_is(connection, 0.1)  # whatever a run takes on this machine
         yield connection
 
 
@@ -49,7 +50,7 @@ def test_an_estimate_of_a_query_that_runs_and_of_one_that_does_not(ps: Connectio
     assert "measured" in told
     new = ps.sql("EXPLAIN ESTIMATE SELECT ts FROM s WHERE n > 28").message
     assert "without it" in new
-    assert " ms on average" in new
+    assert re.search(r" \d[\d.]* m?s on average", new)
     created = "EXPLAIN ESTIMATE CREATE QUERY x WITH (max_latency => INTERVAL 2 SECONDS) "
     assert "max_latency 2.00 s" in ps.sql(created + BODY).message
 
@@ -97,11 +98,9 @@ def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> No
         ps.sql("DROP QUERY three")
         assert list(ps.system.plant.waiting) == ["one", "two"]
         load_is(ps, 0.2)
-        ps.system.supervisor._next_checkpoint = 0.0
-        until = time.monotonic() + PATIENCE
-        while ps.system.plant.waiting:
-            assert time.monotonic() < until, shown(ps)
-            time.sleep(0.05)
+        with ps.system.supervisor.resting():
+            ps.system.supervisor._next_checkpoint = 0.0
+        until(ps, lambda: not ps.system.plant.waiting)
         assert figures(ps, "one")["state"] == figures(ps, "two")["state"] == "RUNNING"
         ps.push("s", [{"ts": NOON + timedelta(hours=1), "n": 1}])
         row = subscription.next(PATIENCE)
@@ -111,6 +110,7 @@ def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> No
 
 def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        leave_alone(ps)  # nobody calls back whom we suspend
         ps.sql(
             "CREATE STREAM s (ts TIMESTAMP, n BIGINT) TIMESTAMP BY ts FROM push();"
             "CREATE QUERY stays WITH (max_latency => INTERVAL 1 HOUR) AS SELECT n FROM s;"
@@ -122,7 +122,9 @@ def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) 
         assert "gone had to be suspended" in told
         with pytest.raises(PenstockError, match="gone had to be suspended"):
             ps.sql("CREATE QUERY other AS SELECT n + 3 AS n FROM s")
-    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+    with penstock.connect(tmp_path / "home", spark=spark, begin=False) as ps:
+        leave_alone(ps)
+        ps.begin()
         assert figures(ps, "late")["state"] == "WAITING"
         assert ps.sql("RESUME QUERY late").message.startswith("query late runs")
         assert figures(ps, "late")["state"] == "RUNNING"

@@ -27,7 +27,16 @@ from penstock.plan.bundles.member import Member
 from penstock.plan.operators import Bundle, key
 from penstock.runtime.supervisor import Settings
 from tests.e2e.reference.trial import LAW
-from tests.e2e.support import PATIENCE, bag, figures, finish, results, rows_of, stream_figures
+from tests.e2e.support import (
+    PATIENCE,
+    bag,
+    figures,
+    finish,
+    results,
+    rows_of,
+    stream_figures,
+    until,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -115,8 +124,8 @@ def lives(draw: st.DrawFn) -> Life:
 
 def settled(ps: Connection, rows: int, but: Set[str] = frozenset()) -> None:
     """Wait until a number of rows has come in and been read by everyone, but for some."""
-    until, before = time.monotonic() + PATIENCE, False
-    while time.monotonic() < until:
+    deadline, before = time.monotonic() + PATIENCE, False
+    while time.monotonic() < deadline:
         seen = stream_figures(ps, "s")
         others = (row for row in rows_of(ps.sql("SHOW QUERIES").table) if row["query"] not in but)
         now = seen["rows"] >= rows and not any(row["queued_rows"] for row in others)
@@ -268,10 +277,7 @@ def test_lots_that_were_left_are_laid_together_at_a_checkpoint(
         gone = [next(names[root] for root in lots if lots[root] == lot) for lot in (0, 1)]
         for n in gone:
             ps.sql(f"DROP QUERY q{n}")
-        until = time.monotonic() + PATIENCE
-        while len({member.lot for member in members_in(ps)}) > 1:
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        until(ps, lambda: len({member.lot for member in members_in(ps)}) == 1)
         ps.push("s", some_rows(4, 1))
         ps.end("s")
         finish(ps)
@@ -302,8 +308,8 @@ def test_a_slow_sink_slows_nobody_and_says_what_it_missed(
             ps.push("s", some_rows(3, train))
             settled(ps, 40 * (train + 1), but={"q0"})
         assert figures(ps, "q1")["rows_out"] > 8
+        until(ps, lambda: figures(ps, "q0")["state"] == "FAILED")
         held = figures(ps, "q0")
-        assert held["state"] == "FAILED"
         assert "rows that waited for it were left out" in held["cause"]
         release.set()
         ps.sql("RESUME QUERY q0")
@@ -323,10 +329,7 @@ def test_a_punctuation_closes_the_windows_of_members_at_once(
         ps.push("s", rows)
         settled(ps, len(rows))
         ps.punctuate("s", "k = 'a'")
-        until = time.monotonic() + PATIENCE
-        while not all(figures(ps, f"q{n}")["rows_out"] for n in (0, 1)):
-            assert time.monotonic() < until
-            time.sleep(0.01)
+        until(ps, lambda: all(figures(ps, f"q{n}")["rows_out"] for n in (0, 1)))
         for n in (0, 1):
             wanted = sum(row["k"] == "a" and row["n"] > n for row in rows)
             assert bag(results(ps, f"q{n}")) == Counter({("a", wanted): 1})

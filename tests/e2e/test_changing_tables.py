@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from tests.e2e.death import Reaper, bury, reaping
-from tests.e2e.support import results, rows_of, until, write_json
+from tests.e2e.support import replace_json, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -25,7 +25,7 @@ def script(place: Path) -> str:
 
 
 def write(place: Path, name: str) -> None:
-    write_json(place / "names" / "names.json", [{"k": 1, "name": name}])
+    replace_json(place / "names" / "names.json", [{"k": 1, "name": name}])
 
 
 def table(ps: Connection) -> dict[str, Any]:
@@ -49,11 +49,12 @@ def test_tuples_meet_the_rows_that_are_in_force(spark: SparkSession, tmp_path: P
         ps.push("s", [{"n": 2, "k": 1}])
         until(ps, lambda: named(ps) == [(1, "old"), (2, "newer")])
         assert rows_of(ps.sql("SELECT name FROM names").table) == [{"name": "newer"}]
-        (tmp_path / "names" / "names.json").write_text("no JSON at all {")
+        (tmp_path / "broken").write_text("no JSON at all {")
+        (tmp_path / "broken").replace(tmp_path / "names" / "names.json")
         until(ps, lambda: table(ps)["cause"].startswith("SOURCE_FAILED"))
         ps.push("s", [{"n": 3, "k": 1}])
         until(ps, lambda: named(ps)[-1] == (3, "newer"))
-        write_json(tmp_path / "names" / "more.json", [{"k": 2, "name": "other"}])
+        replace_json(tmp_path / "names" / "more.json", [{"k": 2, "name": "other"}])
         write(tmp_path, "newest")
         until(ps, lambda: table(ps)["version"] == 3)
         assert (table(ps)["rows"], table(ps)["cause"]) == (2, "")

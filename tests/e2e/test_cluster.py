@@ -1,8 +1,8 @@
 """On a Spark cluster of its own, one worker of which is killed, a script gives the same files."""
 
 import os
+import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 
 ROWS, ROWS_PER_TRAIN = 48_000, 12_000  # trains that executors read as Parquet
 LOOPBACK = "127.0.0.1"
+WORKER = r"Registering worker (\S+:\d+)"
 SURROUNDINGS = {
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
@@ -51,6 +52,9 @@ class Daemon:
 
     def said(self, words: str) -> int:
         return self.log.read_text(errors="replace").count(words)
+
+    def named(self, pattern: str) -> set[str]:
+        return set(re.findall(pattern, self.log.read_text(errors="replace")))
 
 
 @dataclass(frozen=True)
@@ -86,22 +90,15 @@ def until(holds: Callable[[], bool], why: Callable[[], str]) -> None:
         time.sleep(0.05)
 
 
-def free_port() -> int:
-    with socket.socket() as asked:
-        asked.bind((LOOPBACK, 0))
-        return int(asked.getsockname()[1])
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     place = tmp_path / "cluster"
     place.mkdir()
-    port = free_port()
-    address = f"spark://{LOOPBACK}:{port}"
     here = ("--host", LOOPBACK, "--webui-port", "0")
     with ExitStack() as stack:
-        master = start(stack, place, "master.Master", *here, "--port", str(port))
-        until(lambda: master.said("elected leader") == 1, master.log.read_text)
+        master = start(stack, place, "master.Master", *here, "--port", "0")
+        until(lambda: master.said("elected leader") > 0, master.log.read_text)
+        (address,) = set(re.findall(rf"spark://{LOOPBACK}:\d+", master.log.read_text()))
         workers = [
             start(
                 stack,
@@ -112,7 +109,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
             )
             for number in range(2)
         ]
-        until(lambda: master.said("Registering worker") == 2, master.log.read_text)
+        until(lambda: len(master.named(WORKER)) == 2, master.log.read_text)
         yield Cluster(address, master, workers)
 
 
@@ -132,7 +129,7 @@ def test_a_killed_worker_changes_nothing_in_what_a_cluster_gives(
         until(lambda: any((tmp_path / "out").glob("*/part-*")), child.errors)
         cluster.workers[0].kill()
         assert child.wait_for("done"), child.errors()
-        assert cluster.master.said("Registering app") == 1
+        assert cluster.master.said("Registering app") > 0
         assert cluster.master.said("Launching executor") >= 2
     finally:
         child.kill()

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import Gate
-from tests.e2e.support import finish, leave_alone, results, until
+from tests.e2e.support import finish, leave_alone, results, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -63,18 +63,28 @@ def window(number: int, rows: int) -> pa.Table:
 def fed(ps: Connection) -> dict[str, dict[str, Any]]:
     """Let all queries answer all, over gates that keep what is said above; return SHOW QOS."""
     ps.sql(QUERIES)
-    for live in ps.system.plant.units.values():
-        if isinstance(gate := live.unit.root, Gate):
-            live.keep = KEEPS[gate.max_error]
-    for number in range(WINDOWS):
-        ps.push("s", window(number, ROWS))
-        ps.push("t", window(number, ROWS // 10))
+    with ps.system.supervisor.resting():
+        for live in ps.system.plant.units.values():
+            if isinstance(gate := live.unit.root, Gate):
+                live.keep = KEEPS[gate.max_error]
+    for number in range(WINDOWS):  # one by one: which tuples gates drop depends on the trains
+        for name, rows in (("s", ROWS), ("t", ROWS // 10)):
+            ps.push(name, window(number, rows))
+            settle(ps, name, rows * (number + 1))
     until(ps, lambda: all(results(ps, name).num_rows for name in ("behind", "fewer", "pairs")))
     qos = {row["query"]: row for row in ps.sql("SHOW QOS").table.to_pylist()}
     ps.end("s")
     ps.end("t")
     finish(ps)
     return qos
+
+
+def settle(ps: Connection, stream: str, rows: int) -> None:
+    """Wait until so many tuples of a stream are read, and all is done that can be."""
+    until(ps, lambda: stream_figures(ps, stream)["rows"] == rows)
+    with ps.system.supervisor.resting():
+        pass  # what has been read stands in its buffer now
+    until(ps, lambda: not ps.system.plant.buffers.waited_for())
 
 
 def test_gates_stand_where_a_query_s_own_way_begins_and_multiply(ps: Connection) -> None:

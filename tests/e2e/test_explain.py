@@ -1,8 +1,10 @@
 """EXPLAIN over what runs: the bundle of a query, and what a trial of it costs."""
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import key
-from tests.e2e.support import figures, finish, results, rows_of
+from penstock.runtime.trial import share_of_one
+from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -43,11 +46,7 @@ def push(ps: Connection, first: int, last: int) -> None:
 
 def settled(ps: Connection, query: str, rows: int) -> None:
     """Wait until a query has seen so many rows."""
-    for _ in range(2_000):
-        if figures(ps, query)["rows_in"] >= rows:
-            return
-        ps.wait(0.05)
-    raise AssertionError(figures(ps, query))
+    until(ps, lambda: figures(ps, query)["rows_in"] >= rows)
 
 
 def files(home: Path) -> set[str]:
@@ -159,11 +158,14 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     push(ps, 0, 60)
     settled(ps, "q0", 60)
     settled(ps, "f", 60)
+    tick = itertools.count().__next__  # by this clock each trial takes as long as any other
+    monkeypatch.setattr("penstock.runtime.sharing.share_of_one", partial(share_of_one, timer=tick))
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     bundle, node = rows["bundle"], rows["node"]
     assert bundle["rows_in"] == node["rows_in"] == 60
-    assert bundle["saving"] > 0
-    assert bundle["alone_s"] == pytest.approx(bundle["busy_s"] * bundle["saving"], rel=0.2)
+    assert bundle["saving"] == 4
+    assert bundle["busy_s"] > 0
+    assert bundle["alone_s"] == pytest.approx(bundle["busy_s"] * 4, abs=0.003)  # as rounded
     assert node["saving"] == 2
     assert node["what"] == "filter (`n` > 10), project `k` over s"
 

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.spark
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 COUNT, LENGTH = 12, 32
+SLEEP_SECONDS = 900  # far longer than anything takes; nobody waits for it
 SETUP = """
 CREATE STREAM TYPE timed (ts TIMESTAMP);
 CREATE STREAM TYPE radio (x COMPLEX VECTOR, y FLOAT VECTOR) UNDER timed;
@@ -165,7 +166,7 @@ def crooked(rows: Any) -> Any:
 @stream_function(over="items")
 def asleep(items: Items, *, branch: int) -> Items:
     if branch == 1:
-        time.sleep(60)
+        time.sleep(SLEEP_SECONDS)
     return items
 
 

@@ -234,6 +234,7 @@ def test_stop_after_an_interval_ends_by_the_clock(spark: SparkSession, tmp_path:
         clock.sleep(3_599)
         push(ps, 4)
         arrive(ps, "all_of_it", 4)
+        until(ps, lambda: figures(ps, "hour")["rows_in"] == 4)
         assert state(ps, "hour") == "RUNNING"
         clock.sleep(2)
         until(ps, lambda: state(ps, "hour") == "FINISHED")

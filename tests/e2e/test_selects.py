@@ -49,7 +49,7 @@ def test_windows_over_windows_roll_up(ps: Connection) -> None:
 def test_a_select_reads_what_is_there_now(ps: Connection, tmp_path: Path) -> None:
     ps.sql(script(tmp_path))
     push(ps, *range(15))
-    arrive(ps, "tumbling", 1)
+    arrive(ps, "flow", 10)
     assert rows_of(ps.sql("SELECT count(*) AS n, max(n) AS m FROM s").table) == [{"n": 15, "m": 14}]
     assert rows_of(ps.sql("SELECT name FROM names WHERE k = 'b'").table) == [{"name": "B"}]
     found = rows_of(ps.sql("SELECT sum(n) AS n FROM flow WHERE n < 10").table)
@@ -137,8 +137,9 @@ def test_show_says_what_there_is_and_how_it_fares(ps: Connection, tmp_path: Path
     assert (table["table"], table["source"], table["columns"]) == ("names", "files", 2)
     assert (table["rows"], table["version"], table["cause"]) == (3, 1, "")
     assert [each["query"] for each in shown_rows(ps, "QUERIES")] == list(QUERIES)
-    until(ps, lambda: figures(ps, "flow")["rows_out"] == 16)
+    assert len(arrive(ps, "flow", 16)) == 16
     flow = figures(ps, "flow")
+    assert flow["rows_out"] == 16
     assert (flow["state"], flow["rows_in"], flow["late_rows"]) == ("RUNNING", 25, 0)
     assert flow["p50_ms"] >= 0
     until(ps, lambda: figures(ps, "tumbling")["queued_rows"] == 0)

@@ -1,26 +1,23 @@
 """SELECTs over tables inside expressions give the rows that the same SQL gives in a Spark batch."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.client import Connection
 from penstock.errors import PenstockError
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, as_table, make_rows
 from tests.e2e.oracle.queries import Query
 from tests.e2e.support import (
-    PATIENCE,
     bag,
     figures,
     finish,
+    replace_json,
     results,
     rows_of,
-    shown,
+    until,
     write_json,
 )
 
@@ -119,7 +116,8 @@ def test_tuples_are_asked_about_the_rows_in_force(spark: SparkSession, tmp_path:
         )
         ps.push("s", rows[:2])
         until(ps, lambda: results(ps, "told").num_rows == 2)
-        write_json(tmp_path / "t" / "t.json", [{"k": 2}, {"k": 3}])
+        until(ps, lambda: results(ps, "met").num_rows == 1)
+        replace_json(tmp_path / "t" / "t.json", [{"k": 2}, {"k": 3}])
         until(ps, lambda: rows_of(ps.sql("SHOW TABLES").table)[0]["version"] == 2)
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
         ps.push("s", rows[2:])
@@ -127,10 +125,3 @@ def test_tuples_are_asked_about_the_rows_in_force(spark: SparkSession, tmp_path:
         until(ps, lambda: results(ps, "met").num_rows == 2)
         assert rows_of(results(ps, "met")) == [rows[0], rows[3]]
         assert [row["most"] for row in rows_of(results(ps, "told"))] == [1, 1, 3, 3]
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)

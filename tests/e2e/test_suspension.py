@@ -1,6 +1,5 @@
 """Queries that are suspended: they say so, count what they miss, and come back."""
 
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +10,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.runtime.suspending import Orders
-from tests.e2e.support import PATIENCE, figures, leave_alone, results, rows_of, shown
+from tests.e2e.support import PATIENCE, figures, leave_alone, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -22,8 +21,9 @@ WHY = "the least load was 1.30, of 0.95 that there is room for"
 @pytest.fixture
 def opener(spark: SparkSession, tmp_path: Path) -> Callable[[], Connection]:
     def opened() -> Connection:
-        connection = penstock.connect(tmp_path / "home", spark=spark)
+        connection = penstock.connect(tmp_path / "home", spark=spark, begin=False)
         leave_alone(connection)  # only what we order
+        connection.begin()
         return connection
 
     return opened
@@ -48,13 +48,6 @@ def push(ps: Connection, *numbers: int) -> None:
     ps.push("s", [{"ts": NOON + timedelta(seconds=n), "n": n} for n in numbers])
 
 
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, shown(ps)
-        time.sleep(0.05)
-
-
 def arrived(ps: Connection, query: str, *numbers: int) -> None:
     until(ps, lambda: results(ps, query).num_rows >= len(numbers))
     assert results(ps, query)["n"].to_pylist() == list(numbers)
@@ -64,7 +57,8 @@ def order(ps: Connection, *, suspend: str = "", recall: str = "") -> None:
     """Let the supervisor be told what quality of service may tell it."""
     suspending = ps.system.supervisor.quality.suspending
     orders = Orders({suspend: WHY} if suspend else {}, frozenset([recall] if recall else []))
-    suspending.orders = orders
+    with ps.system.supervisor.resting():  # else one that is under way would take it for done
+        suspending.orders = orders
     until(ps, lambda: not suspending.orders)
 
 

@@ -12,10 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.client import Connection
 from penstock.errors import BadOptionError, BadQueryError, NameTakenError
 from penstock.model.user_aggregates import UserAggregate
-from tests.e2e.support import bag, figures, finish, results, rows_of
+from tests.e2e.support import bag, figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -54,14 +53,6 @@ def geometric(update: Callable[..., Any] = add) -> UserAggregate:
 
 def row(second: int, k: str, x: int | None) -> dict[str, object]:
     return {"ts": BEGIN + timedelta(seconds=second), "k": k, "x": x}
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if holds():
-            return
-        ps.wait(0.1)
-    raise AssertionError(rows_of(ps.sql("SHOW QUERIES").table))
 
 
 @pytest.mark.parametrize(
