@@ -1,6 +1,7 @@
 """Definitions come and go, queries stop and go on, and nobody loses a row."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -9,6 +10,7 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
+from penstock.runtime import supervisor
 from penstock.runtime.result_row import Position
 from tests.e2e.numbered import STREAM, Opener, arrive, at, code, numbers, push, script, state
 from tests.e2e.support import (
@@ -149,6 +151,24 @@ def test_a_stream_that_is_dropped_and_made_again_has_no_past(ps: Connection) -> 
         push(ps, number)
         assert arrive(ps, "q", 1) == [number]
         ps.sql("DROP QUERY q; DROP STREAM s")
+
+
+def test_nobody_is_told_that_all_is_done_while_the_graph_is_cut(
+    ps: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    until(ps, lambda: ps.wait(0))
+    told, connect = list[bool](), supervisor.connect
+
+    def watched(*given: Any) -> None:
+        told.append(ps.wait(0))
+        connect(*given)
+
+    monkeypatch.setattr(supervisor, "connect", watched)
+    ps.sql(STREAM + "CREATE QUERY q AS SELECT n FROM s")
+    ps.sql("DROP QUERY q")
+    until(ps, lambda: ps.wait(0))
+    assert told
+    assert not any(told)
 
 
 # -- stop and resume -----------------------------------------------------------------------
