@@ -2,11 +2,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import col
 
 from penstock.engine.analysis import SparkAnalyst
 from penstock.engine.processor import SINGLE_ROWS, Processor
@@ -319,6 +321,22 @@ def test_a_large_train_is_written_once_and_found_by_the_next_reader(
     for _ in range(2):
         processor.flow(unit, {key(SCAN): [large]})
         assert list(processor.spill.iterdir()) == list(large.paths)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_spark_can_look_for_numbers_in_what_arrow_wrote(
+    spark: SparkSession, tmp_path: Path, seed: int
+) -> None:
+    drawn = np.random.default_rng(seed)
+    numbers = {
+        "exponential": drawn.exponential(3.0, 12_000),
+        "whole": drawn.integers(0, 1_000, 12_000),
+        "words": [f"word {n % 100}" for n in range(12_000)],
+    }
+    frame = spark.read.parquet(str(write_parquet(pa.table(numbers), tmp_path)))
+    for name, least in {"exponential": 1.0, "whole": 10, "words": "word 5"}.items():
+        expected = sum(each > least for each in numbers[name])
+        assert frame.where(col(name) > least).count() == expected
 
 
 @pytest.mark.parametrize("count", [3, SMALL_ROWS + 1])

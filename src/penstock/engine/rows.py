@@ -116,7 +116,9 @@ def write_parquet_at(table: pa.Table, path: Path) -> Path:
     draft = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, draft, compression="lz4")
+        # Not LZ4: Spark cannot read some dictionaries of numbers that Arrow has packed so.
+        words = [each.name for each in table.schema if pa.types.is_string(each.type)]
+        pq.write_table(table, draft, compression="snappy", use_dictionary=words or False)
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
