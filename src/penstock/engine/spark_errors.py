@@ -1,6 +1,7 @@
 """Spark's exceptions in our words."""
 
 import re
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -28,6 +29,7 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("UNSUPPORTED_DATA_TYPE_FOR_ARROW", TypeMismatchError),
     ("INVALID_EXTRACT", TypeMismatchError),
 )
+WAITED = "Exception thrown in awaitResult"
 NOISE = re.compile(
     r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
 )
@@ -51,6 +53,14 @@ def run_error(error: Exception) -> PenstockError:
     return RunError(sentence(error), hint="mend the cause, then RESUME QUERY")
 
 
+def _told(error: Any) -> str:
+    """Return what a Java exception says; one that only tells of a wait has a cause that says it."""
+    text = str(error.getMessage())
+    while WAITED in text and (cause := error.getCause()) is not None:
+        error, text = cause, str(cause.getMessage())
+    return text
+
+
 def _raised(text: str) -> str:
     """Return what a function in Python raised, from the trace that Spark passes on."""
     lines = [line for line in text.splitlines() if line.strip()]
@@ -66,9 +76,7 @@ def condition_of(error: Exception) -> str:
 
 def sentence(error: Exception) -> str:
     """Return the first sentence of Spark's message, without its apparatus."""
-    text = str(error)
-    if isinstance(error, Py4JJavaError):
-        text = str(error.java_exception.getMessage())
+    text = _told(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
     if condition_of(error) == "PYTHON_EXCEPTION":
         return _raised(text)
     cause = re.search(r"(?:Caused by|Exception): [\w.$]*?(?:Exception|Error): (.+)", text)

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from penstock.engine.spark_errors import CONDITIONS, analysis_error, run_error, sentence
@@ -73,6 +74,30 @@ def test_a_job_that_was_aborted_tells_its_cause() -> None:
     )
     error = run_error(Said(said))
     assert (error.code, error.message) == ("RUN_FAILED", "the disk is gone")
+
+
+class Thrown:
+    """A Java exception, as far as it is asked."""
+
+    _target_id = "o1"
+
+    def __init__(self, text: str, cause: "Thrown | None" = None) -> None:
+        self._said = (text, cause)
+
+    def getMessage(self) -> str:  # noqa: N802  (Java's name)
+        return self._said[0]
+
+    def getCause(self) -> "Thrown | None":  # noqa: N802  (Java's name)
+        return self._said[1]
+
+
+def test_who_only_waited_tells_what_for() -> None:
+    cause = Thrown("[FAILED_READ_FILE.NO_HINT] Encountered error while reading file x. SQLSTATE: K")
+    waited = Thrown("Exception thrown in awaitResult: ", cause)
+    error = run_error(Py4JJavaError("An error occurred", waited))
+    assert error.message == "Encountered error while reading file x"
+    alone = Thrown("Exception thrown in awaitResult: ")
+    assert run_error(Py4JJavaError("", alone)).message == "Exception thrown in awaitResult:"
 
 
 def test_an_error_that_is_ours_stays_what_it_is() -> None:
