@@ -60,7 +60,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--mode", choices=MODES, action="append")
     parser.add_argument("--capacity", type=int, help="rows a second, where it is known")
     parser.add_argument(
-        "--machinery", action="store_true", help="measure what open gates cost, and that alone"
+        "--machinery",
+        action="store_true",
+        help="measure what contracts cost in calm times, and that alone",
     )
     parser.add_argument(
         "--second-gate", action="store_true", help="watch two gates in a row, and that alone"

@@ -1,4 +1,4 @@
-"""What gates cost while they are open, at half of what can be done, in CPU."""
+"""What contracts cost while gates are open, at half of what can be done, in CPU."""
 
 import time
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ WARM_TURNS, TURNS = 2, 10
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Rows for a second of CPU with gates over those without: the median, and every turn's.
+    """Rows for a second of CPU with contracts over those without: the median, and every turn's.
 
     In a turn both follow one another, in one Spark, now the one first and now the other: compilers
     go on for minutes. `dropped` are the rows that gates let go of.
@@ -49,17 +49,17 @@ def costs(capacity: int, turns: int = TURNS) -> dict[str, Cost]:
 def _cost(spark: SparkSession, capacity: int, queries: Sequence[Query], turns: int) -> Cost:
     found, dropped = list[float](), 0
     for turn in range(WARM_TURNS + turns):
-        seconds = dict[float, float]()
-        for max_error in (0.0, MAX_ERROR) if turn % 2 else (MAX_ERROR, 0.0):
+        seconds = dict[float | None, float]()
+        for max_error in (None, MAX_ERROR) if turn % 2 else (MAX_ERROR, None):
             seconds[max_error], gone = _turn(spark, capacity, queries, max_error)
             dropped += gone if turn >= WARM_TURNS else 0
-        found.append(seconds[0.0] / seconds[MAX_ERROR])
+        found.append(seconds[None] / seconds[MAX_ERROR])
     counted = found[WARM_TURNS:]
     return Cost(median(counted), tuple(counted), dropped)
 
 
 def _turn(
-    spark: SparkSession, capacity: int, queries: Sequence[Query], max_error: float
+    spark: SparkSession, capacity: int, queries: Sequence[Query], max_error: float | None
 ) -> tuple[float, int]:
     """Return the CPU seconds of half load, and the rows that were dropped."""
     drawn, rate = np.random.default_rng(1), capacity * HALF

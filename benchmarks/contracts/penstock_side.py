@@ -78,7 +78,7 @@ def _full(connection: Connection, turns: int) -> list[float]:
 
 @contextmanager
 def system(
-    max_error: float = 0.0,
+    max_error: float | None = 0.0,
     spark: SparkSession | None = None,
     queries: Sequence[Query] = QUERIES,
 ) -> Iterator[Connection]:

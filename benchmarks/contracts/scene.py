@@ -37,14 +37,22 @@ class Query:
         steps = f"sequence(1, {self.rounds})"
         return f"sum(v + 0 * aggregate({steps}, k, (a, x) -> a ^ hash(a, x)))"
 
-    def sql(self, max_error: float) -> str:
-        """Return the statement that makes it; with no error to allow it reads through no gate."""
-        error = f", max_error => {max_error:.9f}" if self.rough and max_error else ""
-        goals = f"max_latency => INTERVAL {MAX_LATENCY:g} SECONDS, weight => {self.weight}{error}"
+    def sql(self, max_error: float | None) -> str:
+        """Return the statement that makes it; with no error to allow it reads through no gate.
+
+        With None it has no contract at all.
+        """
         return (
-            f"CREATE QUERY {self.name} WITH ({goals}) FORCE AS SELECT window_start, k, "
+            f"CREATE QUERY {self.name} {self._goals(max_error)}AS SELECT window_start, k, "
             f"count(*) AS c, {self.total} AS total FROM readings [RANGE 1 SECONDS] GROUP BY k"
         )
+
+    def _goals(self, max_error: float | None) -> str:
+        if max_error is None:
+            return ""
+        error = f", max_error => {max_error:.9f}" if self.rough and max_error else ""
+        latency = f"max_latency => INTERVAL {MAX_LATENCY:g} SECONDS"
+        return f"WITH ({latency}, weight => {self.weight}{error}) FORCE "
 
 
 QUERIES = (

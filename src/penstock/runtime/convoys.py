@@ -30,7 +30,7 @@ from penstock.runtime.statistics import Statistics
 from penstock.schedule.sizes import Sizes
 
 REMEMBERED = 64  # passes
-APART = 64  # every so many runs of a size each goes alone, the first time sooner and often
+APART, SOONER = 64, (1, 4, 16)  # every so many runs of a size each goes alone, and at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,9 +208,9 @@ class Convoys:
 def _goes_alone(run: int) -> bool:
     """Say whether in a run of a size each goes alone, so that it stays known what each costs.
 
-    First at runs of powers of two: compilers go on for a while.
+    Sooner at first: compilers go on for a while.
     """
-    return run % APART == 0 or (run < APART and run.bit_count() == 1)
+    return run % APART == 0 or run in SOONER
 
 
 def _size(rows: int) -> int:

@@ -23,10 +23,12 @@ from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import READER, LiveUnit
 from penstock.runtime.plant import Plant
 from penstock.runtime.promise import Promise
-from penstock.runtime.run_lengths import AT_FIRST, KNOWN_RUNS, run_shares
+from penstock.runtime.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, Share, shares
 from penstock.runtime.statistics import Statistics
 
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
+PATIENT = Share(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
+IN_TIME = 0.75  # of the age that a tuple may have: what runs take is foreseen from a few
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 LATELY_SECONDS = 3.0
@@ -72,7 +74,7 @@ class Asker:
 
 @dataclass(slots=True)
 class Gatekeeper:
-    """`askers` are those that gates must not fail, and `shares` how long runs may be, by unit.
+    """`askers` are those that gates must not fail, and `shares` what units have of the time.
 
     `lately` is what gates kept when they last dropped something, and when that was; `thinned` what
     gates below a gate have left of the trains that wait before it.
@@ -81,13 +83,13 @@ class Gatekeeper:
     plant: Plant
     statistics: Statistics
     askers: dict[str, list[Asker]] = field(default_factory=dict)
-    shares: dict[str, float] = field(default_factory=dict)
+    shares: dict[str, Share] = field(default_factory=dict)
     lately: dict[str, tuple[float, float]] = field(default_factory=dict)
     thinned: dict[tuple[str, int, float], float] = field(default_factory=dict)
 
     def look(self, gates: Iterable[LiveUnit]) -> None:
         """See who is behind each gate, from time to time."""
-        self.shares = run_shares(self.plant)
+        self.shares = shares(self.plant)
         self.askers = {gate.unit.key: self._askers(gate) for gate in gates}
         self.lately = {name: each for name, each in self.lately.items() if name in self.askers}
 
@@ -154,8 +156,9 @@ class Gatekeeper:
         record, sizes = self.statistics.records.get(unit), self.statistics.sizes.get(unit)
         if record is None or sizes is None or record.ever < KNOWN_RUNS:
             return math.inf
-        share = self.shares.get(unit, PATIENCE_SECONDS / 2)
-        return sizes.rows(max(share / 2, share - age))
+        share = self.shares.get(unit, PATIENT)
+        left = IN_TIME * share.age - age
+        return sizes.rows(max(share.seconds / 2, min(share.seconds, left)))
 
     def _askers(self, gate: LiveUnit) -> list[Asker]:
         """Return, for all queries behind a gate, the one that is hardest to please, by kind."""

@@ -40,7 +40,8 @@ from penstock.schedule.shape import Shape, parts_of, shape_of
 from penstock.schedule.sizes import Sizes
 from penstock.schedule.work import Crossing, work_of
 
-LOOK_SECONDS = 0.5
+LOOK_SECONDS, CALM_SECONDS = 0.5, 1.0  # between looks; the latter in calm times
+CALM = 0.7  # of the load past which something has to go: gates see to a sudden burst by themselves
 LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
 AHEAD_SECONDS = 1.0  # for which the load is foreseen: what waits can still be dropped
 GOAL = 0.8  # of the load that is left: what it is foreseen from is a few runs
@@ -83,7 +84,8 @@ class Quality:
         else:
             self.shedding = NOT_SHEDDING
         took = time.thread_time() - began
-        self._next_look = now + max(LOOK_SECONDS, took / LOOK_SHARE)
+        pause = CALM_SECONDS if self._is_calm() else LOOK_SECONDS
+        self._next_look = now + max(pause, took / LOOK_SHARE)
 
     def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
         self._tell_tempos()
@@ -102,18 +104,25 @@ class Quality:
             rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
             self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
 
+    def _is_calm(self) -> bool:
+        """Say whether there is far less to do than can be done, and nobody has to give way."""
+        is_whole = not (self.shedding.is_active or self.plant.suspended)
+        return is_whole and self._demand(self._rule()) < CALM
+
     def _is_sure(self, rule: Rule, now: float) -> bool:
         """Say whether to believe what is foreseen: first runs of a new size tell what they cost.
 
         Nothing is lost by that: what waits before a gate can still be dropped.
         """
-        demand = self.outlook.demand(rule.drain_seconds, rule.usual_seconds)
-        if demand <= rule.start:
+        if self._demand(rule) <= rule.start:
             self._over_since = None
         elif self._over_since is None:
             self._over_since = now
         wait = min(SURE_SECONDS, rule.usual_seconds)
         return self.shedding.is_active or now - (self._over_since or now) >= wait
+
+    def _demand(self, rule: Rule) -> float:
+        return self.outlook.demand(rule.drain_seconds, rule.usual_seconds)
 
     def network(self, graph: Callable[[], Graph], now: float) -> Network:
         """Return what runs, what a tuple costs each unit without its share of a run, and rates."""

@@ -8,6 +8,7 @@ cut: what a run costs by itself depends on all else that runs.
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from penstock.plan.operators import Gate
 from penstock.runtime.live_query import LiveQuery
@@ -21,13 +22,24 @@ KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
 RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a unit has of a latency: how long its runs may be, how old tuples are after them."""
+
+    seconds: float
+    age: float
+
+
+UNPROMISED = Share(math.inf, math.inf)
+
+
 def run_lengths(plant: Plant, statistics: Statistics) -> dict[str, int]:
     """Return the most tuples that a run of each unit may take, where anybody waits for it."""
     found: dict[str, int] = {}
-    for name, seconds in run_shares(plant).items():
+    for name, share in shares(plant).items():
         last = statistics.last_runs.get(name)
         before = statistics.lengths.get(name, AT_FIRST)
-        found[name] = before if last is None else next_length(before, *last, seconds)
+        found[name] = before if last is None else next_length(before, *last, share.seconds)
     return found
 
 
@@ -39,14 +51,17 @@ def next_length(before: int, rows: int, seconds: float, share: float) -> int:
     return max(AT_FIRST, int(rows * step))
 
 
-def run_shares(plant: Plant) -> dict[str, float]:
-    """Return the seconds that a run of each unit may take, by those whose latency is promised."""
-    found: dict[str, float] = {}
+def shares(plant: Plant) -> dict[str, Share]:
+    """Return what each unit has of the time, by those whose latency is promised."""
+    found: dict[str, Share] = {}
     for query, latency in promised(plant):
         units = {live.unit.key: live for live in plant.units_of(query).values()}
-        share = latency / (RUNS * _depth(plant, query, units))
-        for name in units:
-            found[name] = min(share, found.get(name, math.inf))
+        depths = _depths(plant, query, units)
+        deepest = max([1, *depths.values()])
+        for name, depth in depths.items():
+            other = found.get(name, UNPROMISED)
+            seconds, age = latency / (RUNS * deepest), latency * max(1, depth) / deepest
+            found[name] = Share(min(seconds, other.seconds), min(age, other.age))
     return found
 
 
@@ -68,8 +83,8 @@ def promised(plant: Plant) -> list[tuple[LiveQuery, float]]:
     ]
 
 
-def _depth(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> int:
-    """Return how many units that take time follow one another on the longest way to a query."""
+def _depths(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> dict[str, int]:
+    """Return how many units that take time are on the longest way to each, itself counted."""
     depths: dict[str, int] = {}
 
     def depth(buffer: str) -> int:
@@ -81,4 +96,5 @@ def _depth(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> int
             depths[live.unit.key] = own + max(map(depth, live.unit.inputs), default=0)
         return depths[live.unit.key]
 
-    return max(1, depth(query.input))
+    depth(query.input)
+    return depths

@@ -69,6 +69,9 @@ class Suspending:
         """Order who goes and who comes back."""
         self._reconcile(now)
         behind = self._long(behind_by(self.plant, self.statistics, seen, now), now)
+        if not (behind or self._gone):
+            self.state, self.orders = NOBODY, Orders()
+            return
         crowd = crowd_of(self.plant, seen.network, seen.limits)
         crowd = crowd.with_gone(self._gone, _wanted(seen, behind))
         if not (promised(self.plant) or _are_asking(self.plant)):

@@ -103,8 +103,8 @@ class Scene:
         self.convoys = Convoys(cast("Any", plant), cast("Any", crew), statistics)
 
     def of(self, lead: int) -> Convoy | None:
-        """Return the convoy of a bundle; the first two runs each goes alone."""
-        return next((found for _ in range(3) if (found := self.asked(lead)) is not None), None)
+        """Return the convoy of a bundle; the first run each goes alone."""
+        return next((found for _ in range(2) if (found := self.asked(lead)) is not None), None)
 
     def asked(self, lead: int) -> Convoy | None:
         live = self.bundles[lead]
@@ -202,4 +202,4 @@ def test_nobody_goes_along_who_is_at_work_or_of_whom_little_is_known() -> None:
 def test_at_first_and_then_now_and_then_each_goes_alone() -> None:
     scene = Scene(1, ONE, (0, 0, 0))
     alone = [run for run in range(1, 3 * APART + 1) if scene.asked(0) is None]
-    assert alone == [1, 2, 4, 8, 16, 32, APART, 2 * APART, 3 * APART]
+    assert alone == [1, 4, 16, APART, 2 * APART, 3 * APART]

@@ -297,11 +297,18 @@ def test_who_wants_exact_answers_loses_nothing_in_a_burst(tmp_path: Path) -> Non
     assert taken_by(hall, gate) == (2, {1.0})
 
 
-def test_what_has_waited_long_has_less_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("seconds", "keep"),
+    [
+        (2.5, 0.79),  # in a run of five seconds it is done in time
+        (3.5, 0.63),  # 25,000 in four seconds, so that it is 7.5 seconds old
+    ],
+)
+def test_what_has_waited_long_has_less_time(tmp_path: Path, seconds: float, keep: float) -> None:
     hall = Hall(tmp_path / "home")
     gate = burst(hall, Goals(max_error=0.5, max_latency=timedelta(seconds=10)), 1.6e-4)
-    hall.clock.sleep(2.0)  # a second after the first came
-    assert taken_by(hall, gate) == (10, {0.63})  # 25,000 in four seconds
+    hall.clock.sleep(1.0 + seconds)  # the first came at one
+    assert taken_by(hall, gate) == (10, {keep})
 
 
 def in_a_row(home: Path, errors: dict[str, float]) -> tuple[Hall, Quality]:
