@@ -25,6 +25,7 @@ SITES: tuple[Sites, ...] = get_args(Sites)
 ADMISSION = "FORCE or OR WAIT stands before AS: CREATE QUERY name OR WAIT AS SELECT …"
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"), ("SHED", "BY"))
+NAMED = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET)
 OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
@@ -77,12 +78,22 @@ def _read_select(
     reader: Penstock.Parser, tokens: list[Token], rule: Callable[[Any], exp.Query]
 ) -> exp.Query:
     """Read a SELECT; say where FORCE and OR WAIT belong where one of them stands behind it."""
+    if _ends_in_force(tokens):
+        with reader.placed(tokens[-1]):
+            raise SqlError("FORCE stands behind the SELECT", hint=ADMISSION)
     try:
         return reader.read_apart(tokens, rule)
     except SqlError as error:
         if tokens[-1].text.upper() in ("FORCE", "WAIT"):
             error.hint = error.hint or ADMISSION
         raise
+
+
+def _ends_in_force(tokens: Sequence[Token]) -> bool:
+    """Say whether FORCE, behind a name, would be read as another name for it."""
+    *before, last = tokens
+    is_word = last.text.upper() == "FORCE" and last.token_type is not TokenType.IDENTIFIER
+    return is_word and bool(before) and before[-1].token_type in NAMED
 
 
 def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:

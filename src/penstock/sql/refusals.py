@@ -52,6 +52,8 @@ def near_miss(word: str, known: Iterable[str]) -> str:
 
 def misspelt(refused: Token, before: Token) -> tuple[str, Token]:
     """Return a hint and the token to refuse: a misspelt keyword reads as an alias, if alone."""
+    if before and before.token_type is TokenType.MOD:
+        return "a share is a number: 0.05 is 5 %", refused
     for token in (refused, before):
         hint = near_miss(token.text, CLAUSES) if token.token_type is TokenType.VAR else ""
         if hint:

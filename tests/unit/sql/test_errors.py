@@ -105,6 +105,8 @@ CASES = [
     ("CREATE QUERY q OR WAIT FORCE AS SELECT 1", "SQL_SYNTAX", 16),
     ("CREATE OR WAIT QUERY q AS SELECT 1", "SQL_SYNTAX", 8),
     ("CREATE QUERY q AS SELECT a FROM s OR WAIT", "SQL_SYNTAX", 35),
+    ("CREATE QUERY q AS SELECT a FROM s FORCE", "SQL_SYNTAX", 35),
+    ("CREATE QUERY q AS SELECT a FROM s [RANGE 1 SECOND] FORCE", "SQL_SYNTAX", 52),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER 0 TUPLES", "BAD_OPTION", 46),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER 1.5 TUPLES", "BAD_OPTION", 46),
     ("CREATE QUERY q AS SELECT a FROM s STOP AFTER INTERVAL 0 DAYS", "BAD_OPTION", 46),
@@ -234,11 +236,19 @@ WHAT_TO_DO = [
     ("CREATE FORCE QUERY q AS SELECT 1", "before AS"),
     ("CREATE OR WAIT QUERY q AS SELECT 1", "before AS"),
     ("CREATE QUERY q AS SELECT a FROM s OR WAIT", "before AS"),
+    ("CREATE QUERY q AS SELECT a FROM s FORCE", "before AS"),
+    ("CREATE QUERY q WITH (max_error => 5%) AS SELECT 1", "0.05"),
     ("CREATE QUERY q OR WAIT FORCE AS SELECT 1", "when there is room"),
     ("CREATE QUERY q OR WAIT WITH (weight => 2) AS SELECT 1", "WITH (…) stands before"),
     ("ALTER QUERY q SET (sites => 'driver')", "begins it anew"),
     ("SHOW QOS q", "shows all there is"),
 ]
+
+
+@pytest.mark.parametrize("end", ["s AS force", "s `force`", "s ORDER BY force", "s WHERE force"])
+def test_force_may_be_a_name(end: str) -> None:
+    (statement,) = parse(f"CREATE QUERY q AS SELECT a FROM {end}")
+    assert statement is not None
 
 
 @pytest.mark.parametrize(("text", "words"), WHAT_TO_DO, ids=[text for text, _ in WHAT_TO_DO])
