@@ -59,6 +59,10 @@ def _step(connection: Connection, drawn: np.random.Generator, load: float) -> St
     with _watching(connection, step):
         feed(connection, drawn, amounts("constant", RATE * load, SECONDS))
     drain(connection, PATIENCE_SECONDS if load > 1 else 1.0)
+    shown = connection.sql("SHOW QUERIES").table
+    for row in shown.to_pylist() if shown is not None else ():
+        if row["state"] != "RUNNING":
+            raise RuntimeError(f"{row['query']} is {row['state']}: {row['cause']}")
     return step
 
 
