@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.qos.moment import Measures, Moment
 from penstock.qos.network import Edge
@@ -12,7 +12,7 @@ from penstock.sim.arrivals import Arrival
 from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome
 from penstock.sim.policies import Policy
-from penstock.sim.queues import Held, Run, Train
+from penstock.sim.queues import Held, Queue, Run, Train
 from penstock.sim.scene import Scene
 from penstock.sim.simulation import Simulation
 
@@ -26,9 +26,19 @@ About = tuple[float, float, float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Sample(Train):
-    """A train of which gates have kept a share; `tuples` and `rows` are those that were kept."""
+    """A train of which gates have kept a share; `tuples` and `rows` are those that were kept.
+
+    `own` is what the last of these gates kept.
+    """
 
     keep: float = 1.0
+    own: float = 1.0
+
+    def thinned(self, own: float) -> "Sample":
+        """Return it as if the last gate had kept less."""
+        share = own / self.own
+        rows, tuples = self.rows * share, self.tuples * share
+        return replace(self, rows=rows, tuples=tuples, keep=self.keep * share, own=own)
 
 
 @dataclass(slots=True)
@@ -96,10 +106,32 @@ class Contracted(Simulation):
         )
         self._measures = self._policy.decide(seen, self._now)
         self.told.append((self._now, seen, self._measures))
+        for name, queue in self._queues.items():
+            if not self._network.queries_above[name] - self._measures.suspended:
+                self._let_go(queue)
+            else:
+                self._thin(queue)
         self._came = dict.fromkeys(self._came, 0.0)
         self._next_decision = self._now + PERIOD_SECONDS
         if self._next_decision > self._end:
             self._next_decision = math.inf
+
+    def _let_go(self, queue: Queue) -> None:
+        """Forget what waits for queries that are suspended, all of them."""
+        self._release(queue.clear())
+        self._ready.pop(queue.key, None)
+        self._list = None
+
+    def _thin(self, queue: Queue) -> None:
+        """Let gates that keep less now do so also with what waits before them."""
+        for place, train in enumerate(queue.waiting):
+            own = self._measures.keeps.get((train.leaf, queue.key), 1.0)
+            if isinstance(train, Sample) and own < train.own:
+                less = train.thinned(own)
+                self._count(train, -1)
+                self._count(less, 1)
+                queue.change(place, less)
+                self._list = None
 
     def _waiting(self) -> dict[Edge, float]:
         found: dict[Edge, float] = {}
@@ -143,6 +175,7 @@ class Contracted(Simulation):
                 leaf,
                 held,
                 self._keep * keep,
+                keep,
             )
             queue.put(train)
             self._list = None

@@ -88,6 +88,18 @@ class Queue:
         self._next = None
         return [self.waiting.popleft()]
 
+    def clear(self) -> list[Train]:
+        """Give up everything, and return it."""
+        dropped = [*(self.stopped.trains if self.stopped is not None else ()), *self.waiting]
+        self.waiting.clear()
+        self.stopped = self._next = None
+        return dropped
+
+    def change(self, place: int, train: Train) -> None:
+        """Put another train in the place of one that waits."""
+        self.waiting[place] = train
+        self._next = None
+
     def put_back(self, run: Run, remaining: float) -> None:
         """Keep a run that was stopped; what is left of it is as many tuples less."""
         rows = run.ready.waiting_rows * remaining / run.remaining if run.remaining else 0.0

@@ -127,3 +127,29 @@ def test_gates_are_gone_when_the_burst_is() -> None:
     assert 5 <= shedding[0] <= 6.5
     assert shedding[-1] < 25
     assert not story.measures[-1][2].suspended
+
+
+@pytest.mark.parametrize("traffic", ["bursty", "b-model"])
+def test_at_four_times_the_capacity_latency_is_kept(traffic: str) -> None:
+    busy = mixed_scene(traffic, 4.0, SECONDS, 2)
+    story = run(busy, keeping(busy))
+    for query, contract in busy.contracts.items():
+        assert judged(busy, story, query, 2).verdict.p99 <= contract.max_latency
+
+
+def test_what_waits_is_thinned_with_its_gate_and_goes_with_its_query() -> None:
+    class Late:
+        """Lets everything wait for ten seconds."""
+
+        def __init__(self, then: Measures) -> None:
+            self._then = then
+
+        def decide(self, seen: Moment, now: float) -> Measures:
+            return self._then if now > 10 else Measures()
+
+    over = scene(dict.fromkeys(range(STREAMS), constant(RATE * 4, 10.0)), 10.0)
+    edges = {edge: 0.1 for edge in over.network.arriving if edge[0] in over.network.rates}
+    thinned = run(over, Late(Measures(edges)))
+    assert min(min(got.keep) for got in thinned.delivered.values()) == pytest.approx(0.1)
+    gone = run(over, Late(Measures(suspended=frozenset(over.contracts))))
+    assert gone.outcome.busy_seconds < 0.6 * run(over, Nothing()).outcome.busy_seconds
