@@ -28,7 +28,7 @@ from penstock.runtime.statistics import Statistics
 
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 PATIENT = Share(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
-IN_TIME = 0.5  # of the age that a tuple may have: what runs take is foreseen from a few
+IN_TIME = 0.75  # of the age that a tuple may have: what runs take is foreseen from a few
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 LATELY_SECONDS = 3.0

@@ -300,8 +300,8 @@ def test_who_wants_exact_answers_loses_nothing_in_a_burst(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("seconds", "keep"),
     [
-        (0.0, 0.79),  # 31,250 in five seconds
-        (1.0, 0.63),  # 25,000 in four, so that it is as old then
+        (2.5, 0.79),  # 31,250 in five seconds, so that it is 7.5 seconds old
+        (3.5, 0.63),  # 25,000 in four, so that it is as old then
     ],
 )
 def test_what_has_waited_long_has_less_time(tmp_path: Path, seconds: float, keep: float) -> None:
