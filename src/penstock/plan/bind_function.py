@@ -18,7 +18,7 @@ from penstock.plan.sources import (
     TableSource,
     with_name,
 )
-from penstock.plan.window_calls import by_window, constant, windowed
+from penstock.plan.window_calls import arguments, by_window, constant, windowed
 from penstock.sql import WrittenFlow, flow_of, parse_select, spark_sql
 
 Read = Callable[[exp.Expr], StreamSource | TableSource]
@@ -83,13 +83,7 @@ class FunctionBinder:
         return self._inlined(definition, [exp.convert(each) for each in values], operator, None)
 
     def _called(self, call: exp.Anonymous, read: Read) -> Operator:
-        first, *others = call.expressions or (None,)
-        if first is None:
-            raise BadQueryError(
-                f"{call.name} needs the stream that it reads",
-                hint=f"FROM {call.name}(radio)",
-                place=place_of(call),
-            )
+        first, *others = arguments(call)
         operator = self._stream(first, read)
         if (definition := self.flows.called(call.name)) is not None:
             return self._inlined(definition, others, operator, place_of(call))

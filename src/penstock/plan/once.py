@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.errors import BadQueryError, Place
 from penstock.model.flows import Term
 from penstock.plan.scope import place_of
-from penstock.plan.window_calls import constant
+from penstock.plan.window_calls import arguments, constant
 from penstock.sql import FLOW, WrittenFlow, context_of, flow_of, spark_sql, window_of
 
 
@@ -75,13 +75,7 @@ def calls_as_names(
 
 
 def _called(call: exp.Anonymous) -> Called:
-    first, *others = call.expressions or (None,)
-    if first is None:
-        raise BadQueryError(
-            f"{call.name} needs the stream that it reads",
-            hint=f"FROM {call.name}(radio)",
-            place=place_of(call),
-        )
+    first, *others = arguments(call)
     if not isinstance(first, exp.Anonymous | exp.Column):
         raise BadQueryError(
             f"{spark_sql(first)} is no stream",

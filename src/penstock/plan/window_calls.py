@@ -116,3 +116,14 @@ def _aggregates(select: exp.Select) -> bool:
     asked = [*select.expressions, *([having.this] if (having := select.args.get("having")) else [])]
     grouped = select.args.get("group") is not None
     return grouped or any(is_aggregate(each) for node in asked for each in node.walk())
+
+
+def arguments(call: exp.Anonymous) -> list[exp.Expression]:
+    """Return what a function in FROM is given, of which the first is the stream that it reads."""
+    if not call.expressions:
+        raise BadQueryError(
+            f"{call.name} needs the stream that it reads",
+            hint=f"FROM {call.name}(radio)",
+            place=place_of(call),
+        )
+    return list(call.expressions)
