@@ -98,6 +98,11 @@ class Connection:
         """Return the system behind, for those who build on it."""
         return self._system
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what opening the home found wrong and dealt with, each as a sentence."""
+        return tuple(self._system.warnings)
+
     def begin(self) -> None:
         """Let what the home remembers flow, after `connect(begin=False)`."""
         self._system.start()

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from penstock.engine.buffers import Buffer, Train
+from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import (
     SMALL_ROWS,
     Rows,
@@ -43,6 +44,9 @@ def write_checkpoint(
 
     `decided` is what deciders keep, under names of their own.
     """
+    for feed in plant.feeds.values():
+        if isinstance(feed.interface, Push):
+            feed.interface.to_disk()  # what a checkpoint has read must not be lost behind it
     slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
     feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
     manifest = {

@@ -24,6 +24,7 @@ from penstock.runtime.meter import Meter
 from penstock.schedule.observation import deadline_of
 
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
+OPEN_SECONDS = 60.0  # at most, between two tries to open a source
 END_BOUNDARY: Boundary = {"end": True}
 IDLE_BOUNDARY: Boundary = {"idle": True}
 PUNCTUATION = "punctuation"
@@ -65,7 +66,7 @@ class Feed:
         self.meter, self.tempo = Meter(), Tempo()
         self._replay: deque[RecordedTrain] = deque()
         self._again: Cut | None = None
-        self._ended = False
+        self._ended = self._is_open = False
         self.idle = self.cutting = False  # while it cuts, what it takes is nowhere else yet
         self._heard: float | None = None  # when something came, or when it was first asked
         self._ticked = 0.0  # when the clock was last read to a silent stream
@@ -95,6 +96,7 @@ class Feed:
         cuts = [self.boundary, *(recorded.boundary for recorded in self._replay)]
         real = [each for each in cuts if each is not None and not _is_sign(each)]
         self.interface.open(real[-1] if real else None)
+        self._is_open = True
 
     def snapshot(self, number: int) -> dict[str, Any]:
         """Return what `restore` needs to go on behind train `number`, and forget what is older."""
@@ -106,11 +108,14 @@ class Feed:
 
     def failed(self, cause: str, retry_at: float) -> None:
         """Note that the source could not be read."""
+        if not self._is_open:  # to look whether it can be opened may mean to read much of it
+            retry_at += min(OPEN_SECONDS, 2.0**self.failures)
         self.cause, self.retry_at, self.failures = cause, retry_at, self.failures + 1
 
     def recovered(self) -> None:
-        """Note that the source could be read."""
-        self.cause, self.failures = "", 0
+        """Note that the source could be read; a sign is read also where it is not open."""
+        if self._is_open:
+            self.cause, self.failures = "", 0
 
     @property
     def given_up(self) -> bool:
@@ -123,6 +128,7 @@ class Feed:
             again, self._again = self._again, None
             return again
         if self._replay:
+            self._open_if_closed()
             recorded = self._replay.popleft()
             return Cut(recorded.number, recorded.boundary, recorded.arrived)
         if self._ended:
@@ -137,6 +143,7 @@ class Feed:
         silent = self._is_silent(now)
         sign = self._by_clock(now) if silent else IDLE_BOUNDARY
         try:
+            self._open_if_closed()
             offer = self.interface.next()
         except PenstockError:
             if silent:  # one that cannot be read keeps nobody waiting either
@@ -148,6 +155,10 @@ class Feed:
         if self.interface.ended:
             return Cut(self.number + 1, END_BOUNDARY, 0.0)
         return Cut(self.number + 1, sign, now) if silent else None
+
+    def _open_if_closed(self) -> None:
+        if not self._is_open:
+            self.open()
 
     def _is_silent(self, now: float) -> bool:
         """Say whether nothing came for so long that others shall not wait, and do not know yet."""

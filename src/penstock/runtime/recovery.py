@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog import Entry
+from penstock.engine.interfaces.push import Push
 from penstock.errors import BadQueryError, PenstockError
 from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState
 from penstock.plan.operators import Operator
@@ -95,6 +96,8 @@ def _open_feeds(system: "System", manifest: Manifest) -> None:
             feed.open()
         except PenstockError as error:
             feed.failed(str(error), system.clock.now())
+        if isinstance(feed.interface, Push) and feed.interface.notice:
+            system.warn(f"stream {feed.definition.name}: {feed.interface.notice}")
 
 
 def add_newcomers(system: "System", newcomers: Newcomers) -> None:

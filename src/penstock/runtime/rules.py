@@ -163,6 +163,8 @@ def restore(system: "System", manifest: Manifest) -> None:
     sources = {feed.key: feed.interface for feed in system.plant.feeds.values()}
     for intent in system.firings.intents():
         source = sources.get(intent.stream)
+        if isinstance(source, Push) and not source.is_open:
+            continue  # its log is damaged: nobody can tell before it is mended
         happened = isinstance(source, Push) and source.rows > intent.position
         system.firings.settle(intent, happened=happened)
     for rule in system.firings.rules():

@@ -1,5 +1,6 @@
 """One running Penstock: a home, a Spark, the definitions, and the supervisor over them."""
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -43,6 +44,8 @@ from penstock.runtime.table_versions import TableVersions
 from penstock.runtime.tuning import Tuner
 from penstock.runtime.waiting import admit
 
+LOG = logging.getLogger("penstock")
+
 
 @dataclass(frozen=True, slots=True)
 class Parts:
@@ -67,6 +70,7 @@ class System:
         """Bring back what the home remembers; `start` sets it going."""
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
+        self.warnings: list[str] = []
         self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
         self.types, self.functions = StreamTypes(), KnownFunctions()
         for function in parts.functions:  # before the queries that call them come back
@@ -115,6 +119,11 @@ class System:
             lambda rule, action, rows: made(self.processor, rule, action, rows),
             doors,
         )
+
+    def warn(self, told: str) -> None:
+        """Say what was found wrong and has been dealt with; it is kept for those who ask."""
+        self.warnings.append(told)
+        LOG.warning(told)
 
     def commands(self) -> frozenset[str]:
         """Return the programs that rules may start."""

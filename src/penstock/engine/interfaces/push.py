@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from penstock.engine.interfaces.durable import make_home
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.log import Log, Span
+from penstock.engine.interfaces.log import BEGINNING, Log, Place, Span
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
 from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.engine.types import arrow_schema
 from penstock.engine.vectors import table_of_columns
-from penstock.errors import BadRowError, SourceError
+from penstock.errors import BadRowError, PenstockError, SourceError
 from penstock.model.definitions import StreamDefinition
 
 OPTIONS = {
@@ -42,6 +42,7 @@ class Push:
         self._around = around
         self._lock = threading.Lock()
         self._log: Log | None = None
+        self._damage: PenstockError | None = None  # why it could not be opened
         self._waiting: deque[Span] = deque()
 
     @staticmethod
@@ -62,10 +63,12 @@ class Push:
         self.close()
         make_home(self._around.home)
         with self._lock:
-            log = Log(self._around.home, arrow_schema(self._stream.schema), sync=self._sync)
-            place = (-1, 0) if after is None else (int(after["segment"]), int(after["to"]))
-            self._waiting = deque(log.after(*place))
-            self._log = log
+            place = BEGINNING if after is None else (int(after["segment"]), int(after["to"]))
+            try:
+                self._open(place)
+            except PenstockError as error:
+                self._damage = error  # for those who push and read meanwhile
+                raise
 
     def next(self) -> Offer | None:
         with self._lock:
@@ -86,7 +89,26 @@ class Push:
 
     def commit(self, boundary: Boundary) -> None:
         with self._lock:
-            self._opened().forget(boundary["segment"], boundary["to"])
+            if self._log is not None:  # one that is damaged stays as it is
+                self._log.forget(boundary["segment"], boundary["to"])
+
+    def to_disk(self) -> None:
+        """Wait until all that was pushed is on disk: a checkpoint will say that it was read."""
+        with self._lock:
+            if self._log is not None:
+                self._log.to_disk()
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether rows can be pushed and read: its log is not damaged."""
+        with self._lock:
+            return self._log is not None
+
+    @property
+    def notice(self) -> str:
+        """Return what was cut off when the log was opened, or nothing."""
+        with self._lock:
+            return self._log.notice if self._log is not None else ""
 
     def close(self) -> None:
         with self._lock:
@@ -155,6 +177,16 @@ class Push:
             self._opened().end()
         self._tell()
 
+    def _open(self, place: Place) -> None:
+        schema = arrow_schema(self._stream.schema)
+        log = Log(self._around.home, schema, sync=self._sync, read=place)
+        try:
+            self._waiting = deque(log.after(*place))
+        except BaseException:
+            log.close()
+            raise
+        self._log, self._damage = log, None
+
     def _joins(self, last: Span, rows: int) -> bool:
         """Say whether the next record still goes into the train that ends with `last`."""
         after = self._waiting[0]
@@ -162,6 +194,8 @@ class Push:
         return alike and rows + after.rows <= self._rows_per_train
 
     def _opened(self) -> Log:
+        if self._damage is not None:
+            raise SourceError(self._damage.message, hint=self._damage.hint)
         if self._log is None:
             raise SourceError(f"{self._stream.name} is not open", hint="is its system running?")
         return self._log

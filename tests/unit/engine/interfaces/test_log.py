@@ -65,19 +65,112 @@ def test_a_tail_torn_at_any_byte_is_cut_off_and_the_rest_is_whole(tmp_path: Path
         mended.close()
 
 
-def test_any_wrong_byte_in_the_last_record_is_noticed(tmp_path: Path) -> None:
+def test_any_wrong_byte_in_any_record_holds_the_log_and_changes_nothing(tmp_path: Path) -> None:
     log = opened(tmp_path)
-    log.append([batch(1, 2)], 0.0)
-    (last,) = log.append([batch(3)], 0.0)
+    (first,) = log.append([batch(1, 2)], 0.0)
+    log.append([batch(3)], 0.0)
+    log.end()
     log.close()
     whole = tail(tmp_path).read_bytes()
-    for place in range(last.first, last.last):
+    for place in range(first.first, len(whole)):
+        for flip in (0x01, 0x55, 0x80, 0xFF):
+            damaged = bytearray(whole)
+            damaged[place] ^= flip
+            tail(tmp_path).write_bytes(damaged)
+            with pytest.raises(SourceError):
+                opened(tmp_path)
+            assert tail(tmp_path).read_bytes() == damaged
+            assert list(tmp_path.iterdir()) == [tail(tmp_path)]
+
+
+def test_a_wrong_byte_in_the_header_is_noticed(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    (first,) = log.append([batch(1)], 0.0)
+    log.close()
+    whole = tail(tmp_path).read_bytes()
+    for place in range(first.first):
         damaged = bytearray(whole)
-        damaged[place] ^= 0x55
+        damaged[place] ^= 0x10
         tail(tmp_path).write_bytes(damaged)
-        mended = opened(tmp_path)
-        assert held(mended) == [[1, 2]]
-        mended.close()
+        with pytest.raises(SourceError):
+            opened(tmp_path)
+
+
+records = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=9), min_size=1, max_size=6)
+
+
+@settings(max_examples=60)
+@given(
+    records=records,
+    cut=st.floats(0, 1),
+    read=st.integers(0, 6),
+    flips=st.lists(st.tuples(st.floats(0, 1), st.integers(1, 255)), max_size=3),
+)
+def test_a_damaged_log_is_right_or_an_error_and_never_less_than_was_read(
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[list[int]],
+    cut: float,
+    read: int,
+    flips: list[tuple[float, int]],
+) -> None:
+    home = tmp_path_factory.mktemp("log")
+    log = opened(home)
+    spans = [log.append([batch(0, *numbers)], 0.0)[0] for numbers in records]
+    log.close()
+    taken = spans[min(read, len(spans)) - 1] if read else None
+    place = (-1, 0) if taken is None else (taken.segment, taken.last)
+    damaged = bytearray(tail(home).read_bytes())
+    damaged = damaged[: spans[0].first + round(cut * (len(damaged) - spans[0].first))]
+    for where, flip in flips:
+        damaged[min(int(where * len(damaged)), len(damaged) - 1)] ^= flip
+    tail(home).write_bytes(damaged)
+    try:
+        again = Log(home, SCHEMA, sync=False, read=place)
+    except SourceError:
+        assert tail(home).read_bytes() == damaged
+        return
+    found = held(again)
+    assert found == [[0, *numbers] for numbers in records[: len(found)]]
+    assert len(found) >= min(read, len(records))
+    lost = len(damaged) - tail(home).stat().st_size
+    assert bool(again.notice) == (lost > 0)
+    assert sum(path.stat().st_size for path in home.glob("*.torn-*")) == lost
+    again.close()
+
+
+def test_a_log_that_is_shorter_than_what_was_read_is_damaged(tmp_path: Path) -> None:
+    log = opened(tmp_path)
+    (first,) = log.append([batch(1)], 0.0)
+    (last,) = log.append([batch(2)], 0.0)
+    log.close()
+    whole = tail(tmp_path).read_bytes()
+    for size in range(last.last):
+        tail(tmp_path).write_bytes(whole[:size])
+        with pytest.raises(SourceError):
+            Log(tmp_path, SCHEMA, sync=False, read=(last.segment, last.last))
+        assert tail(tmp_path).read_bytes() == whole[:size]
+    tail(tmp_path).unlink()
+    with pytest.raises(SourceError):
+        Log(tmp_path, SCHEMA, sync=False, read=(first.segment, first.last))
+
+
+def test_a_segment_that_is_missing_or_shortened_between_others_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 1)
+    log = opened(tmp_path)
+    spans = [log.append([batch(n, n)], 0.0)[0] for n in range(3)]
+    for span in spans[:2]:
+        path = tmp_path / f"{span.segment:020}.log"
+        whole = path.read_bytes()
+        path.write_bytes(whole[: span.first])
+        with pytest.raises(SourceError):
+            held(log)
+        path.unlink()
+        with pytest.raises(SourceError):
+            held(log)
+        path.write_bytes(whole)
+    assert held(log) == [[0, 0], [1, 1], [2, 2]]
 
 
 def test_a_log_torn_while_it_was_made_begins_anew(tmp_path: Path) -> None:
@@ -161,20 +254,6 @@ def test_forgetting_removes_whole_segments_and_keeps_the_last(
     assert len(list(tmp_path.glob("*.log"))) == 1
     assert log.rows == 4
     assert opened(tmp_path).rows == 4
-
-
-def test_places_that_were_lost_with_the_power_are_not_given_away_again(tmp_path: Path) -> None:
-    log = opened(tmp_path)
-    log.append([batch(1)], 0.0)
-    (lost,) = log.append([batch(2)], 0.0)
-    log.close()
-    os.truncate(tail(tmp_path), lost.first)
-    mended = opened(tmp_path)
-    assert held(mended, lost.segment, lost.last) == []
-    (new,) = mended.append([batch(3)], 0.0)
-    assert new.segment > lost.segment
-    mended.close()
-    assert held(opened(tmp_path), lost.segment, lost.last) == [[3]]
 
 
 def test_the_end_is_kept(tmp_path: Path) -> None:
