@@ -2,6 +2,8 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 WORKERS ?= 2
+FUZZ_MINUTES ?= 10
+FUZZ_SEED ?= 1
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +13,7 @@ RESULTS := benchmarks/results
 WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test test-fast bench bench-all format lock clean
+.PHONY: help setup java demo check test test-fast fuzz bench bench-all format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +34,9 @@ test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov 
 
 test-fast: setup ## unit and golden tests only
 	$(WITH_JAVA) $(BIN)/pytest $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
+
+fuzz: setup ## random queries against Spark batches (FUZZ_MINUTES, FUZZ_SEED); 1 where one differs
+	$(WITH_JAVA) $(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(FUZZ_SEED)
 
 bench: setup ## the quick set of benchmarks: many queries, then one at a time
 	$(WITH_JAVA) $(BIN)/python -m benchmarks.many
@@ -54,7 +59,7 @@ lock: ## write requirements.lock anew after a change of dependencies (LOCK_ARGS=
 	PYTHON="$(PYTHON)" scripts/lock $(LOCK_ARGS)
 
 clean: ## remove .venv and everything that tools and runs leave behind
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf $(VENV) build dist fuzz-findings htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache artifacts derby.log metastore_db spark-warehouse
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
