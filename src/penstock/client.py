@@ -60,12 +60,17 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     """
     held = Home(Path(home))
     try:
+        held.refuse_lost_catalog()
         sessions = open_sessions(master, spark, held.path / "spark.log")
-        catalog, journal = SqliteCatalog(held.catalog), SqliteJournal(held.journal)
+        catalog = SqliteCatalog(held.catalog)
+        held.refuse_lost_journal(len(catalog.all()))
+        journal = SqliteJournal(held.journal)
         now = clock or WallClock()
         given = (tuple(aggregates), actions or {}, frozenset(commands), tuple(functions))
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         system = System(parts, settings)
+        if held.lost_firings():
+            system.warn(f"{held.firings} was lost: what rules had still to do is not known")
     except BaseException:
         held.close()
         raise

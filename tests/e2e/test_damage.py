@@ -1,12 +1,19 @@
 """A home whose files were damaged: what comes back is right, or told with a code."""
 
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import pyarrow.json as pj
 import pytest
+from pyspark.sql import SparkSession
 
+import penstock
 from penstock.client import Connection
-from penstock.errors import SourceError
+from penstock.errors import HomeError, SourceError
+from penstock.runtime.supervisor import Settings
 from tests.e2e.support import results, stream_figures, until
 
 pytestmark = pytest.mark.spark
@@ -54,3 +61,68 @@ def test_a_damaged_push_log_holds_its_stream_and_keeps_what_is_there(
         ps.push("s", [{"n": 3}])
         until(ps, lambda: len(list(out.glob("part-*"))) == len(parts) + 1)
     assert parts.items() <= {p.name: p.read_bytes() for p in out.glob("part-*")}.items()
+
+
+SELDOM = Settings(checkpoint_seconds=1e9)
+
+
+def test_a_lost_tail_of_the_journal_doubles_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    home, out = tmp_path / "home", tmp_path / "out"
+    with penstock.connect(home, spark=spark, settings=SELDOM) as ps:
+        ps.sql(f"{STREAM}; CREATE QUERY q AS SELECT n FROM s INTO files(path => '{out}')")
+        for n in range(6):
+            ps.push("s", [{"n": n}])
+            until(ps, lambda n=n: results(ps, "q").num_rows == n + 1)
+            if n == 2:
+                copied(home / "journal.db", tmp_path / "old.db")
+        shutil.copytree(home, tmp_path / "after")
+        copied(home / "firings.db", tmp_path / "after" / "firings.db")
+    for left in (tmp_path / "after").glob("journal.db*"):
+        left.unlink()
+    (tmp_path / "old.db").rename(tmp_path / "after" / "journal.db")
+    with penstock.connect(tmp_path / "after", spark=spark) as ps:
+        assert any("set aside" in told for told in ps.warnings)
+        until(ps, lambda: results(ps, "q").num_rows == 6)
+        assert sorted(results(ps, "q")["n"].to_pylist()) == list(range(6))
+    rows = [n for part in out.glob("part-*") for n in pj.read_json(part)["n"].to_pylist()]
+    assert sorted(rows) == list(range(6))
+    aside = [n for part in out.rglob("_set_aside/1/*") for n in pj.read_json(part)["n"].to_pylist()]
+    assert sorted(aside) == [3, 4, 5]
+
+
+def test_another_home_s_parts_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for home in ("one", "two"):
+        with penstock.connect(tmp_path / home, spark=spark) as ps:
+            ps.sql(f"{STREAM}; CREATE QUERY q AS SELECT n FROM s INTO files(path => '{out}')")
+            assert bool(ps.warnings) == (home == "two")
+            ps.push("s", [{"n": 1}])
+            until(ps, lambda: results(ps, "q").num_rows == 1)
+    assert len(list(out.glob("part-*"))) == 1
+
+
+@pytest.mark.parametrize("name", ["catalog.db", "journal.db"])
+@pytest.mark.parametrize("truncated", [False, True])
+def test_a_home_without_its_catalog_or_journal_says_so(
+    opener: Callable[[], Connection], tmp_path: Path, name: str, truncated: bool
+) -> None:
+    with opener() as ps:
+        ps.sql(STREAM)
+    whole = (tmp_path / "home" / name).read_bytes()
+    if truncated:
+        (tmp_path / "home" / name).write_bytes(b"")
+    else:
+        (tmp_path / "home" / name).unlink()
+    for _ in range(2):
+        with pytest.raises(HomeError) as raised:
+            opener()
+        assert "repair" in raised.value.hint
+    (tmp_path / "home" / name).write_bytes(whole)
+    with opener() as ps:
+        assert stream_figures(ps, "s")["state"] == "OPEN"
+
+
+def copied(path: Path, to: Path) -> None:
+    """Copy a database as it is now, with what is only in its log."""
+    with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(to)) as target:
+        source.backup(target)

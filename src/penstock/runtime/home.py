@@ -30,6 +30,7 @@ from penstock.errors import DiskFullError, HomeBusyError, HomeError
 FORMAT = 1
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
+DATABASES = ("catalog.db", "journal.db", "firings.db")
 ROOMS = ("state", "streams", "rejects", "archive", "tables", "results", "late", "spill")
 
 
@@ -44,6 +45,8 @@ class Home:
         self.path = path.expanduser().absolute()
         with _explained(self.path):
             self._make()
+            # Before anything is made: what was there once and is not now was lost.
+            self._found = frozenset(n for n in DATABASES if _has_bytes(self.path / n))
             self._lock = _locked(self.path)
         try:
             with _explained(self.path):
@@ -83,6 +86,29 @@ class Home:
     def firings(self) -> Path:
         """Return the file of what rules have to do, which may not exist yet."""
         return self.path / "firings.db"
+
+    def refuse_lost_catalog(self) -> None:
+        """Raise where the catalog was lost: the home must not be taken for a new one.
+
+        Both it and the journal were made when the home was; asked before it is made anew.
+        """
+        if self.journal.name in self._found and self.catalog.name not in self._found:
+            raise self._lost(self.catalog, "what was defined here is not known any more")
+
+    def refuse_lost_journal(self, definitions: int) -> None:
+        """Raise where the journal was lost, given how many definitions there are."""
+        if definitions and self.journal.name not in self._found:
+            raise self._lost(self.journal, "how far everything had come is not known any more")
+
+    def lost_firings(self) -> bool:
+        """Say whether the file of what rules have to do was there once and is not now."""
+        return self.journal.name in self._found and self.firings.name not in self._found
+
+    def _lost(self, path: Path, means: str) -> HomeError:
+        return HomeError(
+            f"{path} is lost, and other state is there: {means}",
+            hint="restore it from a copy, or set the rest aside: penstock repair HOME",
+        )
 
     def commands(self) -> frozenset[str]:
         """Return the programs that the operator lets rules start."""
@@ -236,15 +262,16 @@ def _format(home: Path) -> int | None:
 
 def _refuse_strangers(home: Path) -> None:
     """Take no directory that has our names for things of its own: spill/ will be emptied."""
-    taken = sorted(
-        {*ROOMS, "catalog.db", "journal.db", "firings.db"}
-        & {entry.name for entry in home.iterdir()}
-    )
+    taken = sorted({*ROOMS, *DATABASES} & {entry.name for entry in home.iterdir()})
     if taken:
         raise HomeError(
             f"{home} is no home of Penstock and has a {taken[0]} of its own",
             hint="name a directory of its own for the home",
         )
+
+
+def _has_bytes(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _write_format(home: Path) -> None:

@@ -76,6 +76,7 @@ def bring_back(system: "System") -> Newcomers:
         restore_unit(live, manifest, system.journal, system.home.state)
     for query in system.plant.queries.values():
         restore_query(query, manifest, system.journal)
+        system.compare_results(query)
     for query in system.plant.suspended.values():
         restore_suspended(query, manifest, away(system.plant, query, system.clock.now()))
     restore(system, manifest)
@@ -163,7 +164,7 @@ def _bring_back_query(
         return []
     if not knows(manifest, entry.name, known.root):
         return [known]
-    system.run_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
+    system.put_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
     return []
 
 

@@ -112,6 +112,17 @@ class ResultLog:
                 path.unlink(missing_ok=True)
             self._first, self._last, self._size = 1, 0, 0
 
+    def forget_above(self, number: int) -> None:
+        """Remove deliveries that the journal does not know: their rows will come again."""
+        with self._lock:
+            if not self._shelf.following(self._name, number):
+                return  # looked at first: the queries may be many
+            for path in self._files():
+                if int(path.name.partition("-")[0]) > number:
+                    path.unlink(missing_ok=True)
+            self._shelf.forget_above(self._name, number)
+            self._size = -1
+
     def _look_up(self) -> None:
         """Find out what is kept, once somebody asks: of many logs few may be."""
         if self._size < 0:

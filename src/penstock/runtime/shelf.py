@@ -129,6 +129,12 @@ class ResultShelf:
             self._run(f"{BODIES_OF} AND number < ?)", query, below)
             self._run("DELETE FROM deliveries WHERE query = ? AND number < ?", query, below)
 
+    def forget_above(self, query: str, number: int) -> None:
+        """Forget that there were deliveries above a number."""
+        with self._step():
+            self._run(f"{BODIES_OF} AND number > ?)", query, number)
+            self._run("DELETE FROM deliveries WHERE query = ? AND number > ?", query, number)
+
     def gone(self, query: str, first: int, end: int) -> tuple[int, int]:
         """Return how many deliveries from `first` to below `end` are known as gone, and rows."""
         found = self._rows(

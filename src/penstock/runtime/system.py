@@ -13,10 +13,11 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.push import Push
 from penstock.engine.processor import Processor
 from penstock.engine.session import Sessions
+from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.tables import Tables
 from penstock.engine.user_aggregates import UserAggregates
-from penstock.errors import BadQueryError
+from penstock.errors import BadQueryError, PenstockError
 from penstock.functions.function import Function as StreamFunction
 from penstock.model.definitions import QueryState
 from penstock.model.user_aggregates import UserAggregate
@@ -156,10 +157,36 @@ class System:
 
     def run_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
         """Put a query into the plant, behind what has been delivered under its name."""
+        query = self.put_query(known, state)
+        self.compare_results(query)
+        return query
+
+    def put_query(self, known: KnownQuery, state: QueryState) -> LiveQuery:
+        """Put a query into the plant whose results are not compared with the journal yet."""
         query = self.live_query(known, state)
         self.plant.finished.pop(query.name.lower(), None)
         self.plant.queries[query.name.lower()] = query
         return query
+
+    def compare_results(self, query: LiveQuery) -> None:
+        """Set aside what a query's sink and log have and the journal does not know.
+
+        Recorded runs are done again with the same rows, so what they gave may stay.
+        """
+        known = max(self.journal.last_delivery(query.reader), query.delivered + len(query.replay))
+        query.log.forget_above(known)
+        for sink in query.sinks:
+            if isinstance(sink, FilesSink):
+                self._set_aside(query, sink, known)
+
+    def _set_aside(self, query: LiveQuery, sink: FilesSink, known: int) -> None:
+        try:
+            told = sink.set_aside(known)
+        except PenstockError as error:
+            self.plant.set_state(query, QueryState.FAILED, str(error))
+            return
+        if told:
+            self.warn(f"query {query.name}: {told}")
 
     def live_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
         """Return a query behind what has been delivered under its name, outside of the plant."""

@@ -2,10 +2,12 @@
 
 A file appears whole or not at all, and on disk; the same number again writes the same bytes over
 it. The directory belongs to one query, whose name stands in `.penstock`: the parts of two queries
-would overwrite each other.
+would overwrite each other. Parts whose numbers the journal does not know go to `_set_aside`: their
+rows will come again, or are another home's.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,19 @@ from penstock.engine.options import Declared, flag, one_of, read_options, text
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.sink import Delivery
-from penstock.engine.sinks.whole_file import NO_ROOM, no_room, remove_drafts, write_whole
+from penstock.engine.sinks.whole_file import (
+    NO_ROOM,
+    no_room,
+    remove_drafts,
+    sync_directory,
+    write_whole,
+)
 from penstock.errors import BadOptionError, PenstockError, SinkError
 from penstock.model.definitions import Connector, Option, QueryDefinition
 
 OWNER = ".penstock"
+PART = re.compile(r"part-(\d{8,})\.(json|csv|parquet)")
+ASIDE = "_set_aside"  # Spark, Arrow and our own sources read past such names
 
 
 def local_path(value: Option) -> Path:
@@ -55,6 +65,29 @@ class FilesSink:
         """Raise what is wrong with the options."""
         _options(definition)
 
+    @property
+    def path(self) -> Path:
+        """Return the directory."""
+        return self._path
+
+    def set_aside(self, known: int) -> str:
+        """Move the parts above a number out of the way, and return what to tell of it.
+
+        Another query's are left alone: `open` will complain.
+        """
+        try:
+            unknown = unknown_parts(self._path, known) if self._is_ours() else []
+            if not unknown:
+                return ""
+            aside = move_aside(self._path, unknown)
+        except OSError as error:
+            raise self._failed(error) from error
+        return (
+            f"{len(unknown)} files of {self._path}, {unknown[0].name} and above, are not in the "
+            f"journal: a loss of power took what it knew of them, or another home wrote them. "
+            f"They are set aside in {aside}"
+        )
+
     def open(self) -> None:
         try:
             self._path.mkdir(parents=True, exist_ok=True)
@@ -87,6 +120,10 @@ class FilesSink:
                 hint=f"name another path for {self._query}, or remove the directory",
             )
 
+    def _is_ours(self) -> bool:
+        owner = self._path / OWNER
+        return not owner.exists() or owner.read_text(errors="replace") == f"{self._query}\n"
+
     def _packed(self, rows: pa.Table) -> bytes | pa.Buffer:
         match self._format:
             case "csv":
@@ -100,6 +137,27 @@ class FilesSink:
         if isinstance(error, OSError) and error.errno in NO_ROOM:
             return no_room(self._path)
         return SinkError(f"results of {self._query} cannot be written to {self._path}: {error}")
+
+
+def unknown_parts(directory: Path, known: int) -> list[Path]:
+    """Return the parts above a number, in order."""
+    if not directory.is_dir():
+        return []
+    found = ((PART.fullmatch(path.name), path) for path in directory.iterdir())
+    numbered = sorted((int(name[1]), path) for name, path in found if name is not None)
+    return [path for number, path in numbered if number > known]
+
+
+def move_aside(directory: Path, parts: Sequence[Path]) -> Path:
+    """Move files of a directory below its `_set_aside`, over nothing that is there."""
+    taken = [int(each.name) for each in (directory / ASIDE).glob("[0-9]*") if each.name.isdigit()]
+    aside = directory / ASIDE / str(max(taken, default=0) + 1)
+    aside.mkdir(parents=True)
+    for path in parts:
+        path.rename(aside / path.name)
+    for changed in (aside, aside.parent, directory):
+        sync_directory(changed)
+    return aside
 
 
 def _parquet(rows: pa.Table) -> pa.Buffer:

@@ -33,7 +33,7 @@ def write_whole(
                 os.fsync(file.fileno())
         draft.replace(path)
         if sync:
-            _sync_directory(path.parent)
+            sync_directory(path.parent)
     except BaseException as error:
         draft.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -54,7 +54,8 @@ def remove_drafts(directory: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def _sync_directory(directory: Path) -> None:
+def sync_directory(directory: Path) -> None:
+    """Put the names in a directory on disk."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)

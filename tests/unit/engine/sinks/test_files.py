@@ -118,6 +118,37 @@ def test_a_type_that_the_format_cannot_hold_is_a_sink_that_failed(tmp_path: Path
     assert parts(tmp_path) == {}
 
 
+def test_parts_above_a_number_are_set_aside_and_overwrite_nothing_there(tmp_path: Path) -> None:
+    sink = opened(tmp_path)
+    (tmp_path / "stranger").touch()
+    for number in (1, 2, 3, 100_000_000):
+        sink.write(Delivery("turns", number, ROWS))
+    assert sink.set_aside(100_000_000) == ""
+    assert str(tmp_path / "_set_aside" / "1") in sink.set_aside(2)
+    left = sorted(path.name for path in tmp_path.glob("part-*"))
+    assert left == ["part-00000001.json", "part-00000002.json"]
+    sink.write(Delivery("turns", 3, ROWS))
+    assert sink.set_aside(1)
+    assert sorted(path.name for path in (tmp_path / "_set_aside").rglob("part-*")) == [
+        "part-00000002.json",
+        "part-00000003.json",
+        "part-00000003.json",
+        "part-100000000.json",
+    ]
+    assert (tmp_path / "stranger").exists()
+
+
+def test_parts_of_another_query_are_not_set_aside(tmp_path: Path) -> None:
+    opened(tmp_path).write(Delivery("turns", 1, ROWS))
+    assert files(tmp_path, query="other").set_aside(0) == ""
+    assert list(parts(tmp_path)) == ["part-00000001.json"]
+
+
+def test_nothing_is_set_aside_where_nothing_is(tmp_path: Path) -> None:
+    assert files(tmp_path / "none").set_aside(0) == ""
+    assert not (tmp_path / "none").exists()
+
+
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
