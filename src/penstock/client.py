@@ -159,13 +159,16 @@ class Connection:
         takes: Sequence[str],
         state: str,
         returns: str,
+        deterministic: bool = True,
     ) -> UserAggregate:
         """Make an aggregate of four Python functions known to SQL; see `UserAggregate`.
 
         It is not remembered over a restart: give it to `connect(aggregates=[…])`, so that queries
-        that call it come back. Functions of the same types may be replaced.
+        that call it come back. Functions of the same types may be replaced. One that is not
+        `deterministic` is for one-time SELECTs alone.
         """
-        made = UserAggregate(name, init, update, merge, finish, tuple(takes), state, returns)
+        functions = (init, update, merge, finish)
+        made = UserAggregate(name, *functions, tuple(takes), state, returns, deterministic)
         with self._system.supervisor.at_rest():
             self._system.aggregates.register(made)
         return made

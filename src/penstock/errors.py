@@ -17,6 +17,8 @@ PenstockError
  ├─ BadFlowError            BAD_FLOW             functions and templates that do not fit together
  ├─ FunctionError           FUNCTION_FAILED      a function that could not work on an item
  ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
+ │   └─ NotRepeatableError  NOT_REPEATABLE       what another run would answer otherwise
+ ├─ NotAllowedError         NOT_ALLOWED          what the operator has to allow first
  ├─ TypeMismatchError       TYPE_MISMATCH
  ├─ BadRowError             BAD_ROW              a pushed row that does not fit its stream
  ├─ SourceError             SOURCE_FAILED        a source that cannot be read
@@ -169,6 +171,18 @@ class BadQueryError(PenstockError):
     """A SELECT that cannot stand over a stream."""
 
     code = "BAD_QUERY"
+
+
+class NotRepeatableError(BadQueryError):
+    """A function or a constant that has another value when a run is done again."""
+
+    code = "NOT_REPEATABLE"
+
+
+class NotAllowedError(PenstockError):
+    """Something that reaches outside, and that the operator has not allowed."""
+
+    code = "NOT_ALLOWED"
 
 
 class TypeMismatchError(PenstockError):

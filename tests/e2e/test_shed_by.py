@@ -69,7 +69,7 @@ def test_a_stream_s_default_holds_where_tuples_are_shown(ps: Connection) -> None
         (f"{LOSES} SELECT n FROM s SHED BY ts", "TYPE_MISMATCH", "is timestamp"),
         (f"{LOSES} SELECT n FROM s SHED BY price", "UNKNOWN_COLUMN", "price"),
         (f"{LOSES} SELECT n FROM s SHED BY sum(n)", "BAD_QUERY", "an aggregate"),
-        (f"{LOSES} SELECT n FROM s SHED BY rand()", "BAD_QUERY", "not the same"),
+        (f"{LOSES} SELECT n FROM s SHED BY rand()", "NOT_REPEATABLE", "not the same"),
         (f"{LOSES} SELECT n FROM s SHED BY", "SQL", "an expression"),
         ("AS SELECT n FROM s SHED BY n", "BAD_QUERY", "without max_error"),
         (f"{LOSES} SELECT sum(n) AS n FROM s [RANGE 1 SECONDS] SHED BY n", "BAD_QUERY", "sum"),

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.likeness import likeness
+from penstock.engine.repeatable import SPECIAL_TIME, refuse_calls, refuse_changing
 from penstock.engine.spark_errors import analysis_error
 from penstock.engine.types import arrow_schema, schema_of, spark_schema
 from penstock.errors import TypeMismatchError
@@ -31,7 +32,8 @@ class SparkAnalyst:
     """Analyses SELECTs over empty relations; runs no job.
 
     Answers are remembered: of a thousand queries that differ in their constants Spark is asked
-    about one. What was wrong is not, so that each text gets Spark's own complaint about it.
+    about one. What was wrong is not, so that each text gets Spark's own complaint about it. All
+    that is analysed is to run again and again: what would change in between is refused.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -45,21 +47,27 @@ class SparkAnalyst:
         """Return the output's columns, or raise what is wrong."""
         question = (likeness(sql), tuple(leaves.items()))
         with self._lock:
-            if (known := self._answers.get(question)) is not None:
+            # Unlike other constants, 'now' is not like any other that a time is compared with.
+            special = SPECIAL_TIME.search(sql) is not None
+            if not special and (known := self._answers.get(question)) is not None:
                 self._answers.move_to_end(question)
                 return known
             found = self._ask(sql, leaves)
-            if not any("(" in column.name for column in found):  # one may be an expression's text
+            # A column's name may be an expression's text.
+            if not special and not any("(" in column.name for column in found):
                 self._answers[question] = found
                 if len(self._answers) > REMEMBERED:
                     self._answers.popitem(last=False)
             return found
 
     def _ask(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+        refuse_calls(sql)
         for name, schema in leaves.items():
             self._show(name, schema)
         try:
-            found = schema_of(self._spark.sql(sql).schema)
+            frame = self._spark.sql(sql)
+            found = schema_of(frame.schema)
+            refuse_changing(frame)
         except (PySparkException, Py4JJavaError) as error:
             raise analysis_error(error) from error
         check_types(found)

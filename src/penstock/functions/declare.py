@@ -101,11 +101,13 @@ def stream_function(  # noqa: PLR0913 - the options are the declaration
     split: Split | None = None,
     name: str | None = None,
     version: int = 1,
+    deterministic: bool = True,
 ) -> Any:
     """Return a Python function as a stream function; its keyword-only arguments are parameters.
 
     `result` is `"same"`, a kind of vectors such as `"complex vector"`, a type, or a function from
-    the type that goes in. A window makes it a function of windows.
+    the type that goes in. A window makes it a function of windows. One that may give another
+    result for the same items is not `deterministic`, and no standing query may call it.
     """
     if function is None:
         return lambda given: stream_function(
@@ -118,6 +120,7 @@ def stream_function(  # noqa: PLR0913 - the options are the declaration
             split=split,
             name=name,
             version=version,
+            deterministic=deterministic,
         )
     says = _result(result)
     return Function(
@@ -131,6 +134,7 @@ def stream_function(  # noqa: PLR0913 - the options are the declaration
         version=version,
         source=_source(function),
         split=split,
+        deterministic=deterministic,
     )
 
 

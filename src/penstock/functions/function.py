@@ -78,7 +78,8 @@ class Function:
     `result` is the type of what it gives, or says it from the type of what it takes. `takes` is a
     type that its input has to be, or None where `result` judges that. `counted` functions are told
     the places of items since the stream began, as `position`. `version` and `source` say which
-    code it is, `split` how an item can be computed in parts.
+    code it is, `split` how an item can be computed in parts. After a crash it is called again with
+    the same items; one that is not `deterministic` is for one-time SELECTs alone.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Function:
     version: int = 1
     source: str = field(default="", repr=False)
     split: Split | None = field(default=None, repr=False)
+    deterministic: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a name that SQL cannot call."""

@@ -14,7 +14,8 @@ class UserAggregate:
     `init()` gives the state of no tuple, `update(state, *arrays)` that with more tuples, whose
     arguments come as Arrow arrays of the types in `takes`, `merge(state, state)` that of both
     together, and `finish(state)` the answer, a value of the SQL type `returns`. Tuples come in
-    no certain order and in any cut.
+    no certain order and in any cut. After a crash the same tuples are asked about again, and the
+    answer has to be the same; one that is not `deterministic` is for one-time SELECTs alone.
     """
 
     name: str
@@ -25,6 +26,7 @@ class UserAggregate:
     takes: tuple[str, ...]
     state: str
     returns: str
+    deterministic: bool = True
 
     def __post_init__(self) -> None:
         """Refuse a name that SQL cannot call, and an aggregate of nothing."""

@@ -4,18 +4,28 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError
+from penstock.errors import BadQueryError, NotRepeatableError
 from penstock.model.user_aggregates import UserAggregate
+from penstock.plan.scope import place_of
 
 MARK = "user_aggregate"
 
 
 def marked(tree: exp.Expr, known: Mapping[str, UserAggregate]) -> exp.Expr:
-    """Return the tree with calls of users' aggregates as such; a parser cannot know them."""
+    """Return the tree with calls of users' aggregates as such; a parser cannot know them.
+
+    Raise where a query would stand on one that may answer otherwise when it is asked again.
+    """
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Anonymous) or (found := known.get(node.name.lower())) is None:
             return node
+        if not found.deterministic:
+            raise NotRepeatableError(
+                f"aggregate {found.name} is declared as not deterministic",
+                hint="only a one-time SELECT can call it: a standing query may run again",
+                place=place_of(node),
+            )
         call = exp.AnonymousAggFunc(this=node.name, expressions=node.expressions)
         call.meta.update(node.meta)
         call.meta[MARK] = found

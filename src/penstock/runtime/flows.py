@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.errors import BadFlowError, PenstockError
+from penstock.errors import BadFlowError, NotRepeatableError, PenstockError
 from penstock.functions.flow import Dataflow
 from penstock.functions.flow_text import from_text, to_text
 from penstock.functions.function import Call, Role
@@ -52,6 +52,7 @@ class FlowBinder:
     def _over(self, flow: WrittenFlow, operator: Operator, inline: Inline) -> Operator:
         graph = graph_of(flow.term, self._registry(flow.term, inline))
         output = _output_of(graph, flow.output)
+        _refuse_changing(graph)
         if graph.arity != 1:
             raise BadFlowError(
                 f"the flow has {graph.arity} inputs, and runs over one stream",
@@ -171,19 +172,30 @@ def reads_of(tree: Any, functions: KnownFunctions) -> frozenset[str]:
     return frozenset(needed)
 
 
+def _refuse_changing(graph: Dataflow) -> None:
+    """Raise where a standing flow calls what may give something else when it is called again."""
+    for call in (each for node in graph.nodes for each in _calls(node.call)):
+        if not call.function.deterministic:
+            raise NotRepeatableError(
+                f"function {call.function.name} is declared as not deterministic",
+                hint="only a one-time SELECT can call it: a standing query may run again",
+            )
+
+
 def _functions_of(term: Term, registry: Registry) -> Iterator[str]:
     if _kept(term) is None:
         yield from names_in_term(term)
         return
     for node in graph_of(term, registry).nodes:
-        yield from _names(node.call)
+        yield from (call.function.name.lower() for call in _calls(node.call))
 
 
-def _names(call: Call) -> Iterator[str]:
-    yield call.function.name.lower()
+def _calls(call: Call) -> Iterator[Call]:
+    """Yield a call, and those that are among its arguments."""
+    yield call
     for _, value in call.arguments:
         if isinstance(value, Call):
-            yield from _names(value)
+            yield from _calls(value)
 
 
 def patience_of(flow: Dataflow) -> float | None:

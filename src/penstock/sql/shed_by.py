@@ -2,8 +2,6 @@
 
 import re
 
-from sqlglot import exp
-
 from penstock.errors import BadQueryError, Place
 from penstock.sql.conditions import PARTS, find_part
 from penstock.sql.reader import Reader
@@ -11,8 +9,6 @@ from penstock.sql.refusals import place_within
 from penstock.sql.settle import settled
 from penstock.sql.trees import spark_sql
 
-# A replay has to find the same worth again.
-CHANGING = ("rand", "random", "randn", "uuid", "now", "current_timestamp", "current_date")
 SHED_BY = re.compile(r"\bSHED\s+BY\b", re.IGNORECASE)
 
 
@@ -26,11 +22,6 @@ def read_shed_by(reader: Reader) -> str:
                 f"{part} stands in what a single tuple is worth",
                 hint="SHED BY takes a number of the stream's own columns: SHED BY abs(price - 100)",
             )
-        if changing := [name for node in worth.walk() if (name := _called(node)) in CHANGING]:
-            raise BadQueryError(
-                f"{changing[0]} is not the same when it is asked again",
-                hint="a replay has to drop the same tuples; without SHED BY any may be dropped",
-            )
     return spark_sql(worth)
 
 
@@ -38,10 +29,3 @@ def place_of_shed_by(text: str, begin: Place) -> Place:
     """Return where SHED BY stands in a statement: after everything that could hold its words."""
     *_, last = (found.start() for found in SHED_BY.finditer(text))
     return place_within(begin, text, last)
-
-
-def _called(node: exp.Expr) -> str:
-    """Return the name of the function that is called, or nothing."""
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).lower()
-    return node.sql_name().lower() if isinstance(node, exp.Func) else ""

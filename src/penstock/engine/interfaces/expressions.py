@@ -9,8 +9,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 from penstock.engine.interfaces.frames import SPARK_FAILURES
+from penstock.engine.repeatable import refuse_calls, refuse_changing
 from penstock.engine.spark_errors import CONDITIONS, condition_of, sentence
-from penstock.errors import BadOptionError, PenstockError, UnknownColumnError, UnknownFunctionError
+from penstock.errors import (
+    BadOptionError,
+    NotRepeatableError,
+    PenstockError,
+    UnknownColumnError,
+    UnknownFunctionError,
+)
 from penstock.model.definitions import Expression, Option
 from penstock.model.schema import Column
 
@@ -18,8 +25,6 @@ RANDOMS = 8  # u1 … u8
 U = re.compile(rf"\bu([1-{RANDOMS}])\b", re.IGNORECASE)
 # 53 bits of a hash as a fraction, as Java and Python make theirs.
 RANDOM = "shiftrightunsigned(xxhash64(n, {place}L, {seed}L), 11) * 1.1102230246251565E-16D"
-# Spark calls them deterministic: they are the same throughout one job, but not in the next.
-NOW = re.compile(r"\b(current_timestamp|current_date|current_time|localtimestamp|now|curdate)\(")
 IN_REACH = f"n, ts and u1 to u{RANDOMS}"
 
 HINTS: dict[type[PenstockError], str] = {
@@ -50,7 +55,8 @@ def as_column(column: Column, option: Option) -> SparkColumn:
 def check_expression(numbers: DataFrame, column: Column, option: Option) -> None:
     """Raise what is wrong with a column's expression, without running it."""
     try:
-        plan: Any = numbers.select(as_column(column, option))._jdf.queryExecution().analyzed()
+        frame = numbers.select(as_column(column, option))
+        plan: Any = frame._jdf.queryExecution().analyzed()
         node, names = plan, set[str]()
         while node.children().size() == 1:
             names.add(node.nodeName())
@@ -62,11 +68,14 @@ def check_expression(numbers: DataFrame, column: Column, option: Option) -> None
             f"option {column.name} of generator must give one value from one tuple",
             hint="aggregates and window functions belong in a query",
         )
-    if not plan.deterministic() or NOW.search(plan.toString()):
-        raise BadOptionError(
-            f"option {column.name} of generator would give another value when it is read again",
+    try:
+        refuse_calls(option.sql if isinstance(option, Expression) else "")
+        refuse_changing(frame)
+    except NotRepeatableError as error:
+        raise NotRepeatableError(
+            f"option {column.name} of generator: {error.message}",
             hint=f"use u1 to u{RANDOMS} for random numbers in [0, 1), and ts for the time",
-        )
+        ) from None
 
 
 def _told(column: Column, error: Exception) -> PenstockError:

@@ -56,18 +56,18 @@ class SessionAggregate:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form, for analysis."""
-        tuples = f"({self.tuples_sql(inputs[0])})"
+        tuples = f"({self.tuples_sql(inputs[0], arrival='0L')})"
         sessions = f"({self.merge_sql(self.islands_sql(tuples, 'false'))})"
         if self.raw is None:
             return self.close_sql(sessions)
         return self.close_raw_sql(sessions, tuples)
 
-    def tuples_sql(self, relation: str) -> str:
-        """Return the SELECT of what has to be known of a tuple."""
+    def tuples_sql(self, relation: str, arrival: str = "monotonically_increasing_id()") -> str:
+        """Return the SELECT of what has to be known of a tuple; `arrival` numbers them."""
         columns = ["*"] if self.raw is None else [quoted(name) for name in self.raw]
         columns += [f"{sql} AS {name}" for name, sql in self.keys]
         columns.append(f"unix_micros({quoted(self.time.column)}) AS {AT}")
-        columns.append(f"monotonically_increasing_id() AS {ARRIVAL}")
+        columns.append(f"{arrival} AS {ARRIVAL}")
         return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS i"
 
     def late_sql(self, relation: str, limit: int) -> str:
