@@ -61,6 +61,43 @@ def test_queries_read_events_in_the_mode_they_ask_for(ps: Connection) -> None:
     assert shown(results(ps, "in_cumulative"), "level", "temp") == [([1, 2], 41), ([3], 42)]
 
 
+def test_a_row_is_used_up_once_and_ties_go_by_name(ps: Connection) -> None:
+    names = ("zeta", "alpha", "mu")  # each is written first and last in some pair
+    ties = [(one, other) for one in names for other in names if one != other]
+    ps.script(
+        ROOMS
+        + SMOKES
+        + "CREATE EVENT alpha AS SELECT room, temp MASK temp > 30 FROM rooms;"
+        + "CREATE EVENT mu AS SELECT room, temp MASK temp > 20 FROM rooms;"
+        + "CREATE EVENT zeta AS SELECT room, temp MASK temp > 10 FROM rooms;"
+        + "CREATE EVENT twice AS SELECT a.temp AS a, b.temp AS b FROM (mu a SEQ mu b)"
+        + "  WITHIN INTERVAL 1 HOUR;"
+        + "CREATE EVENT warm_first AS SELECT a.temp AS a, b.temp AS b FROM (mu a SEQ mu b)"
+        + "  WHERE a.temp > 39 WITHIN INTERVAL 1 HOUR;"
+        + "".join(
+            f"CREATE EVENT {one}_{other} AS SELECT x.temp AS x, y.temp AS y"
+            f"  FROM ({one} x AND {other} y);"
+            f"CREATE QUERY q_{one}_{other} AS SELECT * FROM {one}_{other};"
+            for one, other in ties
+        )
+        + "".join(
+            f"CREATE QUERY {event}_{mode} AS SELECT a, b FROM {event} [CONTEXT {mode}];"
+            for event in ("twice", "warm_first")
+            for mode in ("chronicle", "continuous", "recent_unique")
+        )
+    )
+    ps.push("rooms", rows("temp", (1, "a", 50), (2, "a", 40), (3, "a", 60), (4, "a", 25)))
+    ended(ps)
+    for mode in ("chronicle", "continuous", "recent_unique"):
+        assert shown(results(ps, f"twice_{mode}"), "a", "b") == [(50, 40), (60, 25)]
+        assert shown(results(ps, f"warm_first_{mode}"), "a", "b") == [(50, 40), (60, 25)]
+    for one, other in ties:
+        first, second = ("x", "y") if one < other else ("y", "x")
+        pairs = shown(results(ps, f"q_{one}_{other}"), first, second)
+        # Recent: as the lesser name each row meets the row before it as the greater one.
+        assert pairs[:3] == [(50, 50), (40, 50), (40, 40)]
+
+
 def test_events_over_events_and_windows_over_events(ps: Connection) -> None:
     ps.script(
         ROOMS

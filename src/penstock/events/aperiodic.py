@@ -165,6 +165,8 @@ def _gone_through(pool: Pool, windows: Windows, all_at_last: bool) -> tuple[Foun
             windows.open.append(at)
         elif part == MIDDLE and not new:
             middles.append(at)
+        elif part == MIDDLE and all_at_last and at in windows.spent:
+            continue
         elif part == MIDDLE and all_at_last:
             _gather(windows, middles, at)
         elif part == MIDDLE:
@@ -190,6 +192,7 @@ def _gather(windows: Windows, middles: list[int], at: int) -> None:
 def _at_last(windows: Windows, found: Found, middles: list[int], at: int) -> list[int]:
     since = windows.since[at]
     consumed: set[int] = set()
+    used: set[int] = set()
     for group in windows.chosen(windows.closed(at)):
         opened = min(windows.end[each] for each in group)
         inside = [
@@ -198,6 +201,9 @@ def _at_last(windows: Windows, found: Found, middles: list[int], at: int) -> lis
         if inside:
             found.add(at, group, inside)
             consumed.update(inside)
+            used |= {*group, *inside, at}
+    windows.use_up(used)
+    middles = [each for each in middles if each not in windows.spent]
     if windows.mode in {Mode.CHRONICLE, Mode.CUMULATIVE} and consumed:
         return [each for each in middles if each not in consumed]
     return middles

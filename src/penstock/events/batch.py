@@ -136,6 +136,16 @@ def with_keys_of(batch: Batch, others: Sequence[Batch]) -> Mask:
     return known[batch.key]
 
 
+def share_rows(some: Batch, others: Batch) -> bool:
+    """Say whether some occurrence of one batch ends with the row that one of the other does."""
+    mine, theirs = (
+        batch.take(np.isin(batch.seq, seq))
+        for batch, seq in ((some, others.seq), (others, some.seq))
+    )
+    ends = zip(theirs.end.tolist(), theirs.seq.tolist(), strict=True)
+    return not set(ends).isdisjoint(zip(mine.end.tolist(), mine.seq.tolist(), strict=True))
+
+
 def by_key(batch: Batch) -> Batch:
     """Return the occurrences by key, then end; a batch in order stays in order inside a key."""
     code = coder(key_count(batch), batch.end)(batch.key, batch.end)

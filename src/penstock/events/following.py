@@ -17,6 +17,7 @@ from penstock.events.batch import (
     key_count,
     nothing,
     occurrences,
+    share_rows,
     with_keys_of,
 )
 from penstock.events.bounds import Bounds
@@ -34,7 +35,7 @@ from penstock.events.operator import (
 )
 from penstock.events.pairing import Pairs, pair_columns, starts_rise
 from penstock.events.pairing_rows import pair_rows
-from penstock.model.events import Mode
+from penstock.model.events import CONSUMING, Mode
 
 NEWEST = (Mode.RECENT, Mode.RECENT_UNIQUE)
 RISING = (*NEWEST, Mode.CHRONICLE)  # modes that look for one candidate at an end of their order
@@ -86,7 +87,8 @@ class Following:
     def _pairs(self, firsts: Batch, middles: Batch, lasts: Batch) -> Pairs:
         bounds = self.bounds
         rises = bounds.within is None or self.mode not in RISING or starts_rise(firsts)
-        pair = pair_columns if self.at_once and rises else pair_rows
+        alone = self.mode not in CONSUMING or not share_rows(firsts, lasts)
+        pair = pair_columns if self.at_once and rises and alone else pair_rows
         return pair(self.mode, firsts, middles, lasts, bounds)
 
     def _made(self, firsts: Batch, lasts: Batch, pairs: Pairs, moment: Moment) -> Batch:

@@ -1,15 +1,15 @@
 """Who completes whom in AND and ANY, row by row: each detection changes what the next one sees."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from penstock.events.bounds import Bounds
 from penstock.events.meeting import Meetings
-from penstock.events.pool import Pool
-from penstock.model.events import Mode
+from penstock.events.pool import Pool, Twins
+from penstock.model.events import CONSUMING, Mode
 
 
 @dataclass
@@ -23,6 +23,8 @@ class _Table:
     end: list[int]
     part: list[int]
     used: list[int]
+    twins: Twins
+    spent: set[int] = field(default_factory=set)
     found: list[tuple[int, list[int]]] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     dropped: int = 0
@@ -42,10 +44,21 @@ class _Table:
             self.gone.append(mine.popleft())
             self.dropped += 1
 
-    def consume(self, rows: list[int]) -> None:
-        for row in rows:
-            self.held[self.part[row]].remove(row)
-        self.gone.extend(rows)
+    def with_twins(self, places: Iterable[int]) -> set[int]:
+        """Return these places and all others at which the same rows stand."""
+        places = set(places)
+        return places.union(*(self.twins[each] for each in places if each in self.twins))
+
+    def consume(self, rows: list[int], at: int) -> None:
+        """Let go of what took part, in whatever part its rows stand, now or later."""
+        leaving = self.with_twins((*rows, at))
+        for place in leaving:
+            mine = self.held[self.part[place]]
+            if place in mine:
+                mine.remove(place)
+        self.gone.extend(leaving)
+        if self.twins:
+            self.spent |= leaving
 
     def others(self, at: int) -> int:
         return sum(1 for part, held in enumerate(self.held) if held and part != self.part[at])
@@ -58,11 +71,11 @@ class _Table:
             row = next((each for each in reversed(held) if self.fits(each, at)), None)
             if row is not None and not (once and self.used[row]):
                 seen.append(row)
-        if len(seen) >= self.count - 1:
+        if len(seen) >= self.count - 1 and not (once and self.used[at]):
             members = sorted(seen)[len(seen) - self.count + 1 :]
             self.found.append((at, [*members, at]))
             if once:
-                for row in (*members, at):
+                for row in self.with_twins((*members, at)):
                     self.used[row] = 1
         mine = self.held[self.part[at]]
         while mine and (self.bounds.within is None or self.start[mine[-1]] <= self.start[at]):
@@ -89,8 +102,7 @@ class _Table:
             return
         members = sorted(oldest)[: self.count - 1]
         self.found.append((at, [*members, at]))
-        self.consume(members)
-        self.gone.append(at)
+        self.consume(members, at)
 
     def continuous(self, at: int) -> None:
         mine = self.part[at]
@@ -118,8 +130,7 @@ class _Table:
         if not begun:
             self.hold(at)
             return
-        self.consume(begun)
-        self.gone.append(at)
+        self.consume(begun, at)
 
     def cumulative(self, at: int) -> None:
         if self.others(at) < self.count - 1:
@@ -131,8 +142,7 @@ class _Table:
             self.hold(at)
             return
         self.found.append((at, [*sorted(rows), at]))
-        self.consume(rows)
-        self.gone.append(at)
+        self.consume(rows, at)
 
 
 def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
@@ -145,6 +155,7 @@ def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: Bounds) ->
         pool.end.tolist(),
         pool.part.tolist(),
         pool.mark.tolist(),
+        pool.twins() if mode in CONSUMING else {},
     )
     meet: Callable[[int], None] = {
         Mode.RECENT: table.recent,
@@ -158,8 +169,10 @@ def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: Bounds) ->
         if now != key:
             key = now
             table.clear()
-        if new:
+        if new and at not in table.spent:
             meet(at)
+        elif new:
+            continue
         else:
             table.held[table.part[at]].append(at)
     left = np.ones(len(pool), np.bool_)

@@ -4,11 +4,12 @@ At one instant lasts close before anything else is looked at, and firsts open af
 that was opened by an occurrence that no longer fits into the span is as good as closed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.events.bounds import Bounds
-from penstock.events.pool import Pool
-from penstock.model.events import Mode
+from penstock.events.pool import Pool, Twins
+from penstock.model.events import CONSUMING, Mode
 
 
 @dataclass
@@ -37,6 +38,8 @@ class Windows:
     end: list[int]
     since: list[int]
     used: list[int]
+    twins: Twins
+    spent: set[int] = field(default_factory=set)
     open: list[int] = field(default_factory=list)
     gone: list[int] = field(default_factory=list)
     dropped: int = 0
@@ -48,6 +51,9 @@ class Windows:
 
     def opened(self, at: int) -> None:
         """Open a window, in place of others where the mode says so."""
+        if at in self.spent:
+            self.gone.append(at)
+            return
         if self.mode in {Mode.RECENT, Mode.RECENT_UNIQUE} and self.at_once:
             within = self.bounds.within
             while self.open and (within is None or self.start[self.open[-1]] <= self.start[at]):
@@ -79,6 +85,14 @@ class Windows:
             case Mode.CUMULATIVE:
                 return [windows] if windows else []
 
+    def use_up(self, places: Iterable[int]) -> None:
+        """Let rows that took part open no window, and close those that they have opened."""
+        twins = {twin for place in places for twin in self.twins.get(place, ())}
+        if twins:
+            self.spent |= twins
+            self.gone.extend(each for each in self.open if each in twins)
+            self.open = [each for each in self.open if each not in twins]
+
     def closed(self, at: int) -> list[int]:
         """Close the windows that this last closes, and return those that fit, oldest first."""
         since = self.since[at]
@@ -97,4 +111,5 @@ def windows_of(pool: Pool, mode: Mode, bounds: Bounds, at_once: bool) -> Windows
     """Return the windows over a pool, none of them open yet."""
     since = pool.end if bounds.point else pool.start
     columns = (pool.start.tolist(), pool.end.tolist(), since.tolist(), pool.mark.tolist())
-    return Windows(mode, bounds, at_once, *columns)
+    twins = pool.twins() if mode in CONSUMING else {}
+    return Windows(mode, bounds, at_once, *columns, twins)

@@ -103,6 +103,7 @@ class Periodically:
             ticks = list(range(begin + self.every, windows.since[at], self.every))
             if ticks:
                 found.add(at, group, ticks)
+                windows.use_up((*group, at))
 
     def _tick(self, windows: Windows, found: Found, since: int, until: int) -> None:
         """Add the ticks from `since` to before `until`."""

@@ -1,19 +1,18 @@
 """Occurrences of several parts in the order in which they come to one operator."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from penstock.events.batch import Batch, Ints, Mask, coder, joined, key_count
 
+Twins = Mapping[int, Sequence[int]]
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Rows by key, then order; `part` and `place` say where each stands among the parts.
-
-    `rank` is the part, or whatever else decides between simultaneous occurrences first.
-    """
+    """Rows by key, then order; `part` and `place` say where each stands among the parts."""
 
     key: Ints
     start: Ints
@@ -31,6 +30,19 @@ class Pool:
     def of_part(self, part: int) -> Ints:
         """Return where a part's rows stand."""
         return np.flatnonzero(self.part == part)
+
+    def twins(self) -> Twins:
+        """Return, for each place whose row stands at others too, these: one row in several roles.
+
+        A row is known by its key, end and sequence number; what it completed has those, too.
+        """
+        if len(np.unique(self.seq)) == len(self):
+            return {}
+        of_row: dict[tuple[int, int, int], list[int]] = {}
+        columns = (self.key.tolist(), self.end.tolist(), self.seq.tolist())
+        for place, row in enumerate(zip(*columns, strict=True)):
+            of_row.setdefault(row, []).append(place)
+        return {place: places for places in of_row.values() if len(places) > 1 for place in places}
 
     def key_begins(self) -> Ints:
         """Return, for each row, where its key's rows begin."""

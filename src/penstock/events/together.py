@@ -90,10 +90,10 @@ class Together:
         plain = self.bounds.within is None or starts_rise_in_parts(pool, size)
         if self.mode is Mode.RECENT and plain:
             return meet_newest(pool, size, self.count, self.bounds)
-        if size == PAIR and plain and self.mode is Mode.CHRONICLE:
-            return meet_oldest(pool, self.bounds)
-        if size == PAIR and plain and self.mode is Mode.CONTINUOUS:
-            return meet_all(pool, self.bounds)
+        paired = size == PAIR and plain and self.mode in {Mode.CHRONICLE, Mode.CONTINUOUS}
+        if paired and not pool.twins():
+            meet = meet_oldest if self.mode is Mode.CHRONICLE else meet_all
+            return meet(pool, self.bounds)
         return meet_rows(self.mode, pool, size, self.count, self.bounds)
 
     def _made(self, every: list[Batch], pool: Pool, met: Meetings, moment: Moment) -> Batch:

@@ -1,7 +1,8 @@
 """The one form that equal event expressions share, and what can be told from it.
 
 In this form SEQ is binary from the left, AND is ANY of all its parts, a WITHIN stands on every
-operator below it, the parts of OR and ANY stand in one order, and labels are gone.
+operator below it, and labels are gone. The parts of OR and ANY stand as they were given: it is
+their order when one row is an occurrence of several (the binder puts them in that of their names).
 """
 
 from dataclasses import dataclass, replace
@@ -162,7 +163,7 @@ def _sequence(parts: list[Form], within: int | None) -> Form:
 
 
 def _either(parts: tuple[Event, ...], within: int | None) -> Form:
-    formed = _ordered(parts, within)
+    formed = [_formed(part, within) for part in parts]
     event = Or(tuple(part.event for part in formed), within)
     if is_instant(event):
         event = replace(event, within=None)
@@ -170,13 +171,9 @@ def _either(parts: tuple[Event, ...], within: int | None) -> Form:
 
 
 def _several(count: int, parts: tuple[Event, ...], within: int | None) -> Form:
-    formed = _ordered(parts, within)
+    formed = [_formed(part, within) for part in parts]
     event = AnyOf(count, tuple(part.event for part in formed), within)
     return Form(event, tuple(label for part in formed for label in part.labels))
-
-
-def _ordered(parts: tuple[Event, ...], within: int | None) -> list[Form]:
-    return sorted((_formed(part, within) for part in parts), key=lambda form: repr(form.event))
 
 
 def _places(event: Event, cumulative: bool) -> list[Constituent]:

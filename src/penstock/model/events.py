@@ -23,6 +23,10 @@ class Mode(StrEnum):
     UNRESTRICTED = "unrestricted"
 
 
+# Modes in which a row that has taken part in a detection takes part in no other one.
+CONSUMING = frozenset({Mode.RECENT_UNIQUE, Mode.CONTINUOUS, Mode.CUMULATIVE, Mode.CHRONICLE})
+
+
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """An event whose occurrences come from outside, as rows.

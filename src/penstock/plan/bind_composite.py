@@ -214,7 +214,10 @@ class _Columns:
 def _expression(written: Written, parts: Mapping[str, Part]) -> Event:
     if isinstance(written, Constituent):
         return parts[written.label].event
-    below = tuple(_expression(each, parts) for each in written.parts)
+    in_turn = written.parts
+    if written.operation in {"OR", "AND", "ANY"}:
+        in_turn = tuple(sorted(in_turn, key=_names))
+    below = tuple(_expression(each, parts) for each in in_turn)
     within, every = _micros(written.within), _micros(written.every) or 0
     match written.operation:
         case "OR":
@@ -234,6 +237,14 @@ def _expression(written: Written, parts: Mapping[str, Part]) -> Event:
             return Periodic(below[0], every, below[1], star, written.label, within)
         case "PLUS":
             return Plus(below[0], every, within)
+
+
+def _names(written: Written) -> list[tuple[str, str]]:
+    """Return what decides between parts that one row completes: the names of what they name."""
+    return [
+        (each.name.lower() or each.label.lower(), each.label)
+        for each in written_constituents(written)
+    ]
 
 
 def _spans(written: Written, around: int | None) -> Iterator[tuple[str, int | None]]:

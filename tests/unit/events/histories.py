@@ -26,6 +26,7 @@ from penstock.model.events import (
 from tests.unit.events.oracle import Detection, Row
 
 NAMES = ("a", "b", "c", "long")
+INSTANTS = NAMES[:-1]
 SCHEMA = pa.schema(
     [
         (START, pa.int64()),
@@ -115,7 +116,7 @@ def of_kind(draw: st.DrawFn, kind: str, depth: int, key: tuple[str, ...]) -> Eve
 
 @st.composite
 def histories(draw: st.DrawFn, longest: int = 9, keys: bool = False) -> list[Row]:
-    """Draw rows with distinct sequence numbers, many of them at the same time."""
+    """Draw rows, many of them at the same time, and some that are occurrences of several events."""
     size = draw(st.integers(0, longest))
     order = draw(st.permutations(range(size)))
     rows = []
@@ -125,6 +126,9 @@ def histories(draw: st.DrawFn, longest: int = 9, keys: bool = False) -> list[Row
         start = end - draw(st.integers(0, 4)) if name == "long" else end
         key = draw(st.sampled_from([0, 1, None])) if keys else None
         rows.append(Row(name, start, end, order[number], key, number))
+        for other in draw(st.sets(st.sampled_from(INSTANTS), max_size=1)) - {name}:
+            if name != "long":
+                rows.append(Row(other, start, end, order[number], key, number))
     return rows
 
 

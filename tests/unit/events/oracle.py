@@ -1,10 +1,11 @@
 """Events by their definitions: whole histories, every candidate looked at, no state, no batches."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from penstock.model.event_forms import is_instant, shared_form
+from penstock.model.event_forms import is_instant
 from penstock.model.events import (
+    CONSUMING,
     And,
     AnyOf,
     Aperiodic,
@@ -74,9 +75,7 @@ class Definitions:
 
         match event:
             case Or():
-                return in_order(
-                    [each for one in ordered(event.parts, within) for each in part(one)]
-                )
+                return in_order([each for one in event.parts for each in part(one)])
             case Seq():
                 found, made = part(event.parts[0]), event.parts[0]
                 for one in event.parts[1:]:
@@ -89,14 +88,12 @@ class Definitions:
                 parts = (part(one) for one in (event.first, event.middle, event.last))
                 return self.following(*parts, within, once)
             case And():
-                parts_ = [part(one) for one in ordered(event.parts, within)]
+                parts_ = [part(one) for one in event.parts]
                 return self.together(len(event.parts), parts_, within)
             case AnyOf(count=1):
-                return in_order(
-                    [each for one in ordered(event.parts, within) for each in part(one)]
-                )
+                return in_order([each for one in event.parts for each in part(one)])
             case AnyOf():
-                parts_ = [part(one) for one in ordered(event.parts, within)]
+                parts_ = [part(one) for one in event.parts]
                 return self.together(event.count, parts_, within)
             case Aperiodic():
                 once = self.watch.point or (is_instant(event.middle) and is_instant(event.last))
@@ -143,8 +140,13 @@ class Definitions:
                 held = held[-self.watch.cap :]
             groups = self.chosen([i for i in held if is_candidate(i, last)], used)
             found += [joined([*(firsts[i] for i in group), last], last) for group in groups]
-            if self.mode in {Mode.CHRONICLE, Mode.CONTINUOUS, Mode.CUMULATIVE}:
-                gone |= {i for group in groups for i in group}
+            if not groups or self.mode not in CONSUMING:
+                continue
+            as_firsts = {i for i, first in enumerate(firsts) if row_of(first) == row_of(last)}
+            if self.mode is Mode.RECENT_UNIQUE:
+                used |= as_firsts
+            else:
+                gone |= as_firsts | {i for group in groups for i in group}
         return found
 
     def chosen(self, candidates: list[int], used: set[int]) -> list[list[int]]:
@@ -178,7 +180,14 @@ class Definitions:
         found: list[Occurrence] = []
         gone: set[int] = set()
         used: set[int] = set()
+
+        def everywhere(places: set[int]) -> set[int]:
+            rows = {row_of(arrivals[i][0]) for i in places}
+            return {i for i, (one, _, _) in enumerate(arrivals) if row_of(one) in rows}
+
         for at, (each, part, _) in enumerate(arrivals):
+            if at in gone:
+                continue
             before = [i for i in range(at) if i not in gone]
             if self.watch.cap is not None and self.mode not in NEWEST:
                 for one in range(len(parts)):
@@ -192,9 +201,11 @@ class Definitions:
             others = {one: rows for one, rows in of_part.items() if rows and one != part}
             groups = self.met(arrivals, at, before, others, count, used)
             if self.mode in {Mode.CHRONICLE, Mode.CUMULATIVE} and groups:
-                gone |= {at, *groups[0]}
+                gone |= everywhere({at, *groups[0]})
             if self.mode is Mode.CONTINUOUS and groups:
-                gone |= {at, *(group[0] for group in groups)}
+                gone |= everywhere({at, *(group[0] for group in groups)})
+            if self.mode is Mode.RECENT_UNIQUE and groups:
+                used |= everywhere({at, *groups[0]})
             found += [joined([*(arrivals[i][0] for i in group), each], each) for group in groups]
         return found
 
@@ -216,12 +227,9 @@ class Definitions:
             case Mode.RECENT | Mode.RECENT_UNIQUE:
                 newest = sorted(rows[-1] for rows in others.values())
                 newest = [i for i in newest if i not in used]
-                if len(newest) < count - 1:
+                if len(newest) < count - 1 or at in used:
                     return []
-                chosen = newest[len(newest) - count + 1 :]
-                if self.mode is Mode.RECENT_UNIQUE:
-                    used |= {*chosen, at}
-                return [chosen]
+                return [newest[len(newest) - count + 1 :]]
             case Mode.CHRONICLE:
                 return [sorted(rows[0] for rows in others.values())[: count - 1]]
             case Mode.CUMULATIVE:
@@ -238,12 +246,20 @@ class Definitions:
                 return groups
 
     def closings(
-        self, firsts: list[Occurrence], lasts: list[Occurrence], within: int | None, once: bool
-    ) -> tuple[dict[int, Occurrence], list[tuple[Occurrence, list[int]]]]:
-        """Return who closes each window, and for each last the windows that fit, oldest first."""
+        self,
+        firsts: list[Occurrence],
+        lasts: list[Occurrence],
+        within: int | None,
+        once: bool,
+        detect: Callable[[Occurrence, list[int]], set[tuple[int, int]]] | None = None,
+    ) -> dict[int, Occurrence]:
+        """Return who closes each window.
+
+        `detect` is asked for each last, with the windows that fit, oldest first; it returns the
+        rows that are used up.
+        """
         closed: dict[int, Occurrence] = {}
-        capped: set[int] = set()
-        of_last = []
+        spent: set[tuple[int, int]] = set()
         capping = self.watch.cap is not None and not (once and self.mode in NEWEST)
         timeline = sorted(
             [(each.end, 0, at) for at, each in enumerate(lasts)]
@@ -252,11 +268,11 @@ class Definitions:
         opened: list[int] = []
         for _, kind, at in timeline:
             if kind == 1:
+                if row_of(firsts[at]) in spent:
+                    continue
                 opened.append(at)
                 if capping and len(opened) > (self.watch.cap or 0):
-                    dropped = opened.pop(0)
-                    capped.add(dropped)
-                    closed[dropped] = firsts[at]
+                    closed[opened.pop(0)] = firsts[at]
                 continue
             last = lasts[at]
             closing = [i for i in opened if self.precedes(firsts[i], last)]
@@ -266,8 +282,10 @@ class Definitions:
                 fitting = fitting[:1]
             opened = [i for i in opened if i not in closing]
             closed |= dict.fromkeys(closing, last)
-            of_last.append((last, fitting))
-        return closed, of_last
+            if detect is not None:
+                spent |= detect(last, fitting)
+                opened = [i for i in opened if row_of(firsts[i]) not in spent]
+        return closed
 
     def one_by_one(
         self,
@@ -277,7 +295,7 @@ class Definitions:
         within: int | None,
         once: bool,
     ) -> list[Occurrence]:
-        closed, _ = self.closings(firsts, lasts, within, once)
+        closed = self.closings(firsts, lasts, within, once)
         found: list[Occurrence] = []
         used: set[int] = set()
         for middle in middles:
@@ -303,10 +321,10 @@ class Definitions:
         event: Periodic | None = None,
     ) -> list[Occurrence]:
         found: list[Occurrence] = []
-        consumed: set[int] = set()
-        _, of_last = self.closings(firsts, lasts, within, once)
-        for last, fitting in of_last:
-            taken: set[int] = set()
+        consumed: set[tuple[int, int]] = set()
+
+        def detect(last: Occurrence, fitting: list[int]) -> set[tuple[int, int]]:
+            taken: set[tuple[int, int]] = set()
             for group in self.chosen(fitting, set()):
                 if event is not None:
                     begin = firsts[group[0]].end + event.every
@@ -316,18 +334,23 @@ class Definitions:
                     places = [
                         i
                         for i, middle in enumerate(middles or [])
-                        if i not in consumed
+                        if row_of(middle) not in consumed
                         and any(self.precedes(firsts[j], middle) for j in group)
                         and self.precedes(middle, last)
                     ]
-                    taken |= set(places)
                     inside = [(middles or [])[i] for i in places]
                 if inside:
                     whole = joined([*(firsts[i] for i in group), *inside, last], last)
                     start = min([last.start, *(firsts[i].start for i in group)])
                     found.append(replace(whole, start=start))
-            if self.mode in {Mode.CHRONICLE, Mode.CUMULATIVE}:
-                consumed |= taken
+                    opening = [firsts[i] for i in group]
+                    taken |= {row_of(each) for each in (*opening, *inside, last)}
+            if self.mode in CONSUMING:
+                consumed.update(taken)
+                return taken
+            return set()
+
+        self.closings(firsts, lasts, within, once, detect)
         return found
 
     def ticks(
@@ -338,7 +361,7 @@ class Definitions:
         once: bool,
         event: Periodic,
     ) -> list[Occurrence]:
-        closed, _ = self.closings(firsts, lasts, within, once)
+        closed = self.closings(firsts, lasts, within, once)
         found: list[tuple[int, int, Occurrence]] = []
         used: set[int] = set()
         times = sorted(
@@ -407,18 +430,9 @@ def in_order(some: Sequence[Occurrence]) -> list[Occurrence]:
     return sorted(some, key=lambda each: (each.end, each.seq))
 
 
-def ordered(parts: Sequence[Event], within: int | None) -> list[Event]:
-    """Return parts as simultaneous occurrences of them come: in the order of the shared form."""
-
-    def form(part: Event) -> str:
-        spans = [] if isinstance(part, Primitive) else [part.within]
-        known = [each for each in (*spans, within) if each is not None]
-        bounded = (
-            replace(part, within=min(known)) if known and not isinstance(part, Primitive) else part
-        )
-        return repr(shared_form(bounded).event)
-
-    return sorted(parts, key=form)
+def row_of(one: Occurrence) -> tuple[int, int]:
+    """Return what says which row an occurrence ends with."""
+    return one.end, one.seq
 
 
 def joined(members: Sequence[Occurrence], last: Occurrence) -> Occurrence:

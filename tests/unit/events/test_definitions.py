@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.model.events import Event, Mode, Watch
+from penstock.model.events import (
+    CONSUMING,
+    And,
+    Aperiodic,
+    Event,
+    Mode,
+    Not,
+    Periodic,
+    Primitive,
+    Seq,
+    Watch,
+)
 from tests.unit.events.histories import MODES, at_once, events, histories, labelled, of_kind
 from tests.unit.events.oracle import Row, detections
 
@@ -47,3 +58,42 @@ def test_a_cap_leaves_the_newest(event: Event, mode: Mode, cap: int, rows: list[
     watch = replace(Watch(event, mode), cap=cap)
     if "all_at_last=True" not in repr(event):
         assert at_once({"it": watch}, rows)["it"] == detections(watch, rows)
+
+
+E, AGAIN, C = Primitive("a", "e"), Primitive("a", "again"), Primitive("c", "c")
+IN_TWO_PLACES = (
+    Seq((E, AGAIN)),
+    Seq((E, AGAIN), 5),
+    Not(C, E, AGAIN),
+    And((E, AGAIN)),
+    And((E, C, AGAIN)),
+    Aperiodic(E, C, AGAIN, all_at_last=True),
+    Aperiodic(E, AGAIN, C, all_at_last=True),
+    Periodic(E, 1, AGAIN, all_at_last=True, label="tick"),
+)
+
+
+@pytest.mark.parametrize("mode", sorted(CONSUMING))
+@pytest.mark.parametrize("event", IN_TWO_PLACES, ids=str)
+@given(rows=histories(12))
+@settings(max_examples=25, deadline=None)
+def test_a_row_takes_part_at_one_time_only(event: Event, mode: Mode, rows: list[Row]) -> None:
+    """Whatever the place in the expression; one row may complete several in continuous mode."""
+    times: dict[tuple[str, int], set[int]] = {}
+    for _, end, of in at_once({"it": Watch(event, mode)}, rows)["it"]:
+        for label, numbers in of.items():
+            for number in numbers if label != "tick" else ():
+                times.setdefault(("c" if label == "c" else "a", number), set()).add(end)
+    assert all(len(ends) == 1 for ends in times.values())
+
+
+@pytest.mark.parametrize("mode", sorted(CONSUMING))
+@given(rows=histories(12))
+@settings(max_examples=25, deadline=None)
+def test_so_does_a_row_that_two_masks_let_through(mode: Mode, rows: list[Row]) -> None:
+    watch = Watch(Seq((Primitive("a", "a"), Primitive("b", "b"))), mode)
+    ends: dict[int, set[int]] = {}
+    for _, end, of in at_once({"it": watch}, rows)["it"]:
+        for number in (*of["a"], *of["b"]):
+            ends.setdefault(number, set()).add(end)
+    assert all(len(each) == 1 for each in ends.values())

@@ -53,7 +53,7 @@ def test_equal_parts_are_one_node_and_modes_share_what_has_none() -> None:
     either = Or((A, B))
     one = watching(
         x=Watch(Seq((either, C)), Mode.RECENT),
-        y=Watch(Seq((Or((Primitive("b", "p"), Primitive("a", "q"))), C)), Mode.CHRONICLE),
+        y=Watch(Seq((Or((Primitive("a", "p"), Primitive("b", "q"))), C)), Mode.CHRONICLE),
         z=Watch(And((Seq((either, Primitive("c", "other"))), B)), Mode.RECENT),
     )
     nodes = {node.name: node.watches for node in one.graph()}
@@ -64,7 +64,7 @@ def test_equal_parts_are_one_node_and_modes_share_what_has_none() -> None:
         "c": ("x", "y", "z"),
         "((a OR b) SEQ c) recent": ("x", "z"),
         "((a OR b) SEQ c) chronicle": ("y",),
-        "ANY(2, b, ((a OR b) SEQ c)) recent": ("z",),
+        "ANY(2, ((a OR b) SEQ c), b) recent": ("z",),
     }
 
 

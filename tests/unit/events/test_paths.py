@@ -20,10 +20,11 @@ TIMES = st.integers(0, 20)
 ROWS = st.lists(st.tuples(st.integers(0, 2), TIMES), max_size=14)
 
 
-def batch(rows: list[tuple[int, int]], mark: int = 0) -> Batch:
+def batch(rows: list[tuple[int, int]], mark: int = 0, part: int = 0) -> Batch:
+    """Return occurrences; no row is an occurrence of two parts."""
     key, end = (np.array([row[at] for row in rows], np.int64) for at in (0, 1))
-    seq = np.arange(len(rows))
-    made = in_order(occurrences(key, end, end, seq, seq[:, None]))
+    number = np.arange(len(rows))
+    made = in_order(occurrences(key, end, end, number * 4 + part, number[:, None]))
     return made.marked(np.full(len(rows), mark))
 
 
@@ -44,7 +45,7 @@ def test_pairs_are_the_same_in_one_step_or_two(
     mark: int,
     cut: int,
 ) -> None:
-    firsts, middles, lasts = (batch(each, mark) for each in rows)
+    firsts, middles, lasts = (batch(each, mark, part) for part, each in enumerate(rows))
     middles = by_key(middles)
     bounds = Bounds(within, None if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} else cap)
     held = {pair_columns: firsts.take(slice(0)), pair_rows: firsts.take(slice(0))}
@@ -107,7 +108,7 @@ def test_meetings_of_two_are_the_same_in_one_step_or_two(
 ) -> None:
     bounds = Bounds(within, cap)
     fast = {Mode.CHRONICLE: meet_oldest, Mode.CONTINUOUS: meet_all}[mode]
-    parts = [batch(each) for each in rows]
+    parts = [batch(each, part=part) for part, each in enumerate(rows)]
     none = [part.take(slice(0)) for part in parts]
     first = [part.take(part.end < cut) for part in parts]
     then = [part.take(part.end >= cut) for part in parts]

@@ -38,6 +38,7 @@ EXPRESSIONS: dict[str, Event] = {
     "a OR b": Or((A, B)),
     "a AND b": And((A, B)),
     "a SEQ b": Seq((A, B)),
+    "a SEQ a": Seq((A, Primitive("a", "again"))),
     "a SEQ b SEQ c": Seq((A, B, C)),
     "a SEQ b SEQ c WITHIN 3 seconds": Seq((A, B, C), 3 * SECOND),
     "a SEQ (b SEQ c)": Seq((A, Seq((B, C)))),

@@ -61,11 +61,10 @@ def test_labels_do_not_matter_to_the_shared_form(event: Event) -> None:
     assert len(set(form.labels)) == len(form.labels) > 0
 
 
-def test_and_or_and_any_have_no_order() -> None:
-    assert shared_form(And((A, B))).event == shared_form(And((B, A))).event
-    assert shared_form(And((B, A))).labels == ("a", "b")
-    assert shared_form(Or((B, A))).event == shared_form(AnyOf(1, (A, B))).event
-    assert shared_form(Seq((A, B))).event != shared_form(Seq((B, A))).event
+def test_and_is_any_of_all_and_or_is_any_of_one_in_the_order_given() -> None:
+    assert shared_form(And((B, A))).event == shared_form(AnyOf(2, (B, A))).event
+    assert shared_form(And((B, A))).labels == ("b", "a")
+    assert shared_form(Or((B, A))).event == shared_form(AnyOf(1, (B, A))).event
 
 
 def test_a_longer_sequence_begins_with_the_shorter_one() -> None:
