@@ -21,7 +21,7 @@ from penstock.functions.templates import central
 from penstock.model.definitions import Sites
 from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
-from penstock.runtime.execute import Result, execute
+from penstock.runtime.execute import Result, approved, execute
 from penstock.runtime.flows import graph_term
 from penstock.runtime.home import Home
 from penstock.runtime.journal_sqlite import SqliteJournal
@@ -111,18 +111,21 @@ class Connection:
     def begin(self) -> None:
         """Let what the home remembers flow, after `connect(begin=False)`."""
         self._system.start()
+        self._system.complete()
 
     def sql(self, text: str) -> Result:
         """Carry out a script and return what its last statement gave."""
         results = self.script(text)
         return results[-1] if results else Result()
 
-    def script(self, text: str) -> list[Result]:
+    def script(self, text: str, *, approve: Callable[[], None] = approved) -> list[Result]:
         """Carry out a script and return what each statement gave.
 
         Sources begin to flow once the whole script stands, so queries at its end miss nothing.
+        Where a statement fails, or `approve` raises while all stands and nothing has flowed,
+        nothing stands that the script added.
         """
-        return execute(self._system, text)
+        return execute(self._system, text, approve)
 
     def push(
         self, stream: str, rows: pa.Table | Iterable[Mapping[str, Any]] | Mapping[str, Any]

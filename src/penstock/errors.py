@@ -25,6 +25,7 @@ PenstockError
  ├─ SinkError               SINK_FAILED          a sink that cannot be written
  ├─ ActionError             ACTION_FAILED        an action of a rule that could not be done
  ├─ RunError                RUN_FAILED           a unit that Spark could not run
+ ├─ StalledError            STALLED              a wait for what nobody is going to do
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
  ├─ HomeError               BAD_HOME             a home that cannot be used
@@ -219,6 +220,12 @@ class RunError(PenstockError):
     """A unit that Spark could not run."""
 
     code = "RUN_FAILED"
+
+
+class StalledError(PenstockError):
+    """A wait for what nobody is going to do."""
+
+    code = "STALLED"
 
 
 class DiskFullError(PenstockError):

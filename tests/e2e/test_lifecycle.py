@@ -105,9 +105,26 @@ def test_what_is_not_there_is_told(ps: Connection) -> None:
         ps.push("x", [])
 
 
-def test_a_statement_that_fails_leaves_those_before_it_and_no_trace_of_itself(
-    ps: Connection, tmp_path: Path
-) -> None:
+def test_a_script_that_fails_leaves_nothing_that_it_added(ps: Connection) -> None:
+    ps.sql("CREATE STREAM old (n INT) FROM push(); CREATE QUERY r AS SELECT n FROM old")
+    script = f"""
+        CREATE STREAM TYPE kind (n INT);
+        {STREAM}
+        CREATE STREAM typed OF kind FROM push();
+        CREATE QUERY p AS SELECT n FROM s;
+        CREATE EVENT e AS SELECT n FROM s WHERE n > 1;
+        CREATE RULE note ON e DO INSERT INTO typed SELECT n;
+        CREATE OR REPLACE QUERY r AS SELECT n + 1 AS n FROM old;
+        CREATE QUERY q AS SELECT {{column}} FROM p;
+    """
+    assert code(ps, script.format(column="nada")) == "UNKNOWN_COLUMN"
+    left = {"STREAMS": ["old"], "QUERIES": ["r"], "EVENTS": [], "RULES": [], "TYPES": []}
+    for what, names in left.items():
+        assert [next(iter(row.values())) for row in rows_of(ps.sql(f"SHOW {what}").table)] == names
+    ps.sql(script.format(column="n"))
+
+
+def test_a_statement_that_fails_leaves_no_trace_of_itself(ps: Connection, tmp_path: Path) -> None:
     assert code(ps, STREAM + "CREATE QUERY q AS SELECT nada FROM s") == "UNKNOWN_COLUMN"
     assert code(ps, f"CREATE TABLE t FROM files(path => '{tmp_path}/no', format => 'json')") == (
         "SOURCE_FAILED"

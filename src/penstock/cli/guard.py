@@ -27,6 +27,7 @@ from penstock.errors import (
     SinkError,
     SourceError,
     SparkMissingError,
+    StalledError,
 )
 
 FAILED, WRONG = 1, 2
@@ -41,6 +42,7 @@ AT_RUN_TIME = (
     SinkError,
     SourceError,
     SparkMissingError,
+    StalledError,
 )
 
 

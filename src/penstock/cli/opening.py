@@ -20,18 +20,21 @@ def opened(
 ) -> Iterator["Connection"]:
     """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile.
 
-    Without `begin` nothing flows until the connection is told to.
+    Without `begin` nothing flows until the connection is told to. The signals are taken before
+    anything flows: to do recorded runs again may take long.
     """
     screen.live(STARTING)
     try:
         with sigterm_kept(listen):
-            connection = penstock.connect(home, master=master, begin=begin)
+            connection = penstock.connect(home, master=master, begin=False)
     except KeyboardInterrupt:
         end_children()
         raise
     finally:
         screen.clear()
     try:
+        if begin:
+            connection.begin()
         yield connection
     finally:
         screen.clear()

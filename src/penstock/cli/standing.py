@@ -1,31 +1,39 @@
-"""Making a script stand: all of it, or nothing that it adds."""
+"""Making a script stand on what the home remembers: all of it, or nothing that it adds."""
 
+from functools import partial
+
+from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
-from penstock.errors import BadOptionError, PenstockError
+from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryState
-from penstock.model.schema import quoted
-from penstock.runtime.execute import KINDS, Result
+from penstock.runtime.execute import Result, approved
 from penstock.runtime.feed import Feed
 from penstock.runtime.system import System
 
+LOOK_SECONDS = 0.1  # how soon a signal is noticed
 
-def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
-    """Carry out a script while nothing flows, and return what its statements gave.
 
-    Where it fails, or `must_end` and a source that is read never ends, what it added is dropped
-    before anything has flowed, so that the corrected script meets the home as it was.
+def go_on(connection: Connection, signals: StopSignals) -> bool:
+    """Let flow what the home remembers, and do again what a death has interrupted.
+
+    False where a signal comes first: replays take as long as what they repeat.
     """
     system = connection.system
-    before = set(system.directory.known)
-    with system.supervisor.at_rest():
-        try:
-            results = connection.script(text)
-            if must_end:
-                refuse_endless(system)
-        except PenstockError:
-            _drop(connection, [name for name in system.directory.known if name not in before])
-            raise
-    return results
+    system.start()
+    while signals.received is None:
+        if system.supervisor.catch_up(LOOK_SECONDS):
+            system.complete()
+            return True
+    return False
+
+
+def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
+    """Carry out a script, and return what its statements gave.
+
+    Where it fails, or `must_end` and a source that is read never ends, nothing stands that it adds.
+    """
+    approve = partial(refuse_endless, connection.system) if must_end else approved
+    return connection.script(text, approve=approve)
 
 
 def refuse_endless(system: System) -> None:
@@ -52,12 +60,3 @@ def _is_read(system: System, feed: Feed) -> bool:
     running = any(q.state is QueryState.RUNNING for q in system.plant.queries.values())
     running = running or feed.key in system.plant.archives
     return running and buffer is not None and bool(buffer.readers())
-
-
-def _drop(connection: Connection, names: list[str]) -> None:
-    """Drop what was just made, the last first: it may read what was made before it."""
-    for name in reversed(names):
-        known = connection.system.directory.get(name)
-        if known is not None:
-            kind = KINDS[type(known)]
-            connection.sql(f"DROP {kind} {quoted(known.definition.name)}")

@@ -1,15 +1,20 @@
 """Statements, carried out one by one."""
 
 import itertools
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from penstock.catalog import Entry
 from penstock.engine import sinks
 from penstock.errors import (
     BadQueryError,
+    InUseError,
     NameTakenError,
     PenstockError,
+    Place,
     UnknownNameError,
 )
 from penstock.model.definitions import Definition, QueryState
@@ -38,7 +43,7 @@ from penstock.runtime.show import describe, show
 from penstock.runtime.sites import crowded
 from penstock.runtime.sites_drawn import written_sites
 from penstock.runtime.steering import resume_query, stop_query
-from penstock.runtime.stream_types import create_type, drop_type
+from penstock.runtime.stream_types import catalog_name, create_type, drop_type
 from penstock.runtime.system import System
 from penstock.runtime.waiting import admit, let_wait
 from penstock.sql import (
@@ -104,36 +109,72 @@ class Result:
     table: pa.Table | None = None
 
 
-def execute(system: System, text: str) -> list[Result]:
-    """Carry out a script. Sources start only when all of it stands."""
+def approved() -> None:
+    """Have nothing against what stands."""
+
+
+def execute(system: System, text: str, approve: Callable[[], None] = approved) -> list[Result]:
+    """Carry out a script. Sources start only when all of it stands.
+
+    Where a statement fails, or `approve` raises once all stands, what the script added is dropped
+    before anything has flowed: the corrected script meets the home as it was. What it dropped or
+    replaced is gone.
+    """
     try:
-        return _execute(system, parse(text))
+        return _execute(system, parse(text), approve)
     except PenstockError as error:
         if error.place is not None and not error.place.source:
             error.place = replace(error.place, source=text)
         raise
 
 
-def _execute(system: System, statements: list[Statement]) -> list[Result]:
+def _execute(
+    system: System, statements: list[Statement], approve: Callable[[], None]
+) -> list[Result]:
     if not any(isinstance(each, CHANGES) for each in statements):
-        return [_placed(system, each) for each in statements]
-    results: list[Result] = []
+        results = [_placed(system, each) for each in statements]
+        approve()
+        return results
     failure: PenstockError | None = None
-    system.supervisor.catch_up()
-    # All are left in good order also after a failure: what came before it stands.
-    with system.supervisor.at_rest(), system.catalog.together():
+    with system.supervisor.between_runs(), system.catalog.together():
+        before = {entry.name.lower() for entry in system.catalog.all()}
         try:
-            for alike in _runs_of_one_kind(statements):
-                with system.supervisor.changing():
-                    for each in alike:
-                        results.append(_placed(system, each))
+            results = _carried_out(system, statements)
+            approve()
         except PenstockError as error:
             failure = error
+            _take_back(system, before)
         if system.plant.waiting:
             admit(system)
-    if failure is not None:
+    if failure is not None:  # raised here: the checkpoint and the catalog are to be written
         raise failure
     return results
+
+
+def _carried_out(system: System, statements: list[Statement]) -> list[Result]:
+    results: list[Result] = []
+    for alike in _runs_of_one_kind(statements):
+        with system.supervisor.changing():
+            results += [_placed(system, each) for each in alike]
+    return results
+
+
+def _take_back(system: System, before: set[str]) -> None:
+    """Drop what the catalog has besides these, the last first: it may read what was made before.
+
+    What something reads that was replaced has to stay.
+    """
+    added = [entry for entry in system.catalog.all() if entry.name.lower() not in before]
+    with system.supervisor.changing():
+        for entry in reversed(added):
+            with suppress(InUseError):
+                _drop(system, _drop_of(entry))
+
+
+def _drop_of(entry: Entry) -> Drop:
+    apart = entry.kind in ("TYPE", "FUNCTION")
+    name = entry.name.removeprefix(catalog_name(entry.kind, "")) if apart else entry.name
+    return Drop(entry.text, Place(1, 1), entry.kind, name, if_exists=True)
 
 
 def _runs_of_one_kind(statements: list[Statement]) -> list[list[Statement]]:

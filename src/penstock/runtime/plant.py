@@ -240,6 +240,12 @@ class Plant:
         rules = (each.replay for each in list(self.occasions.values()))
         return any(units) or any(query.replay for query in running) or any(rules)
 
+    def is_held(self) -> bool:
+        """Say whether a unit, a query or a source is held, with a cause that users are told."""
+        units, feeds = list(self.units.values()), list(self.feeds.values())
+        failed = (q.state is QueryState.FAILED for q in list(self.queries.values()))
+        return any(u.cause for u in units) or any(f.cause for f in feeds) or any(failed)
+
     def active_readers(self) -> set[str]:
         """Return the units, queries, archives and readers for rules that are not held."""
         archives = {each.reader for each in list(self.archives.values()) if not each.given_up}

@@ -104,8 +104,7 @@ def _open_feeds(system: "System", manifest: Manifest) -> None:
 def add_newcomers(system: "System", newcomers: Newcomers) -> None:
     """Do what a death kept from being done: a replay may not cross a change of the graph."""
     if newcomers.queries or newcomers.rules:
-        system.supervisor.catch_up()
-        with system.supervisor.at_rest():
+        with system.supervisor.between_runs():
             for known in newcomers.queries:
                 system.catalog.set_state(known.definition.name, QueryState.RUNNING)
                 system.run_query(known)

@@ -8,6 +8,7 @@ and checkpoints happen at rest: no new work is started until what runs has ended
 """
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ from penstock.runtime.quality import Quality
 from penstock.runtime.standing import may_bundle, standing_of
 from penstock.runtime.suspending import Orders
 from penstock.runtime.turns import Turns
+from penstock.runtime.watchdog import Watchdog, stalled
 from penstock.schedule import Choice, RoundRobin
 
 SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
@@ -98,7 +100,9 @@ class Supervisor:
         if means.acting is not None:
             rules = (plant, self._crew, journal, clock, means.processor, means.acting)
             self._occasions = Occasions(*rules)
-        self._resting = self._changing = 0
+        self._resting = self._changing = self._steps = 0
+        self._watchdog = Watchdog()
+        self._holder: int | None = None  # the thread that holds everything still
         self._cuts = 0  # that began or ended: one is under way where this is odd
         self._stopped_at = 0.0
         self._changed = False
@@ -143,12 +147,31 @@ class Supervisor:
         if self._occasions is not None:
             self._occasions.look()
 
-    def catch_up(self) -> None:
-        """Return once recorded runs are done again, or cannot be: no replay crosses a change."""
-        bell = self._crew.bell
+    def catch_up(self, timeout: float | None = None) -> bool:
+        """Return True once recorded runs are done again, or cannot be now; False at a time-out.
+
+        Whoever holds everything still would wait for ever: the runs need the supervisor.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        watchdog, bell = Watchdog(), self._crew.bell
         with bell:
             while self.plant.is_replaying() and not (self._stalled or self._stopping or self.fatal):
+                now = time.monotonic()
+                mark = self._steps if self._crew.is_at_rest else now
+                is_holder = self._holder == threading.get_ident()
+                if is_holder or watchdog.sees_no_progress(mark, now):
+                    raise stalled()
+                if until is not None and now >= until:
+                    return False
                 bell.wait(POLL_SECONDS)
+        return True
+
+    @contextmanager
+    def between_runs(self) -> Iterator[None]:
+        """Hold everything still for a change of the graph, which no replay may cross."""
+        self.catch_up()
+        with self.at_rest():
+            yield
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
@@ -168,7 +191,11 @@ class Supervisor:
         try:
             with self._rest_lock:
                 self._crew.settle_all(POLL_SECONDS)
-                yield
+                before, self._holder = self._holder, threading.get_ident()
+                try:
+                    yield
+                finally:
+                    self._holder = before
         finally:
             with bell:
                 self._resting -= 1
@@ -282,6 +309,7 @@ class Supervisor:
             try:
                 with self._rest_lock:
                     over = self._step()
+                self._steps += 1
             except PenstockError as error:
                 # A journal that cannot be written: nothing may run that is not recorded.
                 self.fatal, over = error, True
@@ -320,8 +348,15 @@ class Supervisor:
             if self.plant.tables is not None:
                 self.plant.tables.look(self._crew, now)
             self._stalled = self._crew.is_at_rest
+            self._look_for_stall(time.monotonic())
         self._crew.wait(POLL_SECONDS)
         return False
+
+    def _look_for_stall(self, now: float) -> None:
+        """Raise where recorded runs wait for what nobody is going to do, and nothing says why."""
+        waits = self._crew.is_idle and self.plant.is_replaying() and not self.plant.is_held()
+        if self._watchdog.sees_no_progress(self._crew.started if waits else now, now):
+            raise stalled()
 
     def _awaits_sinks(self, now: float) -> bool:
         """Say whether sinks get a little more time before everything ends."""

@@ -32,7 +32,7 @@ from penstock.runtime.journal import Journal
 from penstock.runtime.known_functions import KnownFunctions
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
-from penstock.runtime.recovery import add_newcomers, bring_back
+from penstock.runtime.recovery import Newcomers, add_newcomers, bring_back
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.rules import stream_of, table_of
@@ -131,10 +131,17 @@ class System:
         return self._commands | self.home.commands()
 
     def start(self) -> None:
-        """Let everything flow."""
+        """Let everything flow; what was defined last before a death comes with `complete`."""
         self.supervisor.start()
         self.tuner.start()
+
+    def complete(self) -> None:
+        """Let what was defined after the last checkpoint flow, once recorded runs are done again.
+
+        That may take long, as long as the system ran after its last checkpoint.
+        """
         add_newcomers(self, self._newcomers)
+        self._newcomers = Newcomers()
 
     def close(self) -> None:
         """Finish what runs, write a checkpoint, let go of everything but Spark."""
@@ -269,8 +276,7 @@ class System:
         name = event.definition.name
         entry = self.catalog.get(name)
         if entry is not None and entry.state is None:
-            self.supervisor.catch_up()
-            with self.supervisor.at_rest(), self.catalog.together():
+            with self.supervisor.between_runs(), self.catalog.together():
                 self.catalog.set_state(name, QueryState.RUNNING)
                 self.run_query(watching(event))
                 self.supervisor.reconnect()

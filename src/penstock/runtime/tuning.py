@@ -118,8 +118,7 @@ class Tuner:
         ):
             trials = trials_of(processor, state.operator, function, state.recent.table)
             tuned = _chosen(trials, self._watched.get(live.unit.key, Watched()))
-        system.supervisor.catch_up()
-        with system.supervisor.at_rest():
+        with system.supervisor.between_runs():
             current = system.plant.units.get(live.unit.key)
             if current is not None and isinstance(current.state, SitesState):
                 current.state.spread_as(tuned.chosen)

@@ -15,7 +15,7 @@ from penstock.errors import PenstockError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.runtime.directory import KnownQuery
-from penstock.runtime.execute import Result
+from penstock.runtime.execute import Result, approved
 from penstock.runtime.meter import Meter
 from penstock.runtime.subscription import Subscription
 from penstock.sql import CreateQuery, parse
@@ -105,7 +105,17 @@ class FakeSystem:
         self.plant = SimpleNamespace(**nothing, buffers=Buffers())
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
-        self.supervisor = SimpleNamespace(at_rest=contextlib.nullcontext)
+        self.supervisor = SimpleNamespace(at_rest=contextlib.nullcontext, catch_up=self._catch_up)
+        self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
+
+    def start(self) -> None:
+        """Nothing flows by itself here."""
+
+    def complete(self) -> None:
+        """Nothing came before a death."""
+
+    def _catch_up(self, timeout: float) -> bool:
+        return self.replays.pop(0)() if self.replays else True
 
 
 class Buffers:
@@ -141,11 +151,13 @@ class FakeConnection:
     def tap(self, function: Callable[[Delivery], None]) -> None:
         self.taps.append(function)
 
-    def script(self, text: str) -> list[Result]:
+    def script(self, text: str, *, approve: Callable[[], None] = approved) -> list[Result]:
         self.scripts.append(text)
         if self.refuse is not None:
             raise self.refuse
-        return [self._carry_out(each) for each in parse(text)]
+        results = [self._carry_out(each) for each in parse(text)]
+        approve()
+        return results
 
     def sql(self, text: str) -> Result:
         return self.script(text)[-1]

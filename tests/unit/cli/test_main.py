@@ -11,6 +11,7 @@ import pytest
 import penstock
 from penstock.cli.commands import COMMANDS, load
 from penstock.cli.main import main, make_parser
+from penstock.cli.stop_signals import StopSignals
 from penstock.errors import HomeBusyError, PenstockError, RunError, UnknownColumnError
 from penstock.model.definitions import QueryState
 from tests.unit.cli.fakes import FakeConnection, feed, live_query
@@ -197,7 +198,26 @@ def test_until_idle_refuses_a_source_that_never_ends_before_anything_flows(
     assert "BAD_OPTION" in told
     assert "sensors" in told
     assert "bounded => true" in told
-    assert connection.scripts[1:] == ["DROP QUERY `q`"]
+
+
+def test_a_signal_ends_a_run_that_does_again_what_a_death_interrupted(
+    connection: FakeConnection,
+    script: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kept: list[StopSignals] = []
+    monkeypatch.setattr(StopSignals, "listen", lambda self: kept.append(self))
+
+    def ended() -> bool:
+        kept[0]._take(signal.SIGTERM, None)
+        return False
+
+    connection.system.replays = [lambda: False, ended]
+    assert main(["run", script, "--until-idle"]) == 143
+    assert "stopped" in capsys.readouterr().err
+    assert connection.scripts == []
+    assert connection.closed
 
 
 def test_a_run_ends_after_its_time(connection: FakeConnection, script: str) -> None:

@@ -14,7 +14,7 @@ from penstock.cli.opening import opened
 from penstock.cli.printing import Printer, tap_of
 from penstock.cli.screen import Screen
 from penstock.cli.scripts import read_script
-from penstock.cli.standing import stand
+from penstock.cli.standing import go_on, stand
 from penstock.cli.stop_signals import StopSignals
 from penstock.sql import CreateQuery, CreateStream, CreateTable, Statement, parse
 
@@ -26,6 +26,7 @@ STOPPING = {
     signal.SIGINT: "stopping: what runs is finished and kept (Ctrl-C again leaves at once)",
     signal.SIGTERM: "stopping: what runs is finished and kept",
 }
+CATCHING_UP = "doing again what was not finished …"
 STANDING = "setting up streams and queries …"
 GO_ON = "stopped; run the same command again to go on"
 GO_ON_IF = "stopped; CREATE … IF NOT EXISTS in the script would let the same command go on"
@@ -57,15 +58,17 @@ def run(args: argparse.Namespace) -> int:
     with opened(args.home, args.master, screen, signals.listen, begin=False) as connection:
         printer = Printer(FORMATS[args.format](screen.columns), screen)
         connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
-        connection.begin()
-        screen.live(STANDING)
-        results = stand(connection, text, must_end=args.until_idle)
-        for statement, result in zip(statements, results, strict=True):
-            printer.result(statement, result)
+        screen.live(CATCHING_UP)
         news = News(connection.system)
-        if not news.runs():
-            screen.say(NOTHING_RUNS)
-        follow(connection, news, screen, signals, Until(args.until_idle, args.seconds))
+        if go_on(connection, signals):
+            screen.live(STANDING)
+            results = stand(connection, text, must_end=args.until_idle)
+            for statement, result in zip(statements, results, strict=True):
+                printer.result(statement, result)
+            news = News(connection.system)
+            if not news.runs():
+                screen.say(NOTHING_RUNS)
+            follow(connection, news, screen, signals, Until(args.until_idle, args.seconds))
         if signals.received is not None:
             screen.say(STOPPING[signals.received])
         aside = leftovers(connection.system)
