@@ -74,7 +74,7 @@ def decompose(
         return Aggregate(show(call), (show(call),), ())
     where = ""
     inner = call.this if isinstance(call, exp.IgnoreNulls | exp.RespectNulls) else call
-    ignore_nulls = isinstance(call, exp.IgnoreNulls)
+    nulls = type(call) if inner is not call else None
     if isinstance(inner, exp.Filter):  # Spark has it before IGNORE NULLS
         where = f" FILTER (WHERE {show(inner.expression.this)})"
         inner = inner.this
@@ -88,9 +88,10 @@ def decompose(
         return Aggregate(show(call), (partial,), (combine,), finish)
     name = "count distinct" if _is_count_distinct(inner) else _name(inner)
     maker = _MAKERS.get(name)
-    if maker is None or (inner.find(exp.Distinct) and name != "count distinct"):
+    several = maker in SEVERAL and len(inner.expressions) > 2  # noqa: PLR2004  (value, by, how many)
+    if maker is None or several or (inner.find(exp.Distinct) and name != "count distinct"):
         return Aggregate(show(call), (show(call),), ())
-    return maker(_Call(inner, show(call), where, time, show, type_of, ignore_nulls))
+    return maker(_Call(inner, show(call), where, time, show, type_of, nulls))
 
 
 TypeOf = Callable[[str], str]
@@ -104,7 +105,14 @@ class _Call:
     time: str
     show: Callable[[exp.Expr], str]
     type_of: TypeOf
-    ignore_nulls: bool
+    nulls: type[exp.Expr] | None  # IGNORE NULLS or RESPECT NULLS
+
+    @property
+    def without_nulls(self) -> str:
+        """Return what lets NULLs be, for functions that leave them out if not told otherwise."""
+        if self.nulls is exp.RespectNulls:
+            return self.where
+        return _also(self.where, f"{self.argument()} IS NOT NULL")
 
     def arguments(self) -> list[str]:
         node = self.node
@@ -167,7 +175,7 @@ def _by_time(function: str) -> Callable[[_Call], Aggregate]:
     def make(call: _Call) -> Aggregate:
         argument = call.argument()
         where = call.where
-        if call.ignore_nulls or call.arguments()[1:] == ["TRUE"]:
+        if call.nulls is exp.IgnoreNulls or call.arguments()[1:] == ["TRUE"]:
             where = _also(where, f"{argument} IS NOT NULL")
         sql = f"{function}(struct({call.time} AS t, {argument} AS x)){where}"
         return Aggregate(call.text, (sql,), (f"{function}({{0}})",), "{0}.x")
@@ -221,15 +229,15 @@ def _count_distinct(call: _Call) -> Aggregate:
 
 
 def _collect_set(call: _Call) -> Aggregate:
-    sql = f"collect_set({call.argument()}){call.where}"
+    kept = " RESPECT NULLS" if call.nulls is exp.RespectNulls else ""
+    sql = f"collect_set({call.argument()}){call.where}{kept}"
     return Aggregate(call.text, (sql,), (_TOGETHER,), "array_sort({0})")
 
 
 def _collect_list(call: _Call) -> Aggregate:
     """Collect in order of time; the sort is stable, so ties stay as they came."""
     value = call.argument()
-    where = _also(call.where, f"{value} IS NOT NULL")
-    sql = f"collect_list(struct({call.time} AS t, {value} AS x)){where}"
+    sql = f"collect_list(struct({call.time} AS t, {value} AS x)){call.without_nulls}"
     order = "(a, b) -> CASE WHEN a.t < b.t THEN -1 WHEN a.t > b.t THEN 1 ELSE 0 END"
     finish = f"transform(array_sort({{0}}, {order}), each -> each.x)"
     return Aggregate(call.text, (sql,), ("flatten(collect_list({0}))",), finish)
@@ -259,6 +267,8 @@ def _also(where: str, condition: str) -> str:
 
 
 Maker = Callable[[_Call], Aggregate]
+_MAX_BY, _MIN_BY = _by_other("max"), _by_other("min")
+SEVERAL = (_MAX_BY, _MIN_BY)  # they may be asked for more than one value
 _MAKERS: dict[str, Maker] = {
     "count": _count,
     "count distinct": _count_distinct,
@@ -286,8 +296,8 @@ _MAKERS: dict[str, Maker] = {
     "any_value": _by_time("min"),
     "last": _by_time("max"),
     "last_value": _by_time("max"),
-    "max_by": _by_other("max"),
-    "min_by": _by_other("min"),
+    "max_by": _MAX_BY,
+    "min_by": _MIN_BY,
     "variance": _moments(_SAMPLE),
     "var_samp": _moments(_SAMPLE),
     "var_pop": _moments(_POP),

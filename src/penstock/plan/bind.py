@@ -20,13 +20,13 @@ from penstock.plan.bind_sets import (
     ALL_ROWS,
     branches,
     over_moments,
-    refuse_around,
     tagged,
     union,
 )
 from penstock.plan.bind_subqueries import Meeting, Subqueries, refuse_meeting
 from penstock.plan.bind_windows import numbered
-from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
+from penstock.plan.clauses import conjuncts, in_order, refuse_deep
+from penstock.plan.consumed import refuse_unread
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
@@ -53,12 +53,14 @@ class Binder:
 
     def bind(self, tree: exp.Expr) -> Operator:
         """Return the operators of a SELECT, or of several that UNION and the like join."""
-        if isinstance(tree, exp.Subquery):
-            refuse_around(tree)
-            return self.bind(tree.this)
+        refuse_unread(tree)
+        return self._bind(tree)
+
+    def _bind(self, tree: exp.Expr) -> Operator:
         if tree.args.get("with_"):
-            return self._with_names(tree.args["with_"]).bind(_without_names(tree))
-        refuse_clauses(tree)
+            return self._with_names(tree.args["with_"])._bind(_without_names(tree))
+        if isinstance(tree, exp.Subquery):
+            return self._bind(tree.this)
         if isinstance(tree, exp.SetOperation):
             return self._bind_sets(tree)
         if not isinstance(tree, exp.Select):
@@ -77,15 +79,13 @@ class Binder:
             functions = FunctionBinder(
                 self.lookup, self.flows, lambda tree, known: replace(below, lookup=known).bind(tree)
             )
-        return FromBinder(self.lookup, self.analyst, below.bind, self.join, functions)
+        return FromBinder(self.lookup, self.analyst, below._bind, self.join, functions)
 
     def _with_names(self, clause: exp.Expr) -> "Binder":
         """Return the binder that also knows what WITH names."""
-        if clause.args.get("recursive"):
-            raise BadQueryError("WITH RECURSIVE cannot run over streams", place=place_of(clause))
         binder = self
         for each in clause.expressions:
-            named = renamed(binder._below.bind(each.this), names_in_list(each))
+            named = renamed(binder._below._bind(each.this), names_in_list(each))
             known = with_name(binder.lookup, each.alias, StreamSource(named))
             binder = replace(binder, lookup=known)
         return binder
@@ -93,7 +93,7 @@ class Binder:
     def _bind_sets(self, tree: exp.SetOperation) -> Operator:
         if self.emission:
             raise BadQueryError(f"EMIT EARLY and ALLOWED LATENESS over {tree.key.upper()}")
-        inputs = [self._below.bind(each) for each in branches(tree)]
+        inputs = [self._below._bind(each) for each in branches(tree)]
         all_rows = union(tagged(tree, inputs, self._project), self.analyst)
         if not (select := over_moments(tree, all_rows)):
             return all_rows
@@ -250,7 +250,7 @@ def expand_stars(nodes: Iterable[exp.Expr], scope: Scope) -> Iterator[tuple[str,
 
 def _star(star: exp.Star, scope: Scope, qualifier: str) -> Iterator[tuple[str, exp.Expr]]:
     if any(value for name, value in star.args.items() if name != "except_"):
-        raise NotYetError(f"{spark_sql(star)} over streams does not run yet")
+        raise NotYetError(f"{spark_sql(star)} over streams does not run yet", place=place_of(star))
     columns = list(scope.star(qualifier))
     left_out = [column.name.lower() for column in star.args.get("except_") or ()]
     for column, name in zip(star.args.get("except_") or (), left_out, strict=True):

@@ -120,8 +120,6 @@ class _Keys:
     def of(self, group: exp.Group | None) -> Grouping:
         if group is None:
             return Grouping()
-        if group.args.get("totals"):
-            raise BadQueryError("GROUP BY has no WITH TOTALS", hint="write WITH ROLLUP")
         if group.args.get("all"):
             nodes = [n for _, n in self.shown if not any(is_aggregate(e) for e in n.walk())]
             group = exp.Group(expressions=[node.copy() for node in nodes])

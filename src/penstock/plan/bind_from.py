@@ -25,7 +25,7 @@ from penstock.plan.bind_join import (
 )
 from penstock.plan.bind_names import names_in_list, renamed, without_natural
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
-from penstock.plan.clauses import conjuncts, in_order, refuse_clauses, refuse_deep
+from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
@@ -188,7 +188,6 @@ class FromBinder:
                 return StreamSource(renamed(made, names_in_list(node)))
         if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
             raise NotYetError(f"FROM {spark_sql(node)} does not run yet", place=place_of(node))
-        refuse_clauses(node)
         name = ".".join(part.name for part in node.parts)
         source = self.lookup(name)
         if source is None:
@@ -267,6 +266,7 @@ def _join_kind(join: exp.Join | None, *, swapped: bool) -> str:
         raise BadQueryError(
             f"{wanted} JOIN cannot keep a table's rows for a stream that never ends",
             hint="put the stream left and use INNER, LEFT, LEFT SEMI or LEFT ANTI",
+            place=None if join is None else place_of(join),
         )
     return wanted
 

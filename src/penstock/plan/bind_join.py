@@ -57,18 +57,19 @@ def join_kind(join: exp.Join | None) -> str:
         return "CROSS"
     side, kind = join.side.upper(), join.kind.upper()
     if method := join.args.get("method"):
-        raise unknown_kind(str(method).upper())
+        raise unknown_kind(str(method).upper(), join)
     wanted = "LEFT " + kind if kind in ("SEMI", "ANTI") else side or kind or "INNER"
     if wanted == "INNER" and not (join.args.get("on") or join.args.get("using")):
         return "CROSS"
     return wanted
 
 
-def unknown_kind(kind: str) -> BadQueryError:
+def unknown_kind(kind: str, join: exp.Join | None) -> BadQueryError:
     """Return the error for a join that Spark does not have, or that streams cannot do."""
     return BadQueryError(
         f"{kind} JOIN of streams does not run",
         hint="INNER, CROSS, LEFT, RIGHT, FULL, LEFT SEMI and LEFT ANTI do",
+        place=None if join is None else place_of(join),
     )
 
 
@@ -198,7 +199,7 @@ class JoinBinder:
         """Return what has been joined with one stream more."""
         kind = "INNER" if entry.kind == "CROSS" else entry.kind
         if kind not in KINDS:
-            raise unknown_kind(kind)
+            raise unknown_kind(kind, entry.join)
         right = begun(entry)
         taken, names = self._outputs(left, entry)
         seen = _seen(left.scope, names[0], "l"), _seen(right.scope, names[1], "r")

@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError
 from penstock.model.schema import Schema, quoted
-from penstock.plan.clauses import refuse_clauses
 from penstock.plan.operators import EventTime, Operator, Union
 from penstock.plan.scope import place_of, plain
 from penstock.plan.sources import Analyst
@@ -22,7 +21,6 @@ HAVING: dict[type[exp.Expr], str] = {
     exp.Intersect: f" HAVING min({SIDE}) < max({SIDE})",
     exp.Except: f" HAVING max({SIDE}) = 0",
 }
-CLAUSES = {"order": "ORDER BY", "limit": "LIMIT", "offset": "OFFSET"}
 
 Shown = list[tuple[str, exp.Expr]]
 
@@ -33,7 +31,6 @@ def branches(tree: exp.SetOperation) -> Iterator[exp.Expr]:
     for each in (tree.this, tree.expression):
         alike = isinstance(tree, exp.Union) and isinstance(each, exp.Union)
         if alike and (tree.args.get("distinct") or not each.args.get("distinct")):
-            refuse_clauses(each)
             yield from branches(each)
         else:
             yield each
@@ -78,18 +75,8 @@ def over_moments(tree: exp.SetOperation, all_rows: Union) -> exp.Expr | None:
     return parse_select(f"SELECT {names} FROM {ALL_ROWS} GROUP BY {names}{having}")
 
 
-def refuse_around(tree: exp.Subquery) -> None:
-    """Raise where brackets around a SELECT are followed by what would be lost."""
-    for clause, shown in CLAUSES.items():
-        if tree.args.get(clause):
-            raise BadQueryError(f"{shown} after a SELECT in brackets", hint="write it inside")
-
-
 def _refuse(tree: exp.SetOperation) -> None:
     name = tree.key.upper()
-    for clause, shown in CLAUSES.items():
-        if tree.args.get(clause):
-            raise BadQueryError(f"{shown} over {name} of streams", hint="give each SELECT its own")
     if tree.args.get("by_name"):
         raise BadQueryError(f"{name} BY NAME", hint="write the columns in the same order")
     if not isinstance(tree, exp.Union) and not tree.args.get("distinct"):

@@ -15,6 +15,7 @@ from penstock.model.windows import RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_names import names_in_list
 from penstock.plan.clauses import conjuncts, in_order
+from penstock.plan.consumed import refuse_unread
 from penstock.plan.once import over_views
 from penstock.plan.operators import Operator, TableJoin, table_view
 from penstock.plan.scope import Scope, is_bound, place_of, relation, sided
@@ -118,6 +119,7 @@ class Subqueries:
         """Return the one table that a SELECT reads row by row, or None."""
         if not isinstance(query, exp.Select) or _given(query) - SIMPLE:
             return None
+        refuse_unread(query)
         clause = query.args.get("from_")
         table = clause.this if clause else None
         if not isinstance(table, exp.Table) or _given(table) - PLAIN_TABLE or names_in_list(table):

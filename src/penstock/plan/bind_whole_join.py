@@ -96,7 +96,7 @@ def _steps(
     for place, entry in enumerate(entries[1:], 1):
         kind = "INNER" if entry.kind == "CROSS" else entry.kind
         if kind not in KINDS:
-            raise unknown_kind(kind)
+            raise unknown_kind(kind, entry.join)
         left, right = Scope(tuple(seen[:place])), Scope((seen[place],))
         both = Scope(tuple(seen[: place + 1]))
         seen[: place + 1] = merged(entry.join, both.relations)

@@ -1,32 +1,14 @@
-"""What a SELECT over streams may not say yet, and the parts of a condition."""
+"""SELECTs inside expressions, and the parts of a condition."""
 
 from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError
+from penstock.errors import BadQueryError
 from penstock.model.schema import Schema
 from penstock.plan.fallible import can_fail
 from penstock.plan.scope import place_of
 from penstock.sql import spark_sql
-
-# Clauses that need more than one tuple's neighbourhood; each waits for its operator.
-NOT_YET = {
-    "windows": "WINDOW",
-    "laterals": "LATERAL VIEW",
-    "sort": "SORT BY",
-    "cluster": "CLUSTER BY",
-    "distribute": "DISTRIBUTE BY",
-    "pivots": "PIVOT",
-    "sample": "TABLESAMPLE",
-}
-
-
-def refuse_clauses(tree: exp.Expr) -> None:
-    """Raise where the tree has a clause that waits for its operator."""
-    for name, shown in NOT_YET.items():
-        if tree.args.get(name):
-            raise NotYetError(f"{shown} over streams does not run yet", place=place_of(tree))
 
 
 def refuse_deep(node: exp.Expr | None, where: str) -> None:

@@ -14,6 +14,7 @@ from penstock.sql import parse_select, spark_sql
 
 MAX_SETS = 256  # each tuple counts once for every set, so a cube of eight keys is the largest
 
+AFTER = ("rollup", "cube", "grouping_sets")  # what may follow the keys
 CALLS = {"grouping": "TINYINT", "grouping_id": "BIGINT"}  # with the types that Spark gives them
 
 Keys = tuple[exp.Expr, ...]
@@ -83,6 +84,7 @@ def grouping_of(group: exp.Group, write: Write) -> Grouping:
 
     The sets are sorted, so that their order makes no other node.
     """
+    _refuse_both(group)
     sets = _few(_sets(group))
     if len(sets) > MAX_SETS:
         raise BadQueryError(
@@ -96,6 +98,15 @@ def grouping_of(group: exp.Group, write: Write) -> Grouping:
         tuple(sorted(texts, key=lambda each: (-len(each), sorted(each)))),
         several=_is_several(group),
     )
+
+
+def _refuse_both(group: exp.Group) -> None:
+    given = [name for name in AFTER if group.args.get(name)]
+    if len(given) > 1:
+        written = " and ".join(name.replace("_", " ").upper() for name in given)
+        raise BadQueryError(
+            f"GROUP BY has {written} after its keys", hint="keep one of them", place=place_of(group)
+        )
 
 
 def is_about_sets(node: exp.Expr) -> bool:
@@ -112,7 +123,7 @@ def _bits(keys: Iterable[str], having: frozenset[str]) -> int:
 
 
 def _is_several(group: exp.Group) -> bool:
-    given = (group.args.get(name) for name in ("rollup", "cube", "grouping_sets"))
+    given = (group.args.get(name) for name in AFTER)
     return any(given) or any(isinstance(each, Several) for each in group.expressions)
 
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from penstock.model.events import Mode
 from penstock.model.schema import Schema
+from penstock.plan.once import is_named_by_with
 from penstock.plan.operators import table_view
 from penstock.plan.sources import Analyst, EventSource, Lookup, Source, StreamSource, TableSource
 
@@ -51,11 +52,10 @@ class HeldAnalyst:
 def held_in(condition: exp.Expr, lookup: Lookup, rule: str) -> tuple[exp.Expr, tuple[Held, ...]]:
     """Return a rule's condition with its streams as tables, and these."""
     condition = condition.copy()
-    named = {cte.alias.lower() for cte in condition.find_all(exp.CTE)}
     found: dict[str, Held] = {}
     for table in list(condition.find_all(exp.Table)):
         name = ".".join(part.name for part in table.parts)
-        if not isinstance(table.this, exp.Identifier) or name.lower() in named:
+        if not isinstance(table.this, exp.Identifier) or is_named_by_with(table, name):
             continue
         schema = _columns(lookup(name))
         if schema is not None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
@@ -15,7 +16,6 @@ from penstock.sql import FLOW, WrittenFlow, context_of, flow_of, spark_sql, wind
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
     """Return Spark SQL in which every relation is the view that `view_of` gives for its name."""
     tree = tree.copy()
-    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
     for table in list(tree.find_all(exp.Table)):
         if not isinstance(table.this, exp.Identifier):
             continue
@@ -25,7 +25,7 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
                 hint="use WHERE on the time column, or CREATE QUERY",
             )
         name = ".".join(part.name for part in table.parts)
-        if name.lower() in named:
+        if is_named_by_with(table, name):
             continue
         if not table.alias:
             table.set("alias", exp.TableAlias(this=table.this.copy()))
@@ -98,15 +98,29 @@ def place_of_column(tree: exp.Expr, message: str) -> Place | None:
 
 def names_in(tree: exp.Expr) -> set[str]:
     """Return the names of the relations that a SELECT reads, in lower case."""
-    named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
-    found = {
-        ".".join(part.name for part in table.parts).lower()
+    named: list[tuple[exp.Expr, str]] = [
+        (table, ".".join(part.name for part in table.parts).lower())
         for table in tree.find_all(exp.Table)
         if isinstance(table.this, exp.Identifier)
-    }
+    ]
     streams = map(_argument, functions_in(tree))
-    found |= {each.name.lower() for each in streams if isinstance(each, exp.Column)}
-    return found - named
+    named += [(each, each.name.lower()) for each in streams if isinstance(each, exp.Column)]
+    return {name for node, name in named if not is_named_by_with(node, name)}
+
+
+def is_named_by_with(relation: exp.Expr, name: str) -> bool:
+    """Say whether a relation is what a WITH around it names; a WITH elsewhere names another."""
+    node, name = relation, name.lower()
+    while (above := node.parent) is not None:
+        known: list[exp.Expr] = []
+        if isinstance(above, exp.With):  # one of its SELECTs sees those before it
+            known = above.expressions[: cast("int", node.index) + bool(above.recursive)]
+        elif isinstance(clause := above.args.get("with_"), exp.With) and clause is not node:
+            known = clause.expressions
+        if any(each.alias.lower() == name for each in known):
+            return True
+        node = above
+    return False
 
 
 def functions_in(tree: exp.Expr) -> list[exp.Anonymous]:

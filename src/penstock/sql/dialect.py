@@ -82,6 +82,17 @@ class Penstock(Spark):
         def _parse_into(self) -> exp.Into | None:
             return None  # INTO names a query's sink, after the SELECT
 
+        def _parse_limit(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
+            token, limit = self._curr, super()._parse_limit(*args, **kwargs)
+            if not isinstance(limit, exp.Fetch):
+                return limit
+            options = limit.args.get("limit_options")
+            for name, written in (("percent", "PERCENT"), ("with_ties", "WITH TIES")):
+                if options and options.args.get(name):  # it would print as LIMIT n
+                    hint = "FETCH FIRST n ROWS ONLY, or rank() and QUALIFY"
+                    self.fail(f"FETCH … {written} does not run", hint=hint, token=token)
+            return exp.Limit(expression=limit.args.get("count") or exp.Literal.number(1))
+
         def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             table = super()._parse_table(*args, **kwargs)
             return self._parse_window_after(table) if self.sees("[") else table
@@ -164,6 +175,9 @@ class Penstock(Spark):
             exp.BitwiseLeftShift: lambda self, e: self.binary(e, "<<"),
             exp.BitwiseRightShift: lambda self, e: self.binary(e, ">>"),
         }
+
+        # Spark has WITH inside brackets; moved to the front, its names would hide others.
+        EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[type[exp.Expr]]] = set()
 
         def table_parts(self, expression: exp.Table) -> str:
             """Return the table's name and window."""

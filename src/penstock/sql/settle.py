@@ -4,6 +4,7 @@ sqlglot accepts more than Spark's SQL, and prints some of it as something else. 
 survive is refused here, before anything is built on it.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -18,6 +19,8 @@ from penstock.sql.trees import to_sql, window_of
 
 Tree = TypeVar("Tree", bound=exp.Expr)
 
+SHOWN = 200  # characters of the text that an error repeats
+RELATIONAL = (exp.Query, exp.UDTF, exp.Table, exp.Join, exp.With, exp.CTE)
 POSITIONS = ("line", "col", "start", "end")  # sqlglot's notes of where a node was read
 
 
@@ -32,18 +35,35 @@ def select_of(reader: Penstock.Parser) -> exp.Query:
 
 def settled(tree: Tree, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
     """Return the tree, or the equal one that `rule` reads from its text, or refuse it."""
-    written = to_sql(tree)
+    text = to_sql(tree)
     try:
-        again = _read(written, rule)
-        stable = to_sql(again) == written
+        again = _read(text, rule)
+        stable = to_sql(again) == text
     except (PenstockError, RecursionError):
         stable = False
     if not stable:
         raise SqlError(
             "this is no Spark SQL, or of a form that cannot be carried over",
-            hint=f"it would read: {written[:200]}",
+            hint=f"it would read: {text[:SHOWN]}",
         )
-    return tree if again == tree else _without_positions(again)
+    if again == tree:
+        return tree
+    for (kind, name), _ in (_relational(tree) - _relational(again)).items():
+        written = name.strip("_").replace("_", " ").upper()
+        raise SqlError(
+            f"{written} of {kind.upper()} is no Spark SQL", hint=f"it would read: {text[:SHOWN]}"
+        )
+    return _without_positions(again)
+
+
+def _relational(tree: exp.Expr) -> Counter[tuple[str, str]]:
+    """Count the clauses of a tree; an expression may print as an equal one, a clause may not go."""
+    return Counter(
+        (node.key, name)
+        for node in tree.find_all(*RELATIONAL)
+        for name, value in node.args.items()
+        if value
+    )
 
 
 def _check(node: exp.Expr, text: str) -> None:

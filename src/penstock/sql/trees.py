@@ -7,7 +7,7 @@ the tree, so that copies and equality carry it and no walk or rewrite of the tre
 from typing import TypeVar, cast
 
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel
+from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from penstock.errors import BadQueryError, SqlError
 from penstock.model.events import Mode
@@ -50,6 +50,9 @@ def to_sql(tree: exp.Expr) -> str:
         )
     except RecursionError:
         raise SqlError("nested too deeply to print", hint="nest it less") from None
+    except UnsupportedError as error:
+        told = str(error).splitlines()[0].rstrip(".")
+        raise SqlError(f"this is no Spark SQL: {told[:1].lower()}{told[1:]}") from error
     except Exception as error:  # sqlglot meets some trees with errors of any kind
         raise SqlError("this cannot be printed as Spark SQL") from error
 

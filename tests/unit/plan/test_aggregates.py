@@ -86,6 +86,18 @@ def test_a_null_never_decides_which_value_goes_with_it() -> None:
     assert partial.endswith("FILTER (WHERE (c > 1 OR d) AND b IS NOT NULL)")
 
 
+def test_more_than_one_value_needs_the_tuples() -> None:
+    assert made("max_by(a, b, 3)").is_holistic
+    assert not made("max_by(a, b)").is_holistic
+
+
+def test_nulls_are_listed_where_that_is_asked() -> None:
+    for call in ("collect_list(a)", "array_agg(a)"):
+        assert "IS NOT NULL" in made(call).partials[0]
+        assert "IS NOT NULL" not in made(f"{call} RESPECT NULLS").partials[0]
+    assert made("collect_set(a) RESPECT NULLS").partials == ("collect_set(a) RESPECT NULLS",)
+
+
 def test_a_sum_keeps_the_type_of_its_partial() -> None:
     assert made("sum(a)", "decimal(20,2)").combines == ("CAST(sum({0}) AS decimal(20,2))",)
 
