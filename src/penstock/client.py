@@ -1,6 +1,6 @@
 """Penstock from Python: `with penstock.connect() as ps: ps.sql("…")`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,6 +18,22 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
 from penstock.functions.templates import central
+from penstock.model.arguments import (
+    ABOVE_ZERO,
+    ACTIONS,
+    FLAG,
+    FUNCTION,
+    PATH,
+    POSITION,
+    SECONDS,
+    TEXT,
+    TEXTS,
+    WHOLE,
+    Kind,
+    instance_of,
+    many,
+    require,
+)
 from penstock.model.definitions import Sites
 from penstock.model.schema import quoted
 from penstock.model.user_aggregates import UserAggregate
@@ -32,6 +48,10 @@ from penstock.runtime.supervisor import DEFAULTS, Settings
 from penstock.runtime.system import Parts, System
 
 DEFAULT_HOME = ".penstock"
+CLOCK = Kind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
+AGGREGATE = instance_of("an aggregate", UserAggregate)
+STREAM_FUNCTION = instance_of("a stream function", StreamFunction)
+FLOW = instance_of("a flow or a stream function", Dataflow, StreamFunction)
 
 
 def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
@@ -58,6 +78,20 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     else where they are given. `commands` are the programs, by their whole paths, that rules may
     start.
     """
+    require(
+        "penstock.connect",
+        home=(home, PATH),
+        master=(master, TEXT),
+        spark=(spark, instance_of("a SparkSession", SparkSession).or_none()),
+        clock=(clock, CLOCK.or_none()),
+        begin=(begin, FLAG),
+        settings=(settings, instance_of("Settings", Settings)),
+        bounds=(bounds, instance_of("Bounds", Bounds)),
+        aggregates=(aggregates, many("a list of aggregates", AGGREGATE)),
+        actions=(actions, ACTIONS.or_none()),
+        commands=(commands, TEXTS),
+        functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
+    )
     held = Home(Path(home))
     try:
         held.refuse_lost_catalog()
@@ -125,23 +159,22 @@ class Connection:
         Where a statement fails, or `approve` raises while all stands and nothing has flowed,
         nothing stands that the script added.
         """
+        require("ps.sql", text=(text, TEXT), approve=(approve, FUNCTION))
         return execute(self._system, text, approve)
 
-    def push(
-        self, stream: str, rows: pa.Table | Iterable[Mapping[str, Any]] | Mapping[str, Any]
-    ) -> int:
-        """Hand rows to a push stream; when this returns they survive a crash.
+    def push(self, stream: str, rows: object) -> int:
+        """Hand rows to a push stream, all or none; when this returns they survive a crash.
 
-        A mapping holds columns: sequences of values, of vectors also the rows of a matrix.
+        Rows are a list of mappings; one row a mapping of single values; columns a mapping of
+        lists or arrays; or a DataFrame of pandas or polars, or a table, batch or reader of Arrow.
+        Return how many rows the stream has had, with these and with what rules have inserted.
         """
-        source = self._system.push_source(stream)
-        if isinstance(rows, Mapping):
-            return source.push_columns(rows)
-        given = rows if isinstance(rows, pa.Table) else [dict(row) for row in rows]
-        return source.push(given)
+        require("ps.push", stream=(stream, TEXT))
+        return self._system.push_source(stream).push(rows)
 
     def end(self, stream: str) -> None:
         """Say that a push stream has ended: its windows close."""
+        require("ps.end", stream=(stream, TEXT))
         self._system.push_source(stream).end()
 
     def punctuate(self, stream: str, condition: str) -> None:
@@ -149,6 +182,7 @@ class Connection:
 
         Windows that wait only for such tuples close at once.
         """
+        require("ps.punctuate", stream=(stream, TEXT), condition=(condition, TEXT))
         self.sql(f"PUNCTUATE {quoted(stream)} WHERE {condition}")
 
     def aggregate(  # noqa: PLR0913  (all by name but the first)
@@ -170,6 +204,18 @@ class Connection:
         that call it come back. Functions of the same types may be replaced. One that is not
         `deterministic` is for one-time SELECTs alone.
         """
+        require(
+            "ps.aggregate",
+            name=(name, TEXT),
+            init=(init, FUNCTION),
+            update=(update, FUNCTION),
+            merge=(merge, FUNCTION),
+            finish=(finish, FUNCTION),
+            takes=(takes, TEXTS),
+            state=(state, TEXT),
+            returns=(returns, TEXT),
+            deterministic=(deterministic, FLAG),
+        )
         functions = (init, update, merge, finish)
         made = UserAggregate(name, *functions, tuple(takes), state, returns, deterministic)
         with self._system.supervisor.at_rest():
@@ -182,6 +228,7 @@ class Connection:
         The catalog keeps where it is found, so that after a restart it is imported from there, or
         given to `connect(functions=[…])`. A running query keeps the version that it began with.
         """
+        require("ps.register", function=(function, STREAM_FUNCTION))
         register(self._system, function)
         return function
 
@@ -199,6 +246,15 @@ class Connection:
 
         `auto(function)` is spread in the way that is measured to be best.
         """
+        require(
+            "ps.run",
+            flow=(flow, FLOW),
+            over=(over, TEXT),
+            name=(name, TEXT),
+            into=(into, TEXT),
+            output=(output, WHOLE.or_none()),
+            sites=(sites, TEXT),
+        )
         graph = flow if isinstance(flow, Dataflow) else central(flow)
         given = "" if output is None else f" OUTPUT {output}"
         sink = f" INTO {into}" if into else ""
@@ -214,6 +270,12 @@ class Connection:
         not fit into memory. None gives only what comes from now on, and a reader that falls more
         than `max_rows` behind loses the oldest. `left_out` counts what was lost.
         """
+        require(
+            "ps.subscribe",
+            query=(query, TEXT),
+            after=(after, POSITION.or_none()),
+            max_rows=(max_rows, ABOVE_ZERO),
+        )
         return self._system.subscribe(query, after, max_rows)
 
     def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
@@ -222,6 +284,7 @@ class Connection:
         A callback that raises is tried again, then holds the query; it is not remembered over
         a restart.
         """
+        require("ps.callback", query=(query, TEXT), function=(function, FUNCTION))
         self._system.attach(query, CallbackSink(function))
 
     def action(self, name: str, function: Function) -> None:
@@ -231,10 +294,12 @@ class Connection:
         remembered over a restart: give it to `connect(actions={…})`, so that rules that call it
         come back.
         """
+        require("ps.action", name=(name, TEXT), function=(function, FUNCTION))
         self._system.calls.register(name, function)
 
     def tap(self, function: Callable[[Delivery], None]) -> None:
         """Call `function` for every delivery of every query, before it counts as delivered."""
+        require("ps.tap", function=(function, FUNCTION))
         self._system.supervisor.taps.append(function)
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -242,6 +307,7 @@ class Connection:
 
         False after `timeout` seconds. A source that never ends is waited for as long.
         """
+        require("ps.wait", timeout=(timeout, SECONDS.or_none()))
         done = self._system.supervisor.wait_idle(timeout)
         if self._system.supervisor.fatal is not None:
             raise self._system.supervisor.fatal

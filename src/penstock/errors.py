@@ -12,6 +12,7 @@ PenstockError
  ├─ CycleError              CYCLE                a query that would read itself
  ├─ InUseError              IN_USE               dropped while others read it
  ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
+ ├─ BadArgumentError        BAD_ARGUMENT         a call from Python with a value of another type
  ├─ BadWindowError          BAD_WINDOW
  ├─ BadEventError           BAD_EVENT            an event that cannot be detected
  ├─ BadFlowError            BAD_FLOW             functions and templates that do not fit together
@@ -36,6 +37,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 from unicodedata import east_asian_width
 
+SHOWN = 80  # characters of a value that an error repeats
+LONGEST = 4_000  # of a message or a hint: whole schemas fit, a line of a large file does not
+LINE = 160  # of a statement's line that is shown above a caret
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -51,8 +56,36 @@ class Place:
             return ""
         lines = self.source.splitlines() or [""]
         text = lines[min(self.line, len(lines)) - 1].replace("\t", " ")
-        before = sum(2 if east_asian_width(c) in "WF" else 1 for c in text[: self.column - 1])
+        text, column = _around(text, self.column - 1)
+        before = sum(2 if east_asian_width(c) in "WF" else 1 for c in text[:column])
         return f"{text}\n{' ' * before}^"
+
+
+def shortened(text: str, most: int = SHOWN) -> str:
+    """Return the text with its middle left out where it is long: both ends say what it is.
+
+    Every error that repeats what somebody has written goes through here.
+    """
+    if len(text) <= most:
+        return text
+    told = f" … ({len(text):,} characters) … "
+    kept = max(0, most - len(told))
+    end = kept // 4
+    return f"{text[: kept - end]}{told}{text[len(text) - end :]}"
+
+
+def quoted_value(value: object) -> str:
+    """Return a value as an error repeats it."""
+    return shortened(repr(value))
+
+
+def _around(text: str, column: int) -> tuple[str, int]:
+    """Return the part of a line around a column, and the column in that part."""
+    if len(text) <= LINE:
+        return text, column
+    begin = max(0, min(column - LINE // 2, len(text) - LINE))
+    before, after = "…" if begin else "", "…" if begin + LINE < len(text) else ""
+    return f"{before}{text[begin : begin + LINE]}{after}", column - begin + len(before)
 
 
 class PenstockError(Exception):
@@ -62,9 +95,9 @@ class PenstockError(Exception):
 
     def __init__(self, message: str, *, hint: str = "", place: Place | None = None) -> None:
         """Keep the sentence, the hint and the place apart, so that each way in can show them."""
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = shortened(message, LONGEST)
+        self.hint = shortened(hint, LONGEST)
+        super().__init__(self.message)
         self.place = place
 
     def __str__(self) -> str:
@@ -142,6 +175,12 @@ class BadOptionError(PenstockError):
     """An option whose value does not fit."""
 
     code = "BAD_OPTION"
+
+
+class BadArgumentError(PenstockError):
+    """A call from Python with a value of another type."""
+
+    code = "BAD_ARGUMENT"
 
 
 class BadWindowError(PenstockError):
@@ -256,4 +295,4 @@ def told(error: BaseException) -> str:
     """Return an error as a query's cause: ours as it is, others on one line."""
     if isinstance(error, PenstockError):
         return str(error)
-    return f"{type(error).__name__}: {error}".splitlines()[0]
+    return shortened(f"{type(error).__name__}: {error}".splitlines()[0], LONGEST)

@@ -1,6 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from penstock.errors import Place
+from penstock.errors import LINE, LONGEST, SHOWN, Place, SqlError, quoted_value, shortened, told
 
 
 @pytest.mark.parametrize(
@@ -27,3 +29,28 @@ def test_a_caret_stands_under_its_own_line() -> None:
 
 def test_without_a_source_there_is_no_caret() -> None:
     assert Place(1, 1).caret() == ""
+
+
+@given(st.text(), st.integers(60, 200))
+def test_what_is_shortened_keeps_both_ends_and_its_length(text: str, most: int) -> None:
+    short = shortened(text * 40, most)
+    assert len(short) <= most
+    assert short == text * 40 or (
+        short[:10] == (text * 40)[:10] and f"({len(text * 40):,}" in short
+    )
+
+
+def test_no_error_repeats_a_long_text_whole() -> None:
+    line = "x" * 100_000
+    error = SqlError(f"unexpected {line}", hint=f"not {line}", place=Place(1, 50_000, line))
+    assert len(str(error)) < 9_000
+    assert len(told(ValueError(line))) <= LONGEST
+    assert len(quoted_value(line)) <= SHOWN
+
+
+@given(st.integers(1, 1_000))
+def test_a_caret_in_a_long_line_stands_under_its_own_character(column: int) -> None:
+    line = "".join(chr(ord("a") + at % 26) for at in range(1_000))
+    shown, caret = Place(1, column, line).caret().splitlines()
+    assert len(shown) <= LINE + 2
+    assert shown[len(caret) - 1] == line[column - 1]

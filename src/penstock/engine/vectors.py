@@ -1,6 +1,5 @@
 """Vector columns where they come in and go out: lists of numbers, numpy arrays, packed bytes."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -181,14 +180,3 @@ def _arrays(column: pa.ChunkedArray, kind: Kind) -> list[Any]:
     filled = pc.fill_null(whole, b"") if whole.null_count else whole
     views = Vectors.from_arrow(filled, kind).each()
     return [v if ok else None for v, ok in zip(views, whole.is_valid().to_pylist(), strict=True)]
-
-
-def table_of_columns(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
-    """Return columns of Python's as a table; vectors may be the rows of a matrix."""
-    kinds = vectors_in(schema)
-    by_name = {name.lower(): name for name in schema.names}
-    made = {}
-    for name, values in columns.items():
-        kind = kinds.get(by_name.get(name.lower(), ""))
-        made[name] = pa.array(values) if kind is None else column_of(values, kind)
-    return pa.table(made)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.errors import BadOptionError, NameTakenError, UnknownFunctionError
+from penstock.errors import BadOptionError, NameTakenError, UnknownFunctionError, quoted_value
 from penstock.functions.function import Function
 from penstock.functions.registry import Registry
 from penstock.functions.written import TEMPLATES
@@ -37,7 +37,8 @@ class KnownFunctions:
         """Make a function of Python's known, or another version of it."""
         if not isinstance(function, Function):
             raise BadOptionError(
-                f"{function!r:.80} is no stream function", hint="decorate it by @stream_function"
+                f"{quoted_value(function)} is no stream function",
+                hint="decorate it by @stream_function",
             )
         name = function.name.lower()
         if name in self.written or name in TEMPLATES:

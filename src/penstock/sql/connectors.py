@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from sqlglot import TokenType, exp
 
-from penstock.errors import BadOptionError
+from penstock.errors import BadOptionError, shortened
 from penstock.model.definitions import Connector, Expression, Option
 from penstock.sql.intervals import duration
 from penstock.sql.reader import Reader
@@ -94,4 +94,4 @@ def _number(text: str) -> int | float:
             continue
         if math.isfinite(number):
             return number
-    raise BadOptionError(f"{text[:40]} is no number that can be kept")
+    raise BadOptionError(f"{shortened(text)} is no number that can be kept")

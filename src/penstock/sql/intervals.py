@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from sqlglot import TokenType
 
-from penstock.errors import BadOptionError, PenstockError
+from penstock.errors import BadOptionError, PenstockError, quoted_value
 from penstock.sql.reader import Reader
 from penstock.sql.refusals import near_miss
 
@@ -73,7 +73,7 @@ def _part(reader: Reader, refuse: type[PenstockError]) -> Fraction:
         pairs = PART.findall(number)
     else:
         hint = "such as '1 hour 30 minutes'"
-        reader.fail(f"{number[:40]!r} is no length of time", hint=hint, token=token)
+        reader.fail(f"{quoted_value(number)} is no length of time", hint=hint, token=token)
     for _, unit in pairs:
         if _singular(unit) not in (*MICROSECONDS, *VAGUE):
             hint = near_miss(unit, [f"{one}S" for one in MICROSECONDS]) or UNITS

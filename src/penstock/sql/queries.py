@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from sqlglot import Token, TokenType, exp
 
-from penstock.errors import BadOptionError, SqlError, UnknownOptionError
+from penstock.errors import BadOptionError, SqlError, UnknownOptionError, shortened
 from penstock.model.definitions import JoinMode, Option, QueryDefinition, Sites, StopAfter
 from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, HINTS, LOWEST, Goals
 from penstock.sql.connectors import read_connector, read_options
@@ -222,7 +222,9 @@ def _tuples(reader: Reader) -> int:
     if number is None:
         reader.miss("a number of tuples", hint="STOP AFTER 1000 TUPLES")
     if not number.isdecimal() or not 1 <= int(number[:19]) < 2**63:
-        raise BadOptionError(f"STOP AFTER {number[:40]} TUPLES must be a whole number above zero")
+        raise BadOptionError(
+            f"STOP AFTER {shortened(number)} TUPLES must be a whole number above zero"
+        )
     return int(number)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from sqlglot import Token, TokenType
 from sqlglot.errors import ParseError
 
-from penstock.errors import Place, SqlError
+from penstock.errors import Place, SqlError, shortened
 
 NEAR = 0.7  # difflib's measure: STRAEM is 0.83 from STREAM, FORM 0.75 from FROM
-SHOWN = 30  # characters of a token that an error repeats
 CLAUSES = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "JOIN", "UNION")
 
 
@@ -40,8 +39,7 @@ def shown(text: str, token: Token) -> str:
     """Return a token as errors repeat it."""
     if not token:
         return "the end"
-    written = text[token.start : token.end + 1]
-    return written if len(written) <= SHOWN else f"{written[:SHOWN]}…"
+    return shortened(text[token.start : token.end + 1])
 
 
 def near_miss(word: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from sqlglot import exp
 
-from penstock.errors import BadWindowError, PenstockError, SqlError
+from penstock.errors import BadWindowError, PenstockError, SqlError, shortened
 from penstock.sql.dialect import Penstock
 from penstock.sql.modifiers import modifier_of
 from penstock.sql.refusals import place_at
@@ -44,14 +44,15 @@ def settled(tree: Tree, rule: Callable[[Penstock.Parser], Tree]) -> Tree:
     if not stable:
         raise SqlError(
             "this is no Spark SQL, or of a form that cannot be carried over",
-            hint=f"it would read: {text[:SHOWN]}",
+            hint=f"it would read: {shortened(text, SHOWN)}",
         )
     if again == tree:
         return tree
     for (kind, name), _ in (_relational(tree) - _relational(again)).items():
         written = name.strip("_").replace("_", " ").upper()
         raise SqlError(
-            f"{written} of {kind.upper()} is no Spark SQL", hint=f"it would read: {text[:SHOWN]}"
+            f"{written} of {kind.upper()} is no Spark SQL",
+            hint=f"it would read: {shortened(text, SHOWN)}",
         )
     return _without_positions(again)
 

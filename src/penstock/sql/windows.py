@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import assert_never
 
-from penstock.errors import BadWindowError
+from penstock.errors import BadWindowError, quoted_value, shortened
 from penstock.model.schema import quoted
 from penstock.model.windows import (
     Bound,
@@ -156,7 +156,7 @@ def _time(text: str) -> datetime:
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadWindowError(
-            f"{text[:40]!r} is no time", hint="such as TIMESTAMP '2026-01-31 12:00:00'"
+            f"{quoted_value(text)} is no time", hint="such as TIMESTAMP '2026-01-31 12:00:00'"
         ) from None
 
 
@@ -176,7 +176,7 @@ def _count(reader: Reader) -> int:
     if number is None:
         reader.miss("a number of tuples")
     if not number.lstrip("-").isdecimal() or len(number) > MAX_DIGITS:
-        raise BadWindowError(f"{number[:40]} is no number of tuples")
+        raise BadWindowError(f"{shortened(number)} is no number of tuples")
     return int(number)
 
 

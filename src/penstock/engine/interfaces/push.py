@@ -6,23 +6,23 @@ A boundary is `{segment, from, to}`: whole records of one segment of the log (lo
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import pyarrow as pa
 
 from penstock.engine.interfaces.durable import make_home
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.log import BEGINNING, Log, Place, Span
+from penstock.engine.interfaces.pushed import table_of
 from penstock.engine.interfaces.rejects import event_time
-from penstock.engine.interfaces.rows import require_times, table_of_rows, table_of_table
+from penstock.engine.interfaces.rows import require_times
 from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.engine.types import arrow_schema
-from penstock.engine.vectors import table_of_columns
 from penstock.errors import BadRowError, PenstockError, SourceError
 from penstock.model.definitions import StreamDefinition
 
 OPTIONS = {
+    "lenient": Declared(flag, default=False),
     "sync": Declared(flag, default=False),
     "rows_per_train": Declared(whole(), default=100_000),
 }
@@ -37,6 +37,7 @@ class Push:
         self.on_arrival: Callable[[], None] | None = None
         self._stream = definition
         self._time = event_time(definition)
+        self._lenient: bool = options["lenient"]
         self._sync: bool = options["sync"]
         self._rows_per_train: int = options["rows_per_train"]
         self._around = around
@@ -116,25 +117,15 @@ class Push:
                 self._log.close()
                 self._log = None
 
-    def push(self, rows: pa.Table | Sequence[Mapping[str, Any]]) -> int:
-        """Append the rows, all or none, and return how many tuples the stream has had.
+    def push(self, rows: object) -> int:
+        """Append rows of any form (pushed.py), all or none; return how many the stream has had.
 
         When it returns, the rows survive the end of this process, and with `sync => true` also
         a loss of power. Raises BadRowError with the row and the column that do not fit.
         """
-        schema = arrow_schema(self._stream.schema)
-        of = table_of_table if isinstance(rows, pa.Table) else table_of_rows
-        table = of(rows, schema)
+        table = table_of(rows, arrow_schema(self._stream.schema), lenient=self._lenient)
         require_times(table, self._time)
         return self.append(table)
-
-    def push_columns(self, columns: Mapping[str, Any]) -> int:
-        """Append rows that are given as columns; see `push`."""
-        try:
-            table = table_of_columns(columns, arrow_schema(self._stream.schema))
-        except (TypeError, ValueError, pa.ArrowException) as error:
-            raise BadRowError(f"the columns do not fit {self._stream.name}: {error}") from error
-        return self.push(table)
 
     def append(
         self, table: pa.Table, depth: int = 0, intend: Callable[[int], None] | None = None

@@ -1,54 +1,73 @@
 """Pushed rows as Arrow: checked value by value, so that nothing is rounded or guessed."""
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
 from penstock.engine.interfaces.formats.casts import cast, is_bytes, is_list, is_same_kind, is_text
 from penstock.engine.types import vectors_in
 from penstock.engine.vectors import as_vector, is_vector_like, packed
-from penstock.errors import BadRowError
+from penstock.errors import BadRowError, quoted_value, shortened
 from penstock.functions.vectors import Kind
 from penstock.model.vectors import MOST_BYTES
 
 Cell = Callable[[Any], Any]
 
+MISSING = ("NAType", "NaTType")  # what pandas puts in the place of None
 WRONG = (TypeError, ValueError, ArithmeticError, pa.ArrowException)
 
 
-def table_of_rows(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+def table_of_rows(
+    rows: Sequence[Mapping[str, Any]], schema: pa.Schema, *, lenient: bool = False
+) -> pa.Table:
     """Return the rows in the schema, missing columns null; BadRowError where one does not fit."""
-    names = {name.lower(): name for name in schema.names}
     columns: dict[str, list[Any]] = {name: [None] * len(rows) for name in schema.names}
     for at, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise BadRowError(f"row {at} is not a mapping of columns to values")
-        for key, value in row.items():
-            name = names.get(str(key).lower())
-            if name is None:
-                raise _unknown(at, key, schema)
-            columns[name][at] = value
-    arrays = [_array(columns[field.name], field) for field in schema]
+            raise BadRowError(
+                f"row {at} is {type(row).__name__}, and not a mapping of columns to values",
+                hint="a row is a dict such as {'id': 'a', 'mph': 50}",
+            )
+        for key, name in named(row, schema, at).items():
+            columns[name][at] = row[key]
+    arrays = [array_of(columns[field.name], field, lenient=lenient) for field in schema]
     return pa.table(arrays, schema=schema)
 
 
-def table_of_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+def named(keys: Iterable[Any], schema: pa.Schema, at: int = 0) -> dict[Any, str]:
+    """Return which column each key of a row, or each column of rows, is for.
+
+    BadRowError where one is for none, or two are for the same: names have no case.
+    """
+    names = {name.lower(): name for name in schema.names}
+    found: dict[str, Any] = {}
+    for key in keys:
+        name = names.get(key.lower()) if isinstance(key, str) else None
+        if name is None:
+            raise _unknown(at, key, schema)
+        if name in found:
+            raise BadRowError(
+                f"row {at}, column {name}: it is given twice, as {found[name]} and as {key}",
+                hint="names have no case; keep one of the two",
+            )
+        found[name] = key
+    return {key: name for name, key in found.items()}
+
+
+def table_of_table(rows: pa.Table, schema: pa.Schema, *, lenient: bool = False) -> pa.Table:
     """Return the table in the schema, missing columns null; BadRowError where it does not fit."""
-    given = {name.lower(): at for at, name in enumerate(rows.column_names)}
-    names = {name.lower() for name in schema.names}
-    for name in rows.column_names:
-        if name.lower() not in names:
-            raise _unknown(0, name, schema)
+    given = {name: key for key, name in named(rows.column_names, schema).items()}
     columns = []
     for field in schema:
-        at = given.get(field.name.lower())
+        key = given.get(field.name)
         missing = pa.nulls(rows.num_rows, field.type)
-        columns.append(missing if at is None else _cast(rows.column(at), field))
+        columns.append(missing if key is None else cast_column(rows[key], field, lenient=lenient))
     return pa.table(columns, schema=schema)
 
 
@@ -64,32 +83,35 @@ def require_times(table: pa.Table, time_column: str | None) -> None:
 
 def _unknown(at: int, name: object, schema: pa.Schema) -> BadRowError:
     return BadRowError(
-        f"row {at}, column {name}: the stream has no such column",
+        f"row {at}, column {shortened(str(name))}: the stream has no such column",
         hint=f"there is {', '.join(schema.names)}",
     )
 
 
 def _wrong(at: int, field: pa.Field, value: object, error: Exception) -> BadRowError:
     return BadRowError(
-        f"row {at}, column {field.name}: {value!r:.80} does not fit {field.type}", hint=str(error)
+        f"row {at}, column {field.name}: {quoted_value(value)} does not fit {field.type}",
+        hint=shortened(str(error)),
     )
 
 
-def _array(values: list[Any], field: pa.Field) -> pa.Array:
+def array_of(values: list[Any], field: pa.Field, *, lenient: bool = False) -> pa.Array:
+    """Return Python's values as a column, each checked; BadRowError where one does not fit."""
     vector = vectors_in(pa.schema([field])).get(field.name)
-    cell = _cell(field.type) if vector is None else _vector(vector)
+    cell = _cell(field.type, lenient) if vector is None else _vector(vector)
+    taken = [None] * len(values)
     for at, value in enumerate(values):
-        if value is None:
+        if value is None or type(value).__name__ in MISSING:
             continue
         try:
-            values[at] = cell(value)
+            taken[at] = cell(value)
         except WRONG as error:
             raise _wrong(at, field, value, error) from error
     try:
-        return pa.array(values, field.type)
+        return pa.array(taken, field.type)
     except WRONG as error:
-        at = next(at for at, value in enumerate(values) if not _fits(value, field.type))
-        raise _wrong(at, field, values[at], error) from error
+        at = next(at for at, value in enumerate(taken) if not _fits(value, field.type))
+        raise _wrong(at, field, taken[at], error) from error
 
 
 def _fits(value: Any, kind: pa.DataType) -> bool:
@@ -118,16 +140,29 @@ def _packed(column: pa.ChunkedArray, field: pa.Field, kind: Kind) -> pa.Array:
     return vectors
 
 
-def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+def cast_column(
+    column: pa.ChunkedArray, field: pa.Field, *, lenient: bool = False
+) -> pa.ChunkedArray | pa.Array:
+    """Return an Arrow column as the field's; what Arrow cannot cast is taken value by value.
+
+    So a table says of a value what a row says of it. BadRowError where one does not fit.
+    """
     if kind := vectors_in(pa.schema([field])).get(field.name):
         return _packed(column, field, kind)
     if not is_same_kind(column.type, field.type):
-        raise BadRowError(f"row 0, column {field.name}: {column.type} does not fit {field.type}")
+        return array_of(_values(column), field, lenient=lenient)
     try:
         return cast(column, field.type)
     except WRONG as error:
         at = _first_misfit(column, field.type)
         raise _wrong(at, field, column[at].as_py(), error) from error
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except WRONG:  # nanoseconds have no equal in Python
+        return [str(value) for value in column]
 
 
 def _first_misfit(column: pa.ChunkedArray, kind: pa.DataType) -> int:
@@ -143,12 +178,12 @@ def _first_misfit(column: pa.ChunkedArray, kind: pa.DataType) -> int:
     return low
 
 
-def _cell(kind: pa.DataType) -> Cell:
+def _cell(kind: pa.DataType, lenient: bool) -> Cell:
     """Return the function that takes a Python value for a column of that type, or raises."""
     if types.is_boolean(kind):
         return _exactly(bool)
     if types.is_integer(kind):
-        return _integer
+        return _whole if lenient else _integer
     if types.is_floating(kind):
         return _real
     if types.is_decimal(kind):
@@ -161,18 +196,18 @@ def _cell(kind: pa.DataType) -> Cell:
         return _exactly(str)
     if is_bytes(kind):
         return _exactly(bytes, bytearray, memoryview)
-    return _nested_cell(kind)
+    return _nested_cell(kind, lenient)
 
 
-def _nested_cell(kind: pa.DataType) -> Cell:
+def _nested_cell(kind: pa.DataType, lenient: bool) -> Cell:
     if is_list(kind):
-        item = _or_none(_cell(kind.value_type))
+        item = _or_none(_cell(kind.value_type, lenient))
         return lambda value: [item(one) for one in _exactly(list, tuple)(value)]
     if types.is_map(kind):
-        key, item = _cell(kind.key_type), _or_none(_cell(kind.item_type))
+        key, item = _cell(kind.key_type, lenient), _or_none(_cell(kind.item_type, lenient))
         return lambda value: [(key(k), item(v)) for k, v in _exactly(dict)(value).items()]
     if types.is_struct(kind):
-        cells = {field.name: _or_none(_cell(field.type)) for field in kind}
+        cells = {field.name: _or_none(_cell(field.type, lenient)) for field in kind}
         return lambda value: {k: cells[k](v) for k, v in _known(value, cells).items()}
     return lambda value: value
 
@@ -202,6 +237,12 @@ def _integer(value: Any) -> int:
     if isinstance(value, bool):
         raise TypeError("it is bool")
     return operator.index(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float | np.floating | Decimal) and value % 1 == 0:
+        return int(value)
+    return _integer(value)
 
 
 def _real(value: Any) -> float:
