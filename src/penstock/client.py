@@ -67,6 +67,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     actions: Mapping[str, Function] | None = None,
     commands: Sequence[str] = (),
     functions: Sequence[StreamFunction] = (),
+    allow_functions: Sequence[str] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
@@ -76,7 +77,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     Queries that call users' aggregates come back only where these are given again, and so do rules
     that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
     else where they are given. `commands` are the programs, by their whole paths, that rules may
-    start.
+    start. `allow_functions` are those of Spark's functions that SQL may call although they load
+    classes or read what their arguments name (`reflect`, `from_xml`, `xpath` …).
     """
     require(
         "penstock.connect",
@@ -95,7 +97,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     held = Home(Path(home))
     try:
         held.refuse_lost_catalog()
-        sessions = open_sessions(master, spark, held.path / "spark.log")
+        sessions = open_sessions(master, spark, held.path / "spark.log", allow_functions)
         catalog = SqliteCatalog(held.catalog)
         held.refuse_lost_journal(len(catalog.all()))
         journal = SqliteJournal(held.journal)

@@ -135,15 +135,15 @@ def test_python_that_is_not_deterministic_is_for_one_time_selects(ps: Connection
     ps.sql("CREATE STREAM TYPE point (ts TIMESTAMP, n INT)")
     ps.sql("CREATE STREAM p OF point TIMESTAMP BY ts FROM push()")
     ps.aggregate("anyhow", **CONSTANT)
-    ps.register(stream_function(lambda table: table, name="some", over="table", **CHANGES))
-    for text in ("SELECT anyhow(n) AS x FROM p [RANGE 1 MINUTE]", "FLOW some() OVER p"):
+    ps.register(stream_function(lambda table: table, name="somehow", over="table", **CHANGES))
+    for text in ("SELECT anyhow(n) AS x FROM p [RANGE 1 MINUTE]", "FLOW somehow() OVER p"):
         assert _refused(ps, f"CREATE QUERY q AS {text}")
     ps.sql("CREATE QUERY kept AS SELECT ts, n FROM p")
     ps.push("p", [{"ts": datetime(2026, 3, 1, tzinfo=UTC), "n": 1}])
     ps.end("p")
     finish(ps)
     assert rows_of(ps.sql("SELECT anyhow(n) AS x FROM kept").table) == [{"x": 7}]
-    assert rows_of(ps.sql("SELECT n FROM some(kept)").table) == [{"n": 1}]
+    assert rows_of(ps.sql("SELECT n FROM somehow(kept)").table) == [{"n": 1}]
 
 
 def _refused(ps: Connection, text: str) -> bool:

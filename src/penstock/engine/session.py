@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark_functions import close_doors, refuse_harmless
 from penstock.errors import SparkMissingError
 
 # Adaptive execution adds a job for each stage, which costs more than it finds in a train.
@@ -18,6 +19,7 @@ SHARED = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.runSQLOnFiles": "false",  # FROM text.`/etc/passwd` reads no file
 }
 # A small train is done before the compiler would have been (docs/decisions/0002).
 SMALL = {
@@ -41,6 +43,8 @@ STARTING = {
     "spark.sql.ui.retainedExecutions": "20",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
+# A Spark of one machine has nobody to talk to outside of it.
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 DRIVER_MEMORY = "2g"
 STANDARD_ERROR = 2
 
@@ -69,12 +73,17 @@ class Sessions:
 
 
 def open_sessions(
-    master: str = "local[*]", spark: SparkSession | None = None, log: Path | None = None
+    master: str = "local[*]",
+    spark: SparkSession | None = None,
+    log: Path | None = None,
+    allow_functions: Collection[str] = (),
 ) -> Sessions:
     """Return sessions on a Spark of our own, or beside the caller's in its application.
 
-    What a Spark of our own has to say goes to the file `log`.
+    What a Spark of our own has to say goes to the file `log`. Functions that reach outside are not
+    known to the sessions, but those of `allow_functions`.
     """
+    refuse_harmless(allow_functions)
     # Spark's client logs every error that it raises, with its trace; we raise it in our words.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -85,6 +94,7 @@ def open_sessions(
         session.conf.set("spark.sql.shuffle.partitions", str(slots))
     kinds = ((large, SHARED), (wide, SHARED | WIDE), (analysis, SHARED), (small, SHARED | SMALL))
     for session, settings in kinds:
+        close_doors(session, allow_functions)
         for name, value in settings.items():
             session.conf.set(name, value)
     return Sessions(small, large, wide, analysis, slots, owned=spark is None)
@@ -97,7 +107,8 @@ def _start(master: str, log: Path | None) -> SparkSession:
     builder = SparkSession.builder.master(master).appName("penstock")
     builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
     builder = builder.config("spark.driver.memory", DRIVER_MEMORY)
-    for name, value in (STARTING | SHARED).items():
+    near = LOOPBACK if master.startswith("local") else {}
+    for name, value in (STARTING | SHARED | near).items():
         builder = builder.config(name, value)
     try:
         with _errors_to(log):

@@ -6,8 +6,10 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from penstock.engine.spark_functions import DOORS
 from penstock.errors import (
     BadQueryError,
+    NotAllowedError,
     PenstockError,
     RunError,
     TypeMismatchError,
@@ -22,6 +24,7 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("FIELD_NOT_FOUND", UnknownColumnError),
     ("UNRESOLVED_ROUTINE", UnknownFunctionError),
     ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", UnknownFunctionError),
+    ("REQUIRES_SINGLE_PART_NAMESPACE", UnknownFunctionError),  # system.builtin.nosuch(1)
     ("DATATYPE_MISMATCH", TypeMismatchError),
     ("INCOMPATIBLE_COLUMN_TYPE", TypeMismatchError),
     ("CANNOT_MERGE_INCOMPATIBLE_DATA_TYPE", TypeMismatchError),
@@ -29,6 +32,7 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("UNSUPPORTED_DATA_TYPE_FOR_ARROW", TypeMismatchError),
     ("INVALID_EXTRACT", TypeMismatchError),
 )
+NAMED_BY = ("routineName", "name", "identifier")  # where these conditions tell the function
 WAITED = "Exception thrown in awaitResult"
 NOISE = re.compile(
     r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
@@ -40,10 +44,24 @@ def analysis_error(error: Exception) -> PenstockError:
     condition = condition_of(error)
     kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadQueryError)
     if kind is UnknownFunctionError and isinstance(error, PySparkException):
-        name = (error.getMessageParameters() or {}).get("routineName", "")
-        return kind(f"no function {name.strip('`')}", hint="Spark SQL's functions can be used")
+        return _unknown_function(error)
     hint = "DESCRIBE shows a stream's columns" if kind is UnknownColumnError else ""
     return kind(sentence(error), hint=hint)
+
+
+def _unknown_function(error: PySparkException) -> PenstockError:
+    """Return that there is no such function, or that it has to be allowed first."""
+    given = error.getMessageParameters() or {}
+    written = next((given[each] for each in NAMED_BY if each in given), "")
+    name = written.replace("`", "").rpartition(".")[2]
+    if reason := DOORS.get(name.lower()):
+        return NotAllowedError(
+            f"the function {name} is closed: {reason}",
+            hint=f"the operator can allow it: connect(allow_functions=['{name.lower()}'])",
+        )
+    if not name:
+        return UnknownFunctionError(sentence(error), hint="Spark SQL's functions can be used")
+    return UnknownFunctionError(f"no function {name}", hint="Spark SQL's functions can be used")
 
 
 def run_error(error: Exception) -> PenstockError:

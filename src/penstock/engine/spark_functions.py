@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from penstock.engine.likeness import TOKEN
+from penstock.errors import BadOptionError
 
 # What to use instead of a function whose value is another one when a run is done again.
 AT_SOME_TIME = "use a column of the stream: its event time, or a time that the source writes down"
@@ -78,6 +79,16 @@ def calls_in(sql: str) -> Iterator[str]:
     for word, after in itertools.pairwise(tokens):
         if after == "(" and CALL.fullmatch(word):
             yield word.strip("`").lower()
+
+
+def refuse_harmless(names: Collection[str]) -> None:
+    """Raise where a function is to be allowed that is no door: it may be a slip of the pen."""
+    for name in names:
+        if name.lower() not in DOORS:
+            raise BadOptionError(
+                f"{name} is no function that has to be allowed",
+                hint=f"such functions are {', '.join(sorted(DOORS))}",
+            )
 
 
 def close_doors(session: SparkSession, allowed: Collection[str]) -> None:

@@ -17,6 +17,7 @@ from pyspark.sql.types import DataType
 
 from penstock.engine.session import Sessions
 from penstock.engine.spark_errors import sentence
+from penstock.engine.spark_functions import DOORS
 from penstock.errors import BadOptionError, NameTakenError
 from penstock.model.user_aggregates import UserAggregate
 
@@ -35,7 +36,8 @@ class UserAggregates:
         """Make an aggregate known, or put new functions into the place of those of its name."""
         name = aggregate.name.lower()
         before = self.known.get(name)
-        if before is None and self._sessions[0].catalog.functionExists(name):
+        taken = name in DOORS or self._sessions[0].catalog.functionExists(name)
+        if before is None and taken:
             raise NameTakenError(f"Spark has a function {name}", hint="take another name")
         if before is not None and before.types != aggregate.types:
             raise NameTakenError(

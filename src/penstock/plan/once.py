@@ -110,6 +110,8 @@ def names_in(tree: exp.Expr) -> set[str]:
 
 def is_named_by_with(relation: exp.Expr, name: str) -> bool:
     """Say whether a relation is what a WITH around it names; a WITH elsewhere names another."""
+    if isinstance(relation, exp.Table) and len(relation.parts) > 1:
+        return False  # a.`b` is not what a WITH calls `a.b`: Spark would read it as a path
     node, name = relation, name.lower()
     while (above := node.parent) is not None:
         known: list[exp.Expr] = []

@@ -10,9 +10,10 @@ from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.repeatable import refuse_calls, refuse_changing
-from penstock.engine.spark_errors import CONDITIONS, condition_of, sentence
+from penstock.engine.spark_errors import CONDITIONS, analysis_error, condition_of, sentence
 from penstock.errors import (
     BadOptionError,
+    NotAllowedError,
     NotRepeatableError,
     PenstockError,
     UnknownColumnError,
@@ -79,6 +80,8 @@ def check_expression(numbers: DataFrame, column: Column, option: Option) -> None
 
 
 def _told(column: Column, error: Exception) -> PenstockError:
+    if isinstance(found := analysis_error(error), NotAllowedError):
+        return found
     condition = condition_of(error)
     kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadOptionError)
     hint = HINTS.get(kind, f"the column is {column.type.upper()}")
