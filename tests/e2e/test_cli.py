@@ -190,6 +190,32 @@ def test_a_script_that_fails_leaves_the_home_as_it_was(
 
 
 @pytest.mark.usefixtures("shared")
+def test_a_run_that_lost_most_of_its_rows_does_not_end_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "in.csv").write_text("k,v\n" + "".join(f"{n},{n}.5\n" for n in range(98)) + "1,1\n")
+    path, home = tmp_path / "script.sql", str(tmp_path / "home")
+    script = f"""
+        CREATE STREAM c (k INT, v INT) FROM files(
+            path => '{tmp_path}/in.csv', format => 'csv', bounded => true{{more}});
+        CREATE QUERY q AS SELECT v FROM c;
+        CREATE RULE r ON q DO webhook(url => 'http://127.0.0.1:9/') WITH (retries => 0);
+    """
+    path.write_text(script.format(more=", max_rejects => 2"))
+    assert main(["run", str(path), "--home", home, "--until-idle"]) == 2
+    assert "BAD_OPTION" in capsys.readouterr().err
+    path.write_text(script.format(more=""))
+    assert main(["run", str(path), "--home", home, "--until-idle", "--format", "csv"]) == 1
+    told = capsys.readouterr()
+    assert told.out == "query,v\nq,1\n"
+    assert "SELECT * FROM `c`.rejects" in told.err
+    assert "SELECT * FROM `r`.dead" in told.err
+    path.write_text(script.format(more=", max_rejects => 1").partition("CREATE RULE")[0])
+    assert main(["run", str(path), "--home", f"{home}-2", "--until-idle", "--format", "csv"]) == 0
+    assert "SELECT * FROM `c`.rejects" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("shared")
 def test_explain_runs_nothing_and_leaves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,26 +1,75 @@
-"""What a run left aside: rejected and late rows are counted, kept and told of."""
+"""What a run left aside: rejected and late rows, dead letters, rules and queries that are held."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from penstock.cli.live_line import counted
+from penstock.engine.interfaces import max_rejects
 from penstock.model.schema import quoted
 from penstock.runtime.show import show
 from penstock.runtime.system import System
 
+Row = Mapping[str, Any]
 
-def leftovers(system: System) -> list[str]:
-    """Return a sentence for each stream with rejected rows and each query with late ones."""
-    streams = show(system, "STREAMS").to_pylist()
-    queries = show(system, "QUERIES").to_pylist()
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A sentence with the statement that shows more; `is_loss` where a run may not end with 0."""
+
+    text: str
+    is_loss: bool = False
+
+
+def leftovers(system: System) -> list[Leftover]:
+    """Return what a run has to tell at its end."""
+    feeds = list(system.plant.feeds.values())
+    limits = {feed.definition.name: max_rejects(feed.definition.source) for feed in feeds}
+    streams, queries, rules = (
+        show(system, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES")
+    )
     return [
-        *(_rejected(row["stream"], row["rejected"]) for row in streams if row["rejected"]),
-        *(_late(row["query"], row["late_rows"]) for row in queries if row["late_rows"]),
+        *(_rejected(row, limits.get(row["stream"], 0.0)) for row in streams if row["rejected"]),
+        *(_late(row) for row in queries if row["late_rows"]),
+        *(_suspended(row) for row in queries if row["state"] == "SUSPENDED"),
+        *(each for row in rules for each in _of_rule(row)),
     ]
 
 
-def _rejected(stream: str, rows: int) -> str:
-    told = f"stream {stream}: {counted(rows, 'row', 'rows')} did not fit its columns"
-    return f"{told}; SELECT * FROM {quoted(stream)}.rejects shows them"
+def _rejected(row: Row, limit: float) -> Leftover:
+    stream, rejected = row["stream"], row["rejected"]
+    share = rejected / (row["rows"] + rejected)
+    told = f"stream {stream}: {counted(rejected, 'row', 'rows')} did not fit its columns"
+    told += f", {_percent(share)} of all"
+    if share > limit:
+        told += f", more than its max_rejects of {_percent(limit)}"
+    shown = f"SELECT * FROM {quoted(stream)}.rejects shows them"
+    return Leftover(f"{told}; {shown}", is_loss=share > limit)
 
 
-def _late(query: str, rows: int) -> str:
-    told = f"query {query}: {counted(rows, 'row', 'rows')} came too late for its windows"
-    return f"{told}; SELECT * FROM {quoted(query)}.late shows them"
+def _late(row: Row) -> Leftover:
+    query = row["query"]
+    told = f"query {query}: {counted(row['late_rows'], 'row', 'rows')} came too late"
+    return Leftover(f"{told} for its windows; SELECT * FROM {quoted(query)}.late shows them")
+
+
+def _suspended(row: Row) -> Leftover:
+    return Leftover(f"query {row['query']} is suspended; SHOW QUERIES shows why")
+
+
+def _of_rule(row: Row) -> Iterator[Leftover]:
+    rule = row["rule"]
+    if row["state"] == "FAILED":
+        yield Leftover(f"rule {rule} failed and is held; SHOW RULES shows why", is_loss=True)
+    if row["dead"]:
+        told = f"rule {rule}: {counted(row['dead'], 'tuple', 'tuples')} could not be acted on"
+        shown = f"SELECT * FROM {quoted(rule)}.dead shows them, RETRY RULE {quoted(rule)}"
+        yield Leftover(f"{told}; {shown} tries again", is_loss=bool(row["failures"]))
+    if row["lost"]:
+        told = f"rule {rule}: {counted(row['lost'], 'tuple', 'tuples')} could not be acted on"
+        yield Leftover(f"{told} and were too many to be kept; SHOW RULES counts them", is_loss=True)
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent, with digits enough to tell few rows of a million from none."""
+    return f"{share * 100:.6g} %"

@@ -8,6 +8,7 @@ from penstock import __version__
 from penstock.cli.commands import COMMANDS, load
 from penstock.cli.guard import guarded
 from penstock.cli.stop_signals import sigterm_blocked
+from penstock.errors import BadOptionError
 
 MORE = "penstock COMMAND --help tells more; docs/reference/cli.md tells all."
 
@@ -25,6 +26,8 @@ def carry_out(words: Sequence[str]) -> int:
     if args.command is None:
         parser.print_help()
         return 0
+    if args.home is not None and not args.home.strip():
+        raise BadOptionError("--home names no directory", hint="leave it out for the default")
     return guarded(lambda: args.command.run(args), home=args.home)
 
 

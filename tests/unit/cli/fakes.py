@@ -60,7 +60,7 @@ def known_query(name: str, *, into: bool = False) -> Any:
 
 
 def feed(name: str, *, cause: str = "", bounded: bool = True, source: str = "files") -> Any:
-    definition = SimpleNamespace(name=name, source=SimpleNamespace(name=source))
+    definition = SimpleNamespace(name=name, source=Connector(source))
     return SimpleNamespace(
         key=name,
         definition=definition,
@@ -91,6 +91,9 @@ class Directory:
         return iter(())
 
     def queries(self) -> Iterator[Any]:
+        return iter(())
+
+    def rules(self) -> Iterator[Any]:
         return iter(())
 
 

@@ -12,7 +12,8 @@ import penstock
 from penstock.cli.commands import COMMANDS, load
 from penstock.cli.main import main, make_parser
 from penstock.cli.stop_signals import StopSignals
-from penstock.errors import HomeBusyError, PenstockError, RunError, UnknownColumnError
+from penstock.client import connect
+from penstock.errors import HomeBusyError, HomeError, PenstockError, RunError, UnknownColumnError
 from penstock.model.definitions import QueryState
 from tests.unit.cli.fakes import FakeConnection, feed, live_query
 
@@ -114,6 +115,17 @@ def test_a_command_line_that_makes_no_sense_is_2(
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize("home", ["", " "])
+@pytest.mark.parametrize("words", [["run", "x.sql"], ["sql"], ["explain", "x.sql"], ["demo"]])
+def test_a_home_without_a_name_is_refused(
+    words: list[str], home: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--home", home]) == 2
+    assert "BAD_OPTION" in capsys.readouterr().err
+    with pytest.raises(HomeError):
+        connect(home)
+
+
 def test_a_script_that_does_not_parse_is_2_before_spark_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -207,7 +219,11 @@ def test_a_signal_ends_a_run_that_does_again_what_a_death_interrupted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     kept: list[StopSignals] = []
-    monkeypatch.setattr(StopSignals, "listen", lambda self: kept.append(self))
+
+    def listen(signals: StopSignals) -> None:
+        kept.append(signals)
+
+    monkeypatch.setattr(StopSignals, "listen", listen)
 
     def ended() -> bool:
         kept[0]._take(signal.SIGTERM, None)

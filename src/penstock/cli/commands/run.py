@@ -72,12 +72,13 @@ def run(args: argparse.Namespace) -> int:
         if signals.received is not None:
             screen.say(STOPPING[signals.received])
         aside = leftovers(connection.system)
-    for sentence in aside:
-        screen.say(sentence)
+    for each in aside:
+        screen.say(each.text)
     if signals.received is not None:
         screen.say(GO_ON if all(map(_can_stand_again, statements)) else GO_ON_IF)
         return signals.exit_code
-    return _failures_told(screen, news)
+    lost = any(each.is_loss for each in aside)
+    return _failures_told(screen, news) or (FAILED if lost else 0)
 
 
 def _can_stand_again(statement: Statement) -> bool:
@@ -93,7 +94,10 @@ def _failures_told(screen: Screen, news: News) -> int:
     if not (failed := news.failed()):
         return 0
     names = ", ".join(failed)
-    screen.say(f"failed: {names}; once the cause is gone, RESUME QUERY goes on where it stood")
+    screen.say(
+        f"failed: {names}; SHOW QUERIES shows why, and RESUME QUERY goes on where it stood"
+        " once the cause is gone"
+    )
     return FAILED
 
 
