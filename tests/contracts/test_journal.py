@@ -325,6 +325,15 @@ class JournalsAgree(RuleBasedStateMachine):
     def write_checkpoint(self, trains: dict[str, int], runs: dict[str, int]) -> None:
         self.both(lambda journal: journal.write_checkpoint(trains, trains=trains, runs=runs))
 
+    @rule(back=st.integers(0, 2))
+    def keep_another(self, back: int) -> None:
+        def act(journal: Journal) -> list[int]:
+            keep = max(journal.checkpoints(), default=0) - back
+            journal.write_checkpoint({"back": back}, trains={}, runs={}, keep=keep)
+            return journal.checkpoints()
+
+        self.both(act)
+
     @rule(name=NAMES)
     def forget(self, name: str) -> None:
         self.both(lambda journal: journal.forget_stream(name))

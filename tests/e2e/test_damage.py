@@ -13,8 +13,9 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import HomeError, SourceError
+from penstock.runtime.journal_sqlite import SqliteJournal
 from penstock.runtime.supervisor import Settings
-from tests.e2e.support import results, stream_figures, until
+from tests.e2e.support import figures, finish, results, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -120,6 +121,70 @@ def test_a_home_without_its_catalog_or_journal_says_so(
     (tmp_path / "home" / name).write_bytes(whole)
     with opener() as ps:
         assert stream_figures(ps, "s")["state"] == "OPEN"
+
+
+WINDOWED = """
+CREATE STREAM v (ts TIMESTAMP, n INT) TIMESTAMP BY ts FROM push();
+CREATE QUERY w AS SELECT window_start, sum(n) AS total FROM v [RANGE 1 HOUR]
+"""
+
+
+def pushed(ps: Connection, first: int, last: int) -> None:
+    """Push rows a minute apart, and wait until they are read."""
+    for n in range(first, last):
+        ps.push("v", [{"ts": f"2026-01-01T{n // 60:02}:{n % 60:02}:00Z", "n": n}])
+    until(ps, lambda: figures(ps, "w")["rows_in"] == last)
+
+
+def test_a_damaged_checkpoint_gives_way_to_the_one_before_it(
+    opener: Callable[[], Connection], tmp_path: Path
+) -> None:
+    with opener() as ps:
+        ps.sql(f"{WINDOWED} INTO files(path => '{tmp_path / 'out'}')")
+        pushed(ps, 0, 50)
+        with ps.system.supervisor.at_rest():
+            pass  # a checkpoint of the same graph as the last one
+        pushed(ps, 50, 130)
+    for path in of_the_last_checkpoint_alone(tmp_path / "home"):
+        flip(path, 60)
+    with opener() as ps:
+        assert any("checkpoint is damaged" in told for told in ps.warnings)
+        pushed(ps, 130, 190)
+        ps.end("v")
+        finish(ps)
+        totals = [row["total"] for row in results(ps, "w").to_pylist()]
+    hours = [range(0, 60), range(60, 120), range(120, 180), range(180, 190)]
+    assert totals == [sum(hour) for hour in hours]
+
+
+def of_the_last_checkpoint_alone(home: Path) -> list[Path]:
+    """Return the files of the last checkpoint that the one before it does not have."""
+    journal = SqliteJournal(home / "journal.db")
+    last, before = (set(journal.checkpoint(n).manifest["files"]) for n in journal.checkpoints())
+    journal.close()
+    assert last - before
+    return [home / "state" / name for name in last - before]
+
+
+def test_a_home_without_a_whole_checkpoint_says_so(
+    opener: Callable[[], Connection], tmp_path: Path
+) -> None:
+    with opener() as ps:
+        ps.sql(WINDOWED)
+        pushed(ps, 0, 3)
+        with ps.system.supervisor.at_rest():
+            pass  # now both checkpoints have rows
+    files = {path: path.read_bytes() for path in (tmp_path / "home" / "state").iterdir()}
+    for path in files:
+        flip(path, 20)
+    with pytest.raises(HomeError) as raised:
+        opener()
+    assert "whole" in raised.value.message
+    for path, whole in files.items():
+        path.write_bytes(whole)
+    with opener() as ps:
+        assert figures(ps, "w")["rows_in"] == 3
+        assert not ps.warnings
 
 
 def copied(path: Path, to: Path) -> None:

@@ -118,7 +118,13 @@ def write_parquet_at(table: pa.Table, path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Not LZ4: Spark cannot read some dictionaries of numbers that Arrow has packed so.
         words = [each.name for each in table.schema if pa.types.is_string(each.type)]
-        pq.write_table(table, draft, compression="snappy", use_dictionary=words or False)
+        pq.write_table(
+            table,
+            draft,
+            compression="snappy",
+            use_dictionary=words or False,
+            write_page_checksum=True,
+        )
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
@@ -143,7 +149,9 @@ def read_parquet(paths: Sequence[Path], schema: Schema) -> pa.Table:
     """Read files as one table of the schema's types, in the order of the paths."""
     wanted = arrow_schema(schema)
     tables = [
-        pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read(columns=list(wanted.names))
+        pq.ParquetFile(
+            path, coerce_int96_timestamp_unit="us", page_checksum_verification=True
+        ).read(columns=list(wanted.names))
         for path in paths
     ]
     return pa.concat_tables([fit(table, wanted) for table in tables] or [wanted.empty_table()])

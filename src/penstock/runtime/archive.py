@@ -5,8 +5,8 @@
     gone.json                             up to which time tuples have been removed
 
 A file's own metadata says which trains it holds, and from when to when (event time, or arrival
-where a stream has none). Writing a number again puts the same file there. Files are not forced to
-disk, as those of checkpoints are not.
+where a stream has none). Writing a number again puts the same file there. Files are on disk before
+a checkpoint says that they are written. One that is damaged is left out, and told.
 """
 
 import bisect
@@ -15,7 +15,7 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 
 from penstock.engine.buffers import Train
 from penstock.engine.rows import read_parquet, write_parquet_at
-from penstock.engine.sinks.whole_file import write_whole
-from penstock.errors import HomeError
+from penstock.engine.sinks.whole_file import sync_directory, sync_file, write_whole
 from penstock.model.definitions import StreamDefinition
 from penstock.model.schema import Schema
 from penstock.model.trains import TrainInfo
@@ -67,8 +66,10 @@ class Archive:
         self._lock = threading.RLock()
         self._readers = 0
         self._doomed: list[Path] = []
-        self._pieces = _found(directory)
-        self._gone = _gone(directory / "gone.json")
+        self._unsettled: list[Path] = []
+        self._pieces, damaged = _found(directory)
+        self._gone, unread = _gone(directory / "gone.json")
+        self.damaged = [*damaged, *unread]  # files that are left out, and as they were
         self._latest = max((piece.high for piece in self._pieces.values()), default=None)
 
     @property
@@ -89,9 +90,13 @@ class Archive:
     @property
     def complete_from(self) -> int | None:
         """Return the time from which on every tuple is kept, or None without any tuple."""
+        pieces = self.pieces()
+        if lost := [last for _, last in map(_trains, self.damaged)]:
+            after = (piece.low for piece in pieces if piece.first > max(lost))
+            return min(after, default=None if self._latest is None else self._latest + 1)
         if self._gone is not None:
             return self._gone + 1
-        return min((piece.low for piece in self.pieces()), default=None)
+        return min((piece.low for piece in pieces), default=None)
 
     def pieces(self) -> list[Piece]:
         """Return the files, in the order of their trains."""
@@ -122,6 +127,25 @@ class Archive:
                 self._put(train.rows.to_table(self.schema), (number, number), (low, high))
         self._expire()
         self._merge()
+
+    def to_disk(self) -> None:
+        """Wait until all that was written is on disk: a checkpoint will say so."""
+        with self._lock:
+            new, self._unsettled = self._unsettled, []
+        for path in new:
+            with suppress(FileNotFoundError):  # merged, or expired
+                sync_file(path)
+        if new:
+            sync_directory(self._directory)
+
+    @property
+    def trouble(self) -> str:
+        """Return what is wrong with the archive, or nothing."""
+        if self.cause or not self.damaged:
+            return self.cause
+        return (
+            f"{len(self.damaged)} files of the archive are damaged and left out: {self.damaged[0]}"
+        )
 
     def forget_after(self, number: int) -> None:
         """Remove trains that the journal does not know: a power cut may have taken its last."""
@@ -155,6 +179,7 @@ class Archive:
         write_parquet_at(marked, path)
         piece = Piece(path, first, last, table.num_rows, path.stat().st_size, *times)
         with self._lock:
+            self._unsettled.append(path)
             self._pieces[first] = piece
             self._latest = max(times[1], self._latest if self._latest is not None else times[1])
 
@@ -186,7 +211,11 @@ class Archive:
                 run = []
 
     def _replace(self, run: Sequence[Piece]) -> None:
-        table = read_parquet([piece.path for piece in run], self.schema)
+        try:
+            table = read_parquet([piece.path for piece in run], self.schema)
+        except (OSError, pa.ArrowException):
+            self._leave_out_damaged(run)
+            return
         times = min(piece.low for piece in run), max(piece.high for piece in run)
         with self._lock:  # nobody may see both
             self._put(table, (run[0].first, run[-1].last), times)
@@ -194,6 +223,16 @@ class Archive:
                 del self._pieces[piece.first]
         for piece in run:
             self._unlink(piece.path)
+
+    def _leave_out_damaged(self, run: Sequence[Piece]) -> None:
+        """Go on without the files that cannot be read; they stay where they are."""
+        for piece in run:
+            try:
+                read_parquet([piece.path], self.schema)
+            except (OSError, pa.ArrowException):
+                with self._lock:
+                    del self._pieces[piece.first]
+                self.damaged.append(piece.path)
 
     def _remove(self, piece: Piece) -> None:
         with self._lock:
@@ -214,36 +253,49 @@ def covers(pieces: Sequence[Piece], number: int) -> bool:
     return place >= 0 and number <= pieces[place].last
 
 
-def _found(directory: Path) -> dict[int, Piece]:
-    """Return the files that are there; those that a merged one covers go."""
+def _found(directory: Path) -> tuple[dict[int, Piece], list[Path]]:
+    """Return the files that are there, and those that cannot be read.
+
+    Those that a merged one covers go; a damaged one covers nothing.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     for draft in directory.glob(".*"):
         draft.unlink(missing_ok=True)
-    found = [_piece(path) for path in directory.iterdir() if NAME.fullmatch(path.name)]
+    paths = [path for path in sorted(directory.iterdir()) if NAME.fullmatch(path.name)]
+    pieces = [(path, read_piece(path)) for path in paths]
     kept: dict[int, Piece] = {}
     reached = 0
-    for piece in sorted(found, key=lambda piece: (piece.first, -piece.last)):
+    whole = [piece for _, piece in pieces if piece is not None]
+    for piece in sorted(whole, key=lambda piece: (piece.first, -piece.last)):
         if piece.last <= reached:
             piece.path.unlink(missing_ok=True)
         else:
             kept[piece.first], reached = piece, piece.last
-    return kept
+    return kept, [path for path, piece in pieces if piece is None]
 
 
-def _piece(path: Path) -> Piece:
+def _trains(path: Path) -> tuple[int, int]:
+    """Return the first and the last train of a file by its name; all, where it is none of them."""
     name = NAME.fullmatch(path.name)
-    assert name is not None  # noqa: S101  (the caller looked)
-    first, last = int(name[1]), int(name[2] or name[1])
+    return (int(name[1]), int(name[2] or name[1])) if name is not None else (0, 0)
+
+
+def read_piece(path: Path) -> Piece | None:
+    """Return what an archived file says of itself, or None where it is damaged."""
+    first, last = _trains(path)
     try:
         footer = pq.read_metadata(path)
         low, high = json.loads(footer.metadata[MARK])
-    except (pa.ArrowInvalid, KeyError, TypeError, ValueError) as error:
-        raise HomeError(
-            f"the archived train {path} is damaged",
-            hint="restore it from a copy, or remove the file to go on without its tuples",
-        ) from error
-    return Piece(path, first, last, footer.num_rows, path.stat().st_size, low, high)
+        return Piece(path, first, last, footer.num_rows, path.stat().st_size, int(low), int(high))
+    except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):
+        return None
 
 
-def _gone(path: Path) -> int | None:
-    return int(json.loads(path.read_text())["until"]) if path.exists() else None
+def _gone(path: Path) -> tuple[int | None, list[Path]]:
+    """Return up to which time tuples have been removed, where that is known, and the file else."""
+    try:
+        return int(json.loads(path.read_bytes())["until"]), []
+    except FileNotFoundError:
+        return None, []
+    except (OSError, LookupError, TypeError, ValueError):
+        return None, [path]

@@ -2,7 +2,11 @@
 
 A checkpoint is written at rest. Source trains that somebody must still read are not in it: they
 are read again from the source by their recorded boundaries. Trains between operators, and the
-partials of aggregates, are files in the state directory, written once and named in the manifest.
+partials of aggregates, are files in the state directory, written once and named in the manifest
+with their checksums. They are on disk before the journal has the manifest.
+
+The checkpoint before the last one stays, with all that a replay from it needs, unless the graph has
+changed in between: recovery goes back to it where the last one is damaged (0029).
 """
 
 import uuid
@@ -24,15 +28,17 @@ from penstock.engine.rows import (
     write_parquet,
 )
 from penstock.engine.states import Kept, KeptPart, State, Together, restored
+from penstock.errors import HomeError
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
-from penstock.runtime.journal import Journal
+from penstock.runtime.journal import Checkpoint, Journal
 from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
+from penstock.runtime.state_files import damaged, put_on_disk
 
 Manifest = Mapping[str, Any]
 
@@ -40,7 +46,7 @@ Manifest = Mapping[str, Any]
 def write_checkpoint(
     plant: Plant, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the plant down, then remove the files that only older checkpoints needed.
+    """Write the plant down, then remove what neither this checkpoint nor the last one needs.
 
     `decided` is what deciders keep, under names of their own.
     """
@@ -49,6 +55,9 @@ def write_checkpoint(
             feed.interface.to_disk()  # what a checkpoint has read must not be lost behind it
     slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
     feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
+    runs = {live.reader: live.runs for live in plant.units.values()}
+    runs |= {query.reader: query.runs for query in plant.queries.values()}
+    runs |= {each.reader: each.runs for each in plant.occasions.values()}
     manifest = {
         "feeds": feeds,
         "buffers": {
@@ -62,11 +71,24 @@ def write_checkpoint(
         "tables": plant.tables.kept() if plant.tables is not None else {},
         "occasions": {each.reader: _occasions(each) for each in plant.occasions.values()},
         "apart": sorted(plant.apart),
+        "ends": {"trains": slowest, "runs": runs},
         **(decided or {}),
     }
-    runs = {live.reader: live.runs for live in plant.units.values()}
-    runs |= {query.reader: query.runs for query in plant.queries.values()}
-    runs |= {each.reader: each.runs for each in plant.occasions.values()}
+    last = plant.checkpoint
+    known = last.manifest.get("files", {}) if last is not None else {}
+    for archive in plant.archives.values():
+        archive.to_disk()
+    manifest["files"] = put_on_disk(directory, set(_files(manifest)), known)
+    older = last if last is not None and _can_go_back(plant, last.manifest, manifest) else None
+    plant.checkpoint = _record(plant, journal, manifest, older)
+    _let_go(plant, directory, manifest, older)
+
+
+def _record(
+    plant: Plant, journal: Journal, manifest: dict[str, Any], older: Checkpoint | None
+) -> Checkpoint:
+    """Let the journal have the checkpoint, and forget what neither it nor the older one needs."""
+    ends = (older.manifest if older is not None else manifest)["ends"]
     with journal.together():
         for reader in plant.gone:
             journal.forget_unit(reader)
@@ -75,18 +97,54 @@ def write_checkpoint(
         for live in plant.units.values():
             if not live.replay:  # a run that failed before its unit was cut anew is void
                 journal.take_back_runs(live.reader, live.runs)
-        journal.write_checkpoint(manifest, trains=slowest, runs=runs)
-    if plant.tables is not None:
-        plant.tables.tidy()
+        keep = older.number if older is not None else None
+        number = journal.write_checkpoint(manifest, **ends, keep=keep)
     plant.gone.clear()
     plant.gone_streams.clear()
+    return Checkpoint(number, manifest)
+
+
+def _let_go(plant: Plant, directory: Path, manifest: Manifest, older: Checkpoint | None) -> None:
+    """Remove what neither checkpoint needs: files, versions of tables, what sources keep."""
+    oldest = older.manifest if older is not None else manifest
+    if plant.tables is not None:
+        plant.tables.tidy()
     for name, archive in plant.archives.items():
-        archive.safe = slowest.get(name, 0)
+        archive.safe = oldest["ends"]["trains"].get(name, 0)
     for feed in plant.feeds.values():
-        boundary = feeds[feed.key]["boundary"]
+        boundary = oldest["feeds"][feed.key]["boundary"]
         if boundary is not None:
             feed.interface.commit(boundary)
-    _remove_others(directory, set(_files(manifest)))
+    _remove_others(directory, {*_files(manifest), *_files(oldest)})
+
+
+def _can_go_back(plant: Plant, old: Manifest, new: Manifest) -> bool:
+    """Say whether recovery may start from the older checkpoint: no replay crosses a change."""
+    return (
+        "ends" in old and not plant.gone and not plant.gone_streams and _graph(old) == _graph(new)
+    )
+
+
+def _graph(manifest: Manifest) -> list[Any]:
+    """Return what must not have changed between a checkpoint and what is done again after it."""
+    names = [sorted(manifest[part]) for part in ("feeds", "units", "queries", "suspended")]
+    control = manifest.get("control")
+    units = [(name, kept.get("members")) for name, kept in sorted(manifest["units"].items())]
+    rules = [(name, sorted(kept["rules"])) for name, kept in sorted(manifest["occasions"].items())]
+    tables = sorted((name, kept["version"]) for name, kept in manifest["tables"].items())
+    readers = [
+        (name, sorted(each["readers"])) for name, each in sorted(manifest["buffers"].items())
+    ]
+    return [names, units, rules, tables, readers, manifest["apart"], control]
+
+
+def checked(journal: Journal, number: int, directory: Path) -> tuple[Checkpoint | None, list[str]]:
+    """Return a checkpoint that can be read, and what is damaged of it."""
+    try:
+        found = journal.checkpoint(number)
+    except HomeError as error:
+        return None, [f"checkpoint {number}: {error.message}"]
+    return found, [str(path) for path in damaged(directory, found.manifest.get("files", {}))]
 
 
 def knows(manifest: Manifest, name: str, root: Operator) -> bool:
@@ -305,7 +363,7 @@ def _rows(path: Path, count: int) -> Rows:
 
 def _files(manifest: Manifest) -> Iterable[str]:
     for buffer in manifest["buffers"].values():
-        yield from (train["file"] for train in buffer["trains"])
+        yield from (train["file"] for train in buffer["trains"] if train["file"])
     for unit in manifest["units"].values():
         yield from (part["file"] for parts in unit["history"].values() for part in parts)
         yield from (part["file"] for part in (unit["state"] or {"parts": ()})["parts"])

@@ -15,6 +15,7 @@ from penstock.runtime.archive import Archive
 from penstock.runtime.binding import at_shed_by
 from penstock.runtime.directory import KnownStream, KnownTable
 from penstock.runtime.feed import Feed
+from penstock.runtime.sink_places import refuse_source
 from penstock.runtime.table_versions import Reading
 from penstock.sql import CreateStream, CreateTable
 
@@ -43,6 +44,8 @@ def define_stream(system: "System", definition: StreamDefinition, incarnation: i
     if definition.archive_for is not None:
         archive = Archive(feed.key, definition, system.home.archive(file_of(scan)))
         system.plant.archives[feed.key] = archive
+        if archive.damaged:
+            system.warn(f"stream {definition.name}: {archive.trouble}")
         buffer.register(archive.reader)
     return feed
 
@@ -51,6 +54,7 @@ def check_stream(system: "System", statement: CreateStream) -> None:
     """Raise what is wrong with a stream's definition."""
     definition = statement.definition
     interfaces.check(definition)
+    refuse_source(system, definition)
     check_types(definition.schema)
     if definition.shed_by:
         with at_shed_by(statement):

@@ -40,6 +40,7 @@ from penstock.runtime.prospect import room_for
 from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_enabled
 from penstock.runtime.scheduling import explained_schedule, set_decider
 from penstock.runtime.show import describe, show
+from penstock.runtime.sink_places import refuse_sink
 from penstock.runtime.sites import crowded
 from penstock.runtime.sites_drawn import written_sites
 from penstock.runtime.steering import resume_query, stop_query
@@ -322,6 +323,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     if message := _stands(system, statement, "QUERY"):
         return Result(message)
     sinks.check(definition)
+    refuse_sink(system, definition)
     known = bind_query(system, statement)
     check_history(system, known)
     refused = room_for(system, known)

@@ -1,19 +1,24 @@
 """What has to be known after a crash, so that a replay cuts, groups and delivers the same.
 
 Trains and runs are recorded before they are worked on, deliveries after the sink took them, and a
-checkpoint puts an end to all that lies before it. Recovery is: the last checkpoint's state, then
-the trains and the runs after it, and no delivery up to the last one.
+checkpoint puts an end to all that lies before it, or before the one that is kept beside it.
+Recovery is: the last checkpoint's state, then the trains and the runs after it, and no delivery up
+to the last one. What is kept has a checksum: a record that is not whole is an error, never another.
 """
 
 import json
+import re
+import zlib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from penstock.errors import HomeError
 from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 
+SEAL = re.compile("[0-9a-f]{8}")
 Keeps = tuple[float, ...]  # of each train that a gate takes; none where all are kept
 KEEPS, CUT, TIME_OUTS = "keeps", "cut", "time_outs"  # no keys of buffers: these are hashes
 Ranges = Mapping[str, tuple[int, int]]  # a buffer's key: the first and the last train consumed
@@ -102,9 +107,14 @@ class Journal(Protocol):
         ...
 
     def write_checkpoint(
-        self, manifest: Mapping[str, Any], *, trains: Mapping[str, int], runs: Mapping[str, int]
+        self,
+        manifest: Mapping[str, Any],
+        *,
+        trains: Mapping[str, int],
+        runs: Mapping[str, int],
+        keep: int | None = None,
     ) -> int:
-        """Remember a checkpoint in place of the last one, and return its number.
+        """Remember a checkpoint in place of all others but one, and return its number.
 
         At once with it go the trains and runs up to the numbers given, by stream and by unit.
         Once this returns (inside `together`, once that ends) the checkpoint also outlives a
@@ -112,8 +122,16 @@ class Journal(Protocol):
         """
         ...
 
+    def checkpoints(self) -> list[int]:
+        """Return the numbers of the checkpoints that are kept, the newest first."""
+        ...
+
+    def checkpoint(self, number: int) -> Checkpoint:
+        """Return a checkpoint that is kept; raise HomeError where it is damaged."""
+        ...
+
     def last_checkpoint(self) -> Checkpoint | None:
-        """Return the checkpoint that recovery starts from."""
+        """Return the newest checkpoint."""
         ...
 
     def forget_stream(self, stream: str) -> None:
@@ -142,18 +160,18 @@ class Journal(Protocol):
 
 def train_body(boundary: Mapping[str, Any], arrived: float) -> str:
     """Return what a journal keeps of a train."""
-    return to_json({"boundary": dict(boundary), "arrived": arrived})
+    return sealed({"boundary": dict(boundary), "arrived": arrived})
 
 
 def train_from(stream: str, number: int, body: str) -> RecordedTrain:
     """Return the train that `train_body` kept."""
-    kept = json.loads(body)
+    kept = unsealed(body)
     return RecordedTrain(stream, number, kept["boundary"], kept["arrived"])
 
 
 def run_from(unit: str, number: int, body: str) -> RecordedRun:
     """Return the run whose inputs were kept as JSON, with what a gate kept."""
-    found = json.loads(body)
+    found = unsealed(body)
     keeps, cut, clock = found.pop(KEEPS, ()), found.pop(CUT, None), found.pop(TIME_OUTS, None)
     return RecordedRun(
         unit,
@@ -170,17 +188,38 @@ def run_body(inputs: Ranges, keeps: Keeps, cut: Cut | None = None) -> str:
     added: dict[str, Any] = {KEEPS: keeps} if any(each < 1 for each in keeps) else {}
     if cut is not None:
         added[CUT] = [cut.worth, cut.ties]
-    return to_json({**inputs, **added})
+    return sealed({**inputs, **added})
 
 
 def with_time_outs(body: str, found: TimeOuts) -> str:
     """Return what is kept of a run with what the clock decided in it."""
-    return to_json({**json.loads(body), TIME_OUTS: found.to_json()})
+    return sealed({**unsealed(body), TIME_OUTS: found.to_json()})
 
 
-def to_json(data: Mapping[str, Any]) -> str:
-    """Return JSON text; ASCII, since a file's name may hold bytes that are no UTF-8."""
-    return json.dumps(dict(data), separators=(",", ":"))
+def sealed(data: Mapping[str, Any]) -> str:
+    """Return JSON text and its CRC-32; ASCII, since a file's name may hold bytes that are no UTF-8.
+
+    The database has no checksums of its own.
+    """
+    body = json.dumps(dict(data), separators=(",", ":"))
+    return f"{body}#{zlib.crc32(body.encode()):08x}"
+
+
+def unsealed(text: str) -> dict[str, Any]:
+    """Return what was sealed, or raise HomeError where it is not whole."""
+    body, _, check = text.rpartition("#")
+    whole = SEAL.fullmatch(check) is not None and int(check, 16) == zlib.crc32(body.encode())
+    try:
+        # Without a seal it is from before there were any; no wrong byte makes a sealed one such.
+        found: dict[str, Any] | None = json.loads(body if whole else text)
+    except ValueError:
+        found = None
+    if found is None:
+        raise HomeError(
+            "a record of the journal is damaged",
+            hint="restore the home from a copy; penstock check HOME tells what is whole",
+        )
+    return found
 
 
 def not_next(what: str, name: str, number: int, last: int) -> ValueError:

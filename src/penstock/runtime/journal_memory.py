@@ -1,6 +1,5 @@
 """A journal that forgets with its process: the twin for tests."""
 
-import json
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,9 +16,10 @@ from penstock.runtime.journal import (
     not_next,
     run_body,
     run_from,
-    to_json,
+    sealed,
     train_body,
     train_from,
+    unsealed,
     with_time_outs,
 )
 
@@ -77,21 +77,36 @@ class MemoryJournal:
         return int(self._get(("rows", query, 0), 0))
 
     def write_checkpoint(
-        self, manifest: Mapping[str, Any], *, trains: Mapping[str, int], runs: Mapping[str, int]
+        self,
+        manifest: Mapping[str, Any],
+        *,
+        trains: Mapping[str, int],
+        runs: Mapping[str, int],
+        keep: int | None = None,
     ) -> int:
-        body = to_json(manifest)
+        body = sealed(manifest)
         with self._lock:
-            last = self.last_checkpoint()
-            number = last.number + 1 if last else 1
-            self._set(("checkpoint", "", 0), (number, body))
+            known = self.checkpoints()
+            number = 1 + max(known, default=0)
+            for old in known:
+                if old != keep:
+                    self._set(("checkpoint", "", old), None)
+            self._set(("checkpoint", "", number), body)
             for what, upto in (("train", trains), ("run", runs)):
                 for name, end in upto.items():
                     self._drop(what, name, upto=end)
             return number
 
+    def checkpoints(self) -> list[int]:
+        with self._lock:
+            return sorted((key[2] for key in self._cells if key[0] == "checkpoint"), reverse=True)
+
+    def checkpoint(self, number: int) -> Checkpoint:
+        return Checkpoint(number, unsealed(self._get(("checkpoint", "", number), "")))
+
     def last_checkpoint(self) -> Checkpoint | None:
-        number, body = self._get(("checkpoint", "", 0), (0, ""))
-        return Checkpoint(number, json.loads(body)) if number else None
+        numbers = self.checkpoints()
+        return self.checkpoint(numbers[0]) if numbers else None
 
     def forget_stream(self, stream: str) -> None:
         self._drop("train", stream)

@@ -8,7 +8,6 @@ checkpoint always waits for the disk, because the state that it replaces is remo
 """
 
 import errno
-import json
 import os
 import shutil
 import sqlite3
@@ -30,9 +29,10 @@ from penstock.runtime.journal import (
     not_next,
     run_body,
     run_from,
-    to_json,
+    sealed,
     train_body,
     train_from,
+    unsealed,
     with_time_outs,
 )
 
@@ -132,21 +132,35 @@ class SqliteJournal:
         return self._number("SELECT rows FROM deliveries WHERE query = ?", query)
 
     def write_checkpoint(
-        self, manifest: Mapping[str, Any], *, trains: Mapping[str, int], runs: Mapping[str, int]
+        self,
+        manifest: Mapping[str, Any],
+        *,
+        trains: Mapping[str, int],
+        runs: Mapping[str, int],
+        keep: int | None = None,
     ) -> int:
-        body = to_json(manifest)
+        body = sealed(manifest)
         with self.together():
             self._to_disk = True
             number = 1 + self._number("SELECT max(number) FROM checkpoints")
             self._execute("INSERT INTO checkpoints VALUES (?, ?)", number, body)
-            self._execute("DELETE FROM checkpoints WHERE number < ?", number)
+            self._execute(
+                "DELETE FROM checkpoints WHERE number < ? AND number <> ?", number, keep or 0
+            )
             self._trim("trains", trains)
             self._trim("runs", runs)
         return number
 
+    def checkpoints(self) -> list[int]:
+        return [n for (n,) in self._rows("SELECT number FROM checkpoints ORDER BY number DESC")]
+
+    def checkpoint(self, number: int) -> Checkpoint:
+        ((body,),) = self._rows("SELECT manifest FROM checkpoints WHERE number = ?", number)
+        return Checkpoint(number, unsealed(body))
+
     def last_checkpoint(self) -> Checkpoint | None:
-        found = self._rows("SELECT number, manifest FROM checkpoints ORDER BY number DESC LIMIT 1")
-        return Checkpoint(found[0][0], json.loads(found[0][1])) if found else None
+        numbers = self.checkpoints()
+        return self.checkpoint(numbers[0]) if numbers else None
 
     def forget_stream(self, stream: str) -> None:
         self._forget("trains", stream)

@@ -19,6 +19,7 @@ from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.feed import Feed
 from penstock.runtime.history import complete_from, history_of, lost_before
+from penstock.runtime.journal import Checkpoint
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
@@ -35,7 +36,7 @@ class Plant:
     they would stop the others; the graph `must_cut` anew when there are more of them. `stirred` are
     units that may have something to do, or no more, whatever their buffers say. `gone` and
     `gone_streams` are what the journal must forget with the next checkpoint. `ledgers` tell what
-    the sites of flows did that run no more.
+    the sites of flows did that run no more. `checkpoint` is the last one.
     """
 
     buffers: BufferPool
@@ -57,6 +58,7 @@ class Plant:
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
     ledgers: dict[str, tuple[Stages, Ledger]] = field(default_factory=dict)
+    checkpoint: Checkpoint | None = None
 
     @property
     def graph(self) -> Graph:

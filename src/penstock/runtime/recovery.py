@@ -3,14 +3,17 @@
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from penstock.catalog import Entry
 from penstock.engine.interfaces.push import Push
-from penstock.errors import BadQueryError, PenstockError
+from penstock.errors import BadQueryError, HomeError, PenstockError, told
 from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState
 from penstock.plan.operators import Operator
 from penstock.runtime.binding import bind_query, know_event
 from penstock.runtime.checkpoint import (
     Manifest,
+    checked,
     knows,
     note_gone,
     restore_buffers,
@@ -22,6 +25,7 @@ from penstock.runtime.checkpoint import (
 )
 from penstock.runtime.defining import define_stream
 from penstock.runtime.directory import KnownQuery, KnownTable, watching
+from penstock.runtime.journal import Checkpoint
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.rules import bring_back as bring_back_rule
@@ -41,6 +45,8 @@ from penstock.sql import (
 if TYPE_CHECKING:
     from penstock.runtime.system import System
 
+# What reading files and records that are not whole may raise; all else is ours.
+UNREADABLE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError)
 NOTHING_YET: dict[str, Any] = {
     part: {} for part in ("feeds", "buffers", "units", "queries", "finished")
 }
@@ -56,7 +62,18 @@ class Newcomers:
 
 def bring_back(system: "System") -> Newcomers:
     """Put back what the last checkpoint has; return what was defined after it."""
-    checkpoint = system.journal.last_checkpoint()
+    try:
+        return _bring_back(system)
+    except UNREADABLE as error:
+        raise HomeError(
+            f"what the home {system.home.path} keeps cannot be brought back: {told(error)}",
+            hint="restore it from a copy; penstock check HOME tells what is whole",
+        ) from error
+
+
+def _bring_back(system: "System") -> Newcomers:
+    checkpoint = _whole_checkpoint(system)
+    system.plant.checkpoint = checkpoint
     manifest = checkpoint.manifest if checkpoint else NOTHING_YET
     newcomers = Newcomers()
     for entry in system.catalog.all():
@@ -82,6 +99,27 @@ def bring_back(system: "System") -> Newcomers:
     restore(system, manifest)
     system.supervisor.look_at_lanes()
     return newcomers
+
+
+def _whole_checkpoint(system: "System") -> Checkpoint | None:
+    """Return the newest checkpoint that is whole, and warn where that is not the last one."""
+    numbers = system.journal.checkpoints()
+    for number in numbers:
+        found, damage = checked(system.journal, number, system.home.state)
+        if found is not None and not damage:
+            return found
+        what = ", ".join(damage)
+        if number != numbers[-1]:
+            system.warn(
+                f"the last checkpoint is damaged ({what}): what came after the one before it is "
+                "done again"
+            )
+    if not numbers:
+        return None
+    raise HomeError(
+        f"no checkpoint of the home {system.home.path} is whole: {what}",
+        hint="restore the file from a copy, or start with another home",
+    )
 
 
 def _open_feeds(system: "System", manifest: Manifest) -> None:

@@ -211,7 +211,7 @@ def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
     buffer = system.plant.buffers.open(feed.key, known.definition.schema)
     figures = buffer.figures()
     archive = system.plant.archives.get(feed.key)
-    cause = feed.cause or (archive.cause if archive is not None else "")
+    cause = feed.cause or (archive.trouble if archive is not None else "")
     state = "FAILED" if feed.cause else "ENDED" if feed.ended else "IDLE" if feed.idle else "OPEN"
     return {
         "stream": known.definition.name,

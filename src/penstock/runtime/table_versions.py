@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from penstock.clock import Clock
 from penstock.engine.rows import fit, write_parquet_at
+from penstock.engine.sinks.whole_file import sync_directory, sync_file
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError, SourceError, told
 from penstock.model.definitions import TableDefinition
@@ -116,7 +117,12 @@ class TableVersions:
         file = self._file(definition.name, incarnation, kept["version"]) if kept else None
         if kept is None or file is None or not file.exists():
             return self.create(definition, incarnation, self.read(definition))
-        rows = pq.ParquetFile(file).read()
+        try:
+            rows = pq.ParquetFile(file, page_checksum_verification=True).read()
+        except (OSError, pa.ArrowException):
+            schema = self.create(definition, incarnation, self.read(definition))
+            self.live[_key(definition.name, incarnation)].cause = f"{file} is damaged: read anew"
+            return schema
         schema = self._tables.hold(definition, incarnation, rows, file)
         seen = tuple((name, size, changed) for name, size, changed in kept["seen"])
         self.live[_key(definition.name, incarnation)] = LiveTable(
@@ -211,7 +217,10 @@ class TableVersions:
     ) -> Path | None:
         file = self._file(definition.name, incarnation, version)
         with suppress(pa.ArrowNotImplementedError):  # a type that Parquet has not: read it anew
-            return write_parquet_at(rows, file)
+            write_parquet_at(rows, file)
+            sync_file(file)  # before a checkpoint names it
+            sync_directory(file.parent)
+            return file
         file.with_name(f".{file.name}.tmp").unlink(missing_ok=True)
         return None
 

@@ -167,8 +167,11 @@ class Hall:
         self.pushed: dict[str, list[int]] = {name: [] for name in streams}
         self._open()
 
-    def _open(self) -> None:
-        """Start a process: with nothing, or with what the last one left."""
+    def _open(self, *, older: bool = False) -> None:
+        """Start a process: with nothing, or with what the last one left.
+
+        `older` goes back to the checkpoint before the last one, where there is one.
+        """
         self.crew = SyncCrew()
         self.shelf = ResultShelf(self.home / "shelf.db")
         spill = self.home / "spill"
@@ -181,8 +184,10 @@ class Hall:
         self.archiving = Archiving(self.plant, self.crew, self.clock)  # type: ignore[arg-type]
         for name in self.scripts:
             self._open_stream(name)
-        checkpoint = self.journal.last_checkpoint()
+        numbers = self.journal.checkpoints()
+        checkpoint = self.journal.checkpoint(numbers[-1 if older else 0]) if numbers else None
         manifest = checkpoint.manifest if checkpoint else NOTHING
+        self.plant.checkpoint = checkpoint
         wanted = [n for n in self.roots if self.states[n] is not QueryState.FINISHED]
         newcomers = [n for n in wanted if not knows(manifest, n, self.roots[n])]
         for name in wanted:
@@ -316,9 +321,9 @@ class Hall:
         plant = self.plant
         connect(plant, cut_at_shared(plant.graph, {*standing_of(plant).units, *standing}))
 
-    def die(self) -> None:
-        """Lose everything that was only in memory, and start again."""
-        self._open()
+    def die(self, *, older: bool = False) -> None:
+        """Lose everything that was only in memory, and start again; `older`: see `_open`."""
+        self._open(older=older)
 
     def unit(self, root: Operator) -> Unit:
         return self.plant.units[key(root)].unit

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from penstock.engine.buffers import Train
 from penstock.engine.rows import in_memory, read_parquet
-from penstock.errors import PenstockError
 from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.trains import TrainInfo
 from penstock.runtime import archive as archive_module
@@ -163,9 +162,40 @@ def test_trains_that_the_journal_lost_go(tmp_path: Path) -> None:
     assert (kept(archive), kept(archive_at(tmp_path))) == ([1, 2], [1, 2])
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", range(0, 600, 7))
+def test_a_truncated_file_is_told_and_the_others_are_kept(tmp_path: Path, size: int) -> None:
+    archive_at(tmp_path).write([train(1, 1), train(2, 2), train(3, 3)])
+    damaged = tmp_path / "train-0000000002.parquet"
+    damaged.write_bytes(damaged.read_bytes()[:size])
+    archive = archive_at(tmp_path)
+    assert archive.damaged == [damaged]
+    assert str(damaged) in archive.trouble
+    assert kept(archive) == [1, 3]
+    assert archive.complete_from == 3
+    archive.write([train(4, 4)])
+    assert kept(archive) == [1, 3, 4]
+    assert damaged.exists()
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"until": "x"}', b"\xff"])
+def test_a_damaged_note_of_what_is_gone_is_told(tmp_path: Path, body: bytes) -> None:
     archive_at(tmp_path).write([train(1, 1)])
-    (tmp_path / "train-0000000001.parquet").write_bytes(b"")
-    with pytest.raises(PenstockError) as told:
-        archive_at(tmp_path)
-    assert told.value.code == "BAD_HOME"
+    (tmp_path / "gone.json").write_bytes(body)
+    assert archive_at(tmp_path).trouble
+
+
+def test_a_file_whose_rows_are_damaged_is_left_out_when_files_are_merged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive_module, "MERGE_FILES", 3)
+    archive = archive_at(tmp_path)
+    archive.write([train(1, 1), train(2, 2), train(3, 3)])
+    path = tmp_path / "train-0000000002.parquet"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:8] + bytes(byte ^ 0xFF for byte in whole[8:40]) + whole[40:])
+    archive.safe = 3
+    archive.write([train(4, 4)])
+    assert archive.damaged == [path]
+    archive.to_disk()
+    archive.write([train(5, 5)])
+    assert [piece.first for piece in archive.pieces()] == [1, 3, 4, 5]

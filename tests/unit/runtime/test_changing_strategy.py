@@ -75,8 +75,8 @@ class TreeProcessor(TwinProcessor):
 class TreeHall(Hall):
     """A hall whose units compute what their operators say."""
 
-    def _open(self) -> None:
-        super()._open()
+    def _open(self, *, older: bool = False) -> None:
+        super()._open(older=older)
         self.turns.processor = TreeProcessor(self.home / "spill")  # type: ignore[assignment]
 
 

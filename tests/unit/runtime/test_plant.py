@@ -124,6 +124,10 @@ class Recutting(RuleBasedStateMachine):
     def die(self) -> None:
         self.hall.die()
 
+    @rule()
+    def die_and_find_the_last_checkpoint_damaged(self) -> None:
+        self.hall.die(older=True)
+
     @rule(
         when=st.sampled_from(["before", "after"]),
         what=st.sampled_from(["take_in", "turn", "deliver"]),

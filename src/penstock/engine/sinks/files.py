@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from penstock.engine.options import Declared, flag, one_of, read_options, text
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
+from penstock.engine.sinks.parquet_bytes import parquet_bytes
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.sinks.whole_file import (
     NO_ROOM,
@@ -70,6 +70,10 @@ class FilesSink:
         """Return the directory."""
         return self._path
 
+    def name_of(self, number: int) -> str:
+        """Return the name of a delivery's file."""
+        return f"part-{number:08d}.{self._format}"
+
     def set_aside(self, known: int) -> str:
         """Move the parts above a number out of the way, and return what to tell of it.
 
@@ -101,7 +105,7 @@ class FilesSink:
             raise self._failed(error) from error
 
     def write(self, delivery: Delivery) -> None:
-        part = self._path / f"part-{delivery.number:08d}.{self._format}"
+        part = self._path / self.name_of(delivery.number)
         try:
             write_whole(part, self._packed(delivery.rows), sync=True)
         except (OSError, pa.ArrowException) as error:
@@ -129,7 +133,7 @@ class FilesSink:
             case "csv":
                 return csv_text(rows, header=self._header)
             case "parquet":
-                return _parquet(rows)
+                return parquet_bytes(rows)
             case _:
                 return json_lines(rows)
 
@@ -158,12 +162,6 @@ def move_aside(directory: Path, parts: Sequence[Path]) -> Path:
     for changed in (aside, aside.parent, directory):
         sync_directory(changed)
     return aside
-
-
-def _parquet(rows: pa.Table) -> pa.Buffer:
-    out = pa.BufferOutputStream()
-    pq.write_table(rows, out)
-    return out.getvalue()
 
 
 def _options(definition: QueryDefinition) -> dict[str, Any]:

@@ -56,7 +56,12 @@ def remove_drafts(directory: Path) -> None:
 
 def sync_directory(directory: Path) -> None:
     """Put the names in a directory on disk."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    sync_file(directory)
+
+
+def sync_file(path: Path) -> None:
+    """Put a file on disk that somebody has written."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

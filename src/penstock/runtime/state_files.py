@@ -1,0 +1,50 @@
+"""Files of checkpoints: on disk, with their checksums, before the journal names them."""
+
+import zlib
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from penstock.engine.sinks.whole_file import sync_directory, sync_file
+
+Sums = Mapping[str, tuple[int, int]]  # a file's name: its size and its CRC-32
+AT_ONCE = 8  # a disk puts many files down together faster than one after the other
+BLOCK = 1 << 20
+
+
+def put_on_disk(directory: Path, names: Collection[str], known: Sums) -> dict[str, list[int]]:
+    """Wait until files are on disk, and return their sums; those that are known lie there."""
+    new = [name for name in names if name not in known]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        sums = list(pool.map(lambda name: _settled(directory / name), new))
+    if new:
+        sync_directory(directory)
+    found = dict(zip(new, sums, strict=True))
+    return {name: list(found.get(name) or known[name]) for name in names}
+
+
+def damaged(directory: Path, sums: Sums) -> list[Path]:
+    """Return the files that are not there, or not as they were written."""
+    paths = [directory / name for name in sums]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = list(pool.map(_sum_of, paths))
+    return [path for path, one in zip(paths, found, strict=True) if one != tuple(sums[path.name])]
+
+
+def _settled(path: Path) -> tuple[int, int]:
+    sync_file(path)
+    found = _sum_of(path)
+    if found is None:
+        raise FileNotFoundError(path)
+    return found
+
+
+def _sum_of(path: Path) -> tuple[int, int] | None:
+    size = check = 0
+    try:
+        with path.open("rb") as file:
+            while block := file.read(BLOCK):
+                size, check = size + len(block), zlib.crc32(block, check)
+    except OSError:
+        return None
+    return size, check
