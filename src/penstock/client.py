@@ -15,7 +15,6 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
-from penstock.errors import HomeError
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
 from penstock.functions.templates import central
@@ -95,8 +94,6 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         commands=(commands, TEXTS),
         functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
     )
-    if not str(home).strip():  # Path("") would be the working directory
-        raise HomeError("the home has no name", hint=f"name a directory, such as {DEFAULT_HOME}")
     held = Home(Path(home))
     try:
         held.refuse_lost_catalog()

@@ -60,7 +60,8 @@ SECONDS = Kind("a number of seconds", _is_seconds)
 WHOLE = Kind("a whole number", _is_whole)
 ABOVE_ZERO = Kind("a whole number above zero", lambda v: _is_whole(v) and v > 0)  # type: ignore[operator]  # a whole number can be compared
 PATH = Kind(
-    "a path", lambda v: isinstance(v, str | PathLike) and bool(str(v)) and "\0" not in str(v)
+    "a path",
+    lambda v: isinstance(v, str | PathLike) and bool(str(v).strip()) and "\0" not in str(v),
 )
 POSITION = Kind(
     "a row's position, which is a pair of whole numbers",

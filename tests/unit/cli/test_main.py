@@ -13,7 +13,13 @@ from penstock.cli.commands import COMMANDS, load
 from penstock.cli.main import main, make_parser
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import connect
-from penstock.errors import HomeBusyError, HomeError, PenstockError, RunError, UnknownColumnError
+from penstock.errors import (
+    BadArgumentError,
+    HomeBusyError,
+    PenstockError,
+    RunError,
+    UnknownColumnError,
+)
 from penstock.model.definitions import QueryState
 from tests.unit.cli.fakes import FakeConnection, feed, live_query
 
@@ -122,7 +128,7 @@ def test_a_home_without_a_name_is_refused(
 ) -> None:
     assert main([*words, "--home", home]) == 2
     assert "BAD_OPTION" in capsys.readouterr().err
-    with pytest.raises(HomeError):
+    with pytest.raises(BadArgumentError):
         connect(home)
 
 
