@@ -15,6 +15,7 @@ from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
+from penstock.engine.spark_life import death_told
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
 from penstock.functions.templates import central
@@ -73,6 +74,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
 
     One process may have a home open at a time. Leaving the connection finishes the units that
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
+    Where Spark's Java dies, all that waits raises SparkDiedError; close the connection, and the
+    next one goes on, with another Java in the place of one of our own.
     With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
     Queries that call users' aggregates come back only where these are given again, and so do rules
     that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
@@ -104,7 +107,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         now = clock or WallClock()
         given = (tuple(aggregates), actions or {}, frozenset(commands), tuple(functions))
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
-        system = System(parts, settings)
+        with death_told():
+            system = System(parts, settings)
         if held.lost_firings():
             system.warn(f"{held.firings} was lost: what rules had still to do is not known")
     except BaseException:
@@ -162,7 +166,8 @@ class Connection:
         nothing stands that the script added.
         """
         require("ps.sql", text=(text, TEXT), approve=(approve, FUNCTION))
-        return execute(self._system, text, approve)
+        with death_told():
+            return execute(self._system, text, approve)
 
     def push(self, stream: str, rows: object) -> int:
         """Hand rows to a push stream, all or none; when this returns they survive a crash.
@@ -172,6 +177,8 @@ class Connection:
         Return how many rows the stream has had, with these and with what rules have inserted.
         """
         require("ps.push", stream=(stream, TEXT))
+        if self._system.supervisor.fatal is not None:  # nothing would come of them for now
+            raise self._system.supervisor.fatal
         return self._system.push_source(stream).push(rows)
 
     def end(self, stream: str) -> None:

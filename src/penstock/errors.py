@@ -30,7 +30,8 @@ PenstockError
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
  ├─ HomeError               BAD_HOME             a home that cannot be used
- └─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
+ ├─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
+ └─ SparkDiedError          SPARK_DIED           Spark's Java process has ended
 """
 
 from dataclasses import dataclass
@@ -289,6 +290,12 @@ class SparkMissingError(PenstockError):
     """Java or the Spark master cannot be reached."""
 
     code = "NO_SPARK"
+
+
+class SparkDiedError(PenstockError):
+    """Spark's Java process has ended under what runs on it."""
+
+    code = "SPARK_DIED"
 
 
 def told(error: BaseException) -> str:

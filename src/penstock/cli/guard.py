@@ -26,6 +26,7 @@ from penstock.errors import (
     RunError,
     SinkError,
     SourceError,
+    SparkDiedError,
     SparkMissingError,
     StalledError,
 )
@@ -41,6 +42,7 @@ AT_RUN_TIME = (
     RunError,
     SinkError,
     SourceError,
+    SparkDiedError,
     SparkMissingError,
     StalledError,
 )

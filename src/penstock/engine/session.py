@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark_functions import close_doors, refuse_harmless
+from penstock.engine.spark_life import forget_dead
 from penstock.errors import SparkMissingError
 
 # Adaptive execution adds a job for each stage, which costs more than it finds in a train.
@@ -68,7 +69,7 @@ class Sessions:
 
     def stop(self) -> None:
         """Stop Spark, unless it is the caller's own."""
-        if self.owned:
+        if self.owned and not forget_dead():
             self.large.stop()
 
 
@@ -110,6 +111,7 @@ def _start(master: str, log: Path | None) -> SparkSession:
     near = LOOPBACK if master.startswith("local") else {}
     for name, value in (STARTING | SHARED | near).items():
         builder = builder.config(name, value)
+    forget_dead()
     try:
         with _errors_to(log):
             return builder.getOrCreate()

@@ -7,6 +7,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
 from penstock.engine.spark_functions import DOORS
+from penstock.engine.spark_life import refuse_dead
 from penstock.errors import (
     BadQueryError,
     NotAllowedError,
@@ -41,6 +42,7 @@ NOISE = re.compile(
 
 def analysis_error(error: Exception) -> PenstockError:
     """Return what is wrong with a SELECT, from what Spark said of it."""
+    refuse_dead(error)
     condition = condition_of(error)
     kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadQueryError)
     if kind is UnknownFunctionError and isinstance(error, PySparkException):
@@ -68,6 +70,7 @@ def run_error(error: Exception) -> PenstockError:
     """Return why a job failed, in one sentence."""
     if isinstance(error, PenstockError):
         return error
+    refuse_dead(error)
     return RunError(sentence(error), hint="mend the cause, then RESUME QUERY")
 
 

@@ -17,6 +17,7 @@ from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
+from penstock.engine.spark_life import refuse_dead
 from penstock.engine.table_files import add_rows
 from penstock.errors import ActionError, told
 from penstock.events.cascades import DEEPEST
@@ -108,6 +109,7 @@ class Acting:
         try:
             self._perform(rule, firing, rows)
         except Exception as error:  # whatever an action raises is its own failure
+            refuse_dead(error)  # but this
             cause = told(error)
             due = next_try(rule.definition.limits, firing.tries + 1, now)
             if due is None:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, in_memory, laid_together
 from penstock.engine.span_picks import pick
+from penstock.engine.spark_life import refuse_dead
 from penstock.engine.states.section_rows import asked_for
 from penstock.errors import told
 from penstock.model.schema import Schema
@@ -59,6 +60,7 @@ def ask(
                 try:
                     found[rule.key] = _alone(processor, f"{view}_{place}", rule, trains, look)
                 except Exception as error:  # whatever it is holds this rule, and no other
+                    refuse_dead(error)
                     failures[rule.key] = told(error)
     return Answer(found, failures)
 
@@ -104,6 +106,7 @@ def _alike(
     try:
         return _together(processor, view, rules, trains)
     except Exception as error:
+        refuse_dead(error)
         if len(rules) == 1:
             failures[rules[0].key] = told(error)
             return {}

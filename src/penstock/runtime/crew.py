@@ -1,12 +1,14 @@
 """The crew: threads that do the work, and the bell that calls the supervisor back.
 
 What a worker has done is settled by the supervisor's own thread, one thing after the other, so
-that nothing else needs a lock.
+that nothing else needs a lock. What failed because Spark's Java has ended is not settled at all.
 """
 
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+
+from penstock.engine.spark_life import refuse_dead
 
 DELIVERY_THREADS = 4
 SINK_THREADS = 32  # one that hangs has one of them for as long
@@ -89,6 +91,7 @@ class Crew:
             def done() -> None:
                 self._busy -= {name, *along}
                 self._along -= set(along)
+                refuse_dead(future.exception())
                 finish(future)
 
             with self.bell:
@@ -100,7 +103,9 @@ class Crew:
     def do_here(self, work: Callable[[], object], finish: Finish) -> None:
         """Do `work` in the thread of who calls, and finish it at once."""
         self.started += 1
-        finish(outcome(work))
+        future = outcome(work)
+        refuse_dead(future.exception())
+        finish(future)
 
     def ask_again(self) -> None:
         """Say that something has been done, for those who were asked before it."""

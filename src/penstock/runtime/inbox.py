@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.engine.sinks.sink import Delivery
+from penstock.errors import PenstockError
 from penstock.runtime.result_row import Position
 from penstock.runtime.results import ResultLog
 
@@ -46,6 +47,7 @@ class Inbox:
         self.gap: range | None = None
         self.closed = False
         self._ended = False
+        self._failure: PenstockError | None = None
 
     @property
     def ended(self) -> bool:
@@ -77,6 +79,12 @@ class Inbox:
             self._ended = True
             self._changed.notify_all()
 
+    def fail(self, error: PenstockError) -> None:
+        """Say that everything has stopped; the reader gets the rest, and then the error."""
+        with self._changed:
+            self._failure = error
+            self._changed.notify_all()
+
     def close(self) -> None:
         """Want nothing more: a reader that waits stops."""
         with self._changed:
@@ -90,6 +98,8 @@ class Inbox:
         while self._wait(deadline):
             if (stretch := self._from_memory() or self._from_log()) is not None:
                 return stretch
+        if self._failure is not None and not self.closed and not self._ended:
+            raise self._failure
         return None
 
     @property
@@ -100,7 +110,7 @@ class Inbox:
     def _wait(self, deadline: float | None) -> bool:
         """Return True once there is something to take."""
         with self._changed:
-            while not self._waits and not self.closed and not self._ended:
+            while not (self._waits or self.closed or self._ended or self._failure):
                 left = None if deadline is None else deadline - time.monotonic()
                 if (left is not None and left <= 0) or not self._changed.wait(left):
                     break

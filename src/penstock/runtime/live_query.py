@@ -9,6 +9,7 @@ import pyarrow as pa
 from penstock.clock import Clock
 from penstock.engine.buffers import Train
 from penstock.engine.sinks.sink import Delivery, Sink
+from penstock.engine.spark_life import refuse_dead
 from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.model.schema import Schema
@@ -194,6 +195,7 @@ def deliver_together(
         try:
             done = query.put_out(trains, journal, clock, taps)
         except Exception as error:  # whatever a sink or a tap raises holds its query, and no other
+            refuse_dead(error)
             failures.append(error)
             continue
         failures.append(None)

@@ -8,6 +8,7 @@ from penstock.engine.buffers import BufferPool
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
 from penstock.engine.sites.ledger import Ledger
+from penstock.errors import PenstockError
 from penstock.functions.stages import Stages
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
@@ -125,6 +126,12 @@ class Plant:
         for name in {each for root in unit.roots for each in queries.get(key(root), ())}:
             if name in self.queries:
                 self.set_state(self.queries[name], QueryState.FAILED, cause)
+
+    def fail_subscriptions(self, error: PenstockError) -> None:
+        """Let whoever reads results know that no more come, and why."""
+        held = (*self.queries.values(), *self.suspended.values(), *self.waiting.values())
+        for each in [each for query in held for each in list(query.subscriptions)]:
+            each.fail(error)
 
     def resume(self, query: LiveQuery) -> None:
         """Let a held query and the units it needs go on."""

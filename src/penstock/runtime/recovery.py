@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from penstock.catalog import Entry
 from penstock.engine.interfaces.push import Push
+from penstock.engine.spark_life import refuse_dead
 from penstock.errors import BadQueryError, HomeError, PenstockError, told
 from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState
 from penstock.plan.operators import Operator
@@ -80,6 +81,7 @@ def _bring_back(system: "System") -> Newcomers:
         try:
             _bring_back_one(system, entry, manifest, newcomers)
         except PenstockError as error:
+            refuse_dead(error)
             system.catalog.set_state(entry.name, QueryState.FAILED, str(error))
     system.supervisor.statistics.bring_back(manifest.get("statistics", {}))
     system.supervisor.control.bring_back(manifest.get("control", {}))

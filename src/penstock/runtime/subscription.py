@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.vectors import rows_of
-from penstock.errors import BadOptionError
+from penstock.errors import BadOptionError, PenstockError
 from penstock.runtime.inbox import Inbox, Stretch
 from penstock.runtime.result_row import START, Position, ResultRow
 from penstock.runtime.results import ResultLog
@@ -118,6 +118,10 @@ class Subscription:
     def end(self) -> None:
         """Say that nothing more will be delivered; the reader still gets the rest."""
         self._inbox.end()
+
+    def fail(self, error: PenstockError) -> None:
+        """Say that everything has stopped: the reader gets the rest, then the error."""
+        self._inbox.fail(error)
 
     def close(self) -> None:
         """Want nothing more: iteration stops, also where it waits in another thread."""

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from penstock.clock import Clock
 from penstock.engine.processor import Processor
+from penstock.engine.spark_life import refuse_dead
 from penstock.errors import PenstockError, RunError, told
 from penstock.plan.bundles.bundling import Standing, bundled
 from penstock.plan.graph import Graph
@@ -176,6 +177,8 @@ class Supervisor:
     @contextmanager
     def at_rest(self) -> Iterator[None]:
         """Hold everything still for a change; a checkpoint closes it."""
+        if self.fatal is not None:  # what was not settled must not be written down
+            raise self.fatal
         with self.resting():
             self._hand_over()
             yield
@@ -296,6 +299,7 @@ class Supervisor:
 
     def checkpoint(self) -> None:
         """Write down everything; only at rest."""
+        refuse_dead()  # whoever has met it may not have been settled
         decided = {"control": self.control.kept(), "statistics": self.statistics.kept()}
         write_checkpoint(self.plant, self._means.journal, self._means.state_directory, decided)
         self._next_checkpoint = self._clock.now() + self._means.settings.checkpoint_seconds
@@ -315,12 +319,15 @@ class Supervisor:
                 self.fatal, over = error, True
             except Exception as error:
                 self.fatal, over = RunError(f"a defect stopped everything: {told(error)}"), True
+        if self.fatal is not None:
+            self.plant.fail_subscriptions(self.fatal)
         with self._crew.bell:
             self._crew.bell.notify_all()
 
     def _step(self) -> bool:
         """Take what has ended, start what can be started, sleep; say whether it is over."""
         self._crew.settle()
+        refuse_dead()
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
         asked = self.plant.must_cut or self.plant.retired() or self._has_new_tables()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.catalog import Catalog
@@ -15,9 +16,10 @@ from penstock.engine.processor import Processor
 from penstock.engine.session import Sessions
 from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Sink
+from penstock.engine.spark_life import death_told
 from penstock.engine.tables import Tables
 from penstock.engine.user_aggregates import UserAggregates
-from penstock.errors import BadQueryError, PenstockError
+from penstock.errors import BadQueryError, PenstockError, SparkDiedError
 from penstock.functions.function import Function as StreamFunction
 from penstock.model.definitions import QueryState
 from penstock.model.user_aggregates import UserAggregate
@@ -153,7 +155,8 @@ class System:
             query.end()
             query.close()
         for feed in self.plant.feeds.values():
-            feed.interface.close()
+            with suppress(SparkDiedError), death_told():
+                feed.interface.close()
         self.journal.close()
         self.firings.close()
         self.catalog.close()

@@ -14,6 +14,7 @@ from penstock.engine.buffers import Train
 from penstock.engine.processor import Processor
 from penstock.engine.profile import Sample, profile, sample_of
 from penstock.engine.rows import in_memory
+from penstock.engine.spark_life import refuse_dead
 from penstock.engine.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
@@ -271,7 +272,8 @@ class Turns:
         def fails(some: Sequence[Asking]) -> bool:
             try:
                 live.probe(self.processor, group, some)
-            except Exception:
+            except Exception as error:
+                refuse_dead(error)
                 return True
             return False
 

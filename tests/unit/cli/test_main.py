@@ -18,6 +18,7 @@ from penstock.errors import (
     HomeBusyError,
     PenstockError,
     RunError,
+    SparkDiedError,
     UnknownColumnError,
 )
 from penstock.model.definitions import QueryState
@@ -280,3 +281,31 @@ def test_a_stopped_run_says_how_to_go_on(
     assert main(["run", script]) == 130
     assert told in capsys.readouterr().err
     assert connection.closed
+
+
+@pytest.mark.parametrize(("deaths", "code"), [(3, 0), (4, 1)])
+def test_a_run_goes_on_with_another_spark_but_not_for_ever(
+    connection: FakeConnection,
+    script: str,
+    capsys: pytest.CaptureFixture[str],
+    deaths: int,
+    code: int,
+) -> None:
+    def die() -> bool:
+        raise SparkDiedError("Spark has died")
+
+    connection.waits = [*[die] * deaths, end(connection, QueryState.FINISHED)]
+    assert main(["run", script, "--until-idle"]) == code
+    assert len(connection.scripts) == 1  # it stands already
+    told = capsys.readouterr().err
+    assert told.count("started again") == 3
+    assert told.count("SPARK_DIED") == deaths
+
+
+def test_a_script_that_may_stand_or_not_is_not_carried_out_again(
+    connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    connection.refuse = SparkDiedError("Spark has died")
+    assert main(["run", script, "--until-idle"]) == 1
+    assert len(connection.scripts) == 1
+    assert "SPARK_DIED" in capsys.readouterr().err

@@ -2,6 +2,8 @@
 
 import argparse
 import signal
+import time
+from dataclasses import dataclass
 
 from penstock.cli.commands.command import Command, add_format, add_home, add_master
 from penstock.cli.durations import seconds
@@ -16,6 +18,8 @@ from penstock.cli.screen import Screen
 from penstock.cli.scripts import read_script
 from penstock.cli.standing import go_on, stand
 from penstock.cli.stop_signals import StopSignals
+from penstock.client import Connection
+from penstock.errors import SparkDiedError
 from penstock.sql import CreateQuery, CreateStream, CreateTable, Statement, parse
 
 ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard
@@ -30,6 +34,7 @@ CATCHING_UP = "doing again what was not finished …"
 STANDING = "setting up streams and queries …"
 GO_ON = "stopped; run the same command again to go on"
 GO_ON_IF = "stopped; CREATE … IF NOT EXISTS in the script would let the same command go on"
+RESTARTS = 3  # of Spark, in one run: one that dies so often would die again
 NOTHING_RUNS = "no query runs: all have ended or are stopped; another --home starts afresh"
 
 
@@ -51,34 +56,79 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the script to its end, or to a signal."""
+    """Run the script to its end, or to a signal; where Spark dies, on another Spark."""
     text = read_script(args.script)
     statements = parse(text)  # before Spark starts: most mistakes are told at once
-    screen, signals = Screen.standard(), StopSignals()
-    with opened(args.home, args.master, screen, signals.listen, begin=False) as connection:
-        printer = Printer(FORMATS[args.format](screen.columns), screen)
-        connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
-        screen.live(CATCHING_UP)
-        news = News(connection.system)
-        if go_on(connection, signals):
-            screen.live(STANDING)
-            results = stand(connection, text, must_end=args.until_idle)
-            for statement, result in zip(statements, results, strict=True):
-                printer.result(statement, result)
+    attempt = Attempt(args, text, statements, Screen.standard(), StopSignals())
+    while True:
+        try:
+            return attempt.run()
+        except SparkDiedError as error:
+            attempt.mourn(error)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One command line, on one Spark after the other; the script is carried out once."""
+
+    args: argparse.Namespace
+    text: str
+    statements: list[Statement]
+    screen: Screen
+    signals: StopSignals
+    stands: bool = False
+    restarts: int = 0
+    _ends: float | None = None
+
+    def mourn(self, error: SparkDiedError) -> None:
+        """Raise the error, unless another Spark is to be tried."""
+        if not self.stands or self.restarts >= RESTARTS or self.signals.received is not None:
+            raise error
+        self.restarts += 1
+        self.screen.say(f"{error.code}: {error.message}; it is started again")
+
+    def run(self) -> int:
+        """Open the home and let it flow to the end."""
+        args, screen, signals = self.args, self.screen, self.signals
+        with opened(args.home, args.master, screen, signals.listen, begin=False) as connection:
+            printer = Printer(FORMATS[args.format](screen.columns), screen)
+            connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
+            screen.live(CATCHING_UP)
             news = News(connection.system)
-            if not news.runs():
-                screen.say(NOTHING_RUNS)
-            follow(connection, news, screen, signals, Until(args.until_idle, args.seconds))
+            if go_on(connection, signals):
+                news = self._stand(connection, printer)
+                follow(connection, news, screen, signals, Until(args.until_idle, self._left()))
+            if signals.received is not None:
+                screen.say(STOPPING[signals.received])
+            aside = leftovers(connection.system)
+        for each in aside:
+            screen.say(each.text)
         if signals.received is not None:
-            screen.say(STOPPING[signals.received])
-        aside = leftovers(connection.system)
-    for each in aside:
-        screen.say(each.text)
-    if signals.received is not None:
-        screen.say(GO_ON if all(map(_can_stand_again, statements)) else GO_ON_IF)
-        return signals.exit_code
-    lost = any(each.is_loss for each in aside)
-    return _failures_told(screen, news) or (FAILED if lost else 0)
+            screen.say(GO_ON if all(map(_can_stand_again, self.statements)) else GO_ON_IF)
+            return signals.exit_code
+        lost = any(each.is_loss for each in aside)
+        return _failures_told(screen, news) or (FAILED if lost else 0)
+
+    def _stand(self, connection: Connection, printer: Printer) -> News:
+        """Make the script stand, unless it does, and return what tells of trouble."""
+        if not self.stands:
+            self.screen.live(STANDING)
+            results = stand(connection, self.text, must_end=self.args.until_idle)
+            self.stands = True
+            for statement, result in zip(self.statements, results, strict=True):
+                printer.result(statement, result)
+        news = News(connection.system)
+        if not news.runs():
+            self.screen.say(NOTHING_RUNS)
+        return news
+
+    def _left(self) -> float | None:
+        """Return how many seconds are left of the time that was given."""
+        if self.args.seconds is None:
+            return None
+        now = time.monotonic()
+        self._ends = self._ends or now + self.args.seconds
+        return max(0.0, self._ends - now)
 
 
 def _can_stand_again(statement: Statement) -> bool:
