@@ -55,7 +55,8 @@ def main() -> None:
                 found.append(run_phase(connection, chosen, strategy, args.rate, args.seconds))
                 print(_line(found[-1]), flush=True)
         if args.measured:
-            connection.sql(f"EXPLAIN SCHEDULE AS JSON INTO '{args.measured}'")
+            figures = connection.sql("EXPLAIN SCHEDULE AS JSON").message
+            Path(args.measured).write_text(f"{figures}\n", encoding="utf-8")
         (row,) = connection.sql("SHOW STRATEGY").table.to_pylist()
         print(row)
     report = told(found, _setting(args))

@@ -26,7 +26,7 @@ def main(out: Path, windows: int = WINDOWS) -> None:
     """Make signals, let them flow, and draw what comes out."""
     data = out / "data"
     write(data, windows)
-    with penstock.connect(str(out / "home"), begin=False) as ps:
+    with penstock.connect(str(out / "home"), begin=False, writable=[out]) as ps:
         ps.script(SCRIPT.read_text().replace(DATA, str(data)))
         # Every window in two halves, put together again; then the ellipse at each frequency.
         ps.run(pipe(window_split(2, fft3), polarize), over="radio", name="ellipses")

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
+from penstock.engine.actions.action import Allowed
 from penstock.engine.actions.call import Function
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
@@ -36,7 +37,7 @@ from penstock.model.arguments import (
     require,
 )
 from penstock.model.definitions import Sites
-from penstock.model.schema import quoted
+from penstock.model.schema import literal, quoted
 from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.execute import Result, approved, execute
 from penstock.runtime.flows import graph_term
@@ -47,6 +48,7 @@ from penstock.runtime.result_row import START, Position
 from penstock.runtime.subscription import MAX_ROWS, Subscription
 from penstock.runtime.supervisor import DEFAULTS, Settings
 from penstock.runtime.system import Parts, System
+from penstock.sql import fragment
 
 DEFAULT_HOME = ".penstock"
 CLOCK = Kind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
@@ -68,6 +70,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     actions: Mapping[str, Function] | None = None,
     commands: Sequence[str] = (),
     functions: Sequence[StreamFunction] = (),
+    hosts: Sequence[str] = (),
+    writable: Sequence[str | Path] = (),
     allow_functions: Sequence[str] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
@@ -80,8 +84,10 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     Queries that call users' aggregates come back only where these are given again, and so do rules
     that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
     else where they are given. `commands` are the programs, by their whole paths, that rules may
-    start. `allow_functions` are those of Spark's functions that SQL may call although they load
-    classes or read what their arguments name (`reflect`, `from_xml`, `xpath` …).
+    start, `hosts` those that webhooks may tell, as `host` or `host:port`. Statements write files
+    (EXPLAIN SCHEDULE … INTO) below the working directory and the directories in `writable`.
+    `allow_functions` are those of Spark's functions that SQL may call although they load classes
+    or read what their arguments name (`reflect`, `from_xml`, `xpath` …).
     """
     require(
         "penstock.connect",
@@ -95,6 +101,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         aggregates=(aggregates, many("a list of aggregates", AGGREGATE)),
         actions=(actions, ACTIONS.or_none()),
         commands=(commands, TEXTS),
+        hosts=(hosts, TEXTS),
+        writable=(writable, many("a list of directories", PATH)),
+        allow_functions=(allow_functions, TEXTS),
         functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
     )
     held = Home(Path(home))
@@ -105,7 +114,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         held.refuse_lost_journal(len(catalog.all()))
         journal = SqliteJournal(held.journal)
         now = clock or WallClock()
-        given = (tuple(aggregates), actions or {}, frozenset(commands), tuple(functions))
+        allowed = Allowed(frozenset(commands), frozenset(hosts))
+        roots = tuple(map(Path, writable))
+        given = (tuple(aggregates), actions or {}, allowed, tuple(functions), roots)
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         with death_told():
             system = System(parts, settings)
@@ -192,7 +203,7 @@ class Connection:
         Windows that wait only for such tuples close at once.
         """
         require("ps.punctuate", stream=(stream, TEXT), condition=(condition, TEXT))
-        self.sql(f"PUNCTUATE {quoted(stream)} WHERE {condition}")
+        self.sql(f"PUNCTUATE {quoted(stream)} WHERE {fragment(condition)}")
 
     def aggregate(  # noqa: PLR0913  (all by name but the first)
         self,
@@ -266,9 +277,9 @@ class Connection:
         )
         graph = flow if isinstance(flow, Dataflow) else central(flow)
         given = "" if output is None else f" OUTPUT {output}"
-        sink = f" INTO {into}" if into else ""
+        sink = f" INTO {fragment(into)}" if into else ""
         text = f"FLOW {graph_term(graph)} OVER {quoted(over)}{given}{sink}"
-        return self.sql(f"CREATE QUERY {quoted(name)} WITH (sites => '{sites}') AS {text}")
+        return self.sql(f"CREATE QUERY {quoted(name)} WITH (sites => {literal(sites)}) AS {text}")
 
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS

@@ -1,9 +1,13 @@
 """What reaches outside is closed until the operator opens it by name."""
 
-import pytest
+from pathlib import Path
 
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
 from penstock.client import Connection
-from penstock.errors import NotAllowedError, PenstockError
+from penstock.errors import NotAllowedError, PenstockError, SqlError
 
 pytestmark = pytest.mark.spark
 
@@ -49,3 +53,42 @@ def test_no_select_reads_a_file_or_starts_a_program(ps: Connection, text: str) -
     ps.sql(STREAM)
     with pytest.raises(PenstockError):
         ps.sql(text)
+
+
+@pytest.mark.parametrize(
+    "condition", ["k = 'x'; DROP STREAM s", "k = 'x';", "k = 'x' -- all", "k = /* or */ 'x'", ""]
+)
+def test_a_condition_from_python_is_one_condition(ps: Connection, condition: str) -> None:
+    ps.sql(STREAM)
+    with pytest.raises(SqlError):
+        ps.punctuate("s", condition)
+    ps.punctuate("s", "k = 'x;--/*'")
+    assert ps.sql("SHOW STREAMS").table is not None
+
+
+def test_statements_write_files_where_they_may_and_over_none_but_their_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there, out = (tmp_path / name for name in ("here", "there", "out"))
+    for each in (here, there, out):
+        each.mkdir()
+    (here / "link").symlink_to(there)
+    (here / "mine.txt").write_text("not yours")
+    monkeypatch.chdir(here)
+    home = here / "home"
+
+    def write(ps: Connection, name: object) -> None:
+        ps.sql(f"EXPLAIN SCHEDULE INTO '{name}'")
+
+    with penstock.connect(home, spark=spark, writable=[out]) as ps:
+        for name in (there / "x.txt", "../x.txt", "link/x.txt", "home/x.txt", "mine.txt"):
+            with pytest.raises(NotAllowedError):
+                write(ps, name)
+        for name in ("x.txt", "x.txt", out / "x.txt"):
+            write(ps, name)
+    with penstock.connect(home, spark=spark) as ps:
+        write(ps, "x.txt")
+        with pytest.raises(NotAllowedError):
+            write(ps, out / "x.txt")
+    assert (here / "mine.txt").read_text() == "not yours"
+    assert list(there.iterdir()) == []

@@ -355,7 +355,10 @@ def test_a_rate_holds_back_what_is_above_it_and_says_so(
         ("CREATE RULE r ON warm DO webhook(url => 'file:///etc/passwd')", "BAD_OPTION", "http"),
         ("CREATE RULE r ON warm DO webhook(url => 'http://u:p@x/')", "BAD_OPTION", "password"),
         ("CREATE RULE r ON warm DO webhook()", "BAD_OPTION", "url"),
-        ("CREATE RULE r ON warm DO command(program => '/bin/sh')", "BAD_OPTION", "allow"),
+        ("CREATE RULE r ON warm DO webhook(url => 'http://x/?a=1&API_KEY=7')", "BAD_OPTION", "KEY"),
+        ("CREATE RULE r ON warm DO webhook(url => 'http://x/?token=')", "BAD_OPTION", "token"),
+        ("CREATE RULE r ON warm DO webhook(url => 'http://127.0.0.1/')", "NOT_ALLOWED", "hosts"),
+        ("CREATE RULE r ON warm DO command(program => '/bin/sh')", "NOT_ALLOWED", "allow"),
         ("CREATE RULE r ON warm DO command(program => 'sh')", "BAD_OPTION", "path"),
         ("CREATE RULE r ON warm DO ALTER QUERY none SET (weight => 2)", "UNKNOWN_NAME", "none"),
         ("CREATE RULE r ON warm DO ALTER QUERY warm SET (max_error => 0.1)", "BAD_OPTION", "max_"),
@@ -452,7 +455,7 @@ def test_every_statement_of_the_reference_runs_as_it_stands(
     blocks = re.findall(r"```sql\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
     (python,) = re.findall(r"```python\n(.*?)```", REFERENCE.read_text(), re.DOTALL)
     assert len(blocks) == 5
-    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+    with penstock.connect(tmp_path / "home", spark=spark, hosts=["127.0.0.1:9"]) as ps:
         for block in blocks:
             ps.script(block)
         exec(python, {"ps": ps})

@@ -64,6 +64,7 @@ class Stage:
         program.write_text(f'#!/bin/sh\necho "$PENSTOCK_KEY" "$1" >> {self._written}\n')
         program.chmod(0o755)
         (self.home / "commands").write_text(f"{program}\n")
+        (self.home / "hosts").write_text("127.0.0.1\n")
         self.script = SCRIPT.format(data=data, url=url, program=program)
 
     def noted(self) -> list[tuple[str, int]]:

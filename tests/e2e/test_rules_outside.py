@@ -73,7 +73,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
-    with penstock.connect(tmp_path / "home", spark=spark, commands=[sys.executable]) as connection:
+    allowed: dict[str, Any] = {"commands": [sys.executable], "hosts": ["127.0.0.1"]}
+    with penstock.connect(tmp_path / "home", spark=spark, **allowed) as connection:
         connection.script(HOUSE)
         yield connection
 
@@ -205,4 +206,4 @@ def test_a_command_that_fails_or_hangs_is_told_and_one_that_is_not_allowed_any_m
     until(ps, lambda: "may start" in rule(ps, "fails")["cause"])
     with pytest.raises(PenstockError) as refused:
         ps.sql("CREATE RULE again ON warm DO command(program => '/bin/false')")
-    assert refused.value.code == "BAD_OPTION"
+    assert refused.value.code == "NOT_ALLOWED"

@@ -24,7 +24,7 @@ from penstock.clock import HandClock
 from penstock.engine.buffers import Bounds
 from penstock.engine.processor import Processor
 from penstock.engine.profile import profile
-from penstock.errors import BadOptionError, PenstockError, UnknownOptionError
+from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
 from penstock.qos.need import PATIENCE_SECONDS, SHORT
 from penstock.runtime import control, live_unit, statistics, turns
 from penstock.runtime.control import memory_share
@@ -145,7 +145,7 @@ def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
         ("SET BATCHING fixed_length WITH (rows => -1)", BadOptionError, ""),
         ("SET BATCHING intelligent WITH (alpha => 0)", BadOptionError, ""),
         ("SET BATCHING intelligent WITH (beta => -4)", BadOptionError, ""),
-        ("EXPLAIN SCHEDULE INTO '/no/such/place.txt'", BadOptionError, ""),
+        ("EXPLAIN SCHEDULE INTO '/no/such/place.txt'", NotAllowedError, "writable"),
     ],
 )
 def test_what_cannot_decide_is_refused_and_the_old_goes_on(
@@ -274,7 +274,8 @@ def test_a_strategy_that_names_what_is_not_ready_is_logged_and_round_robin_goes_
 def test_the_schedule_says_who_is_next_and_why_and_changes_nothing(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    with penstock.connect(tmp_path / "home", spark=spark, settings=Settings(share=False)) as ps:
+    given: dict[str, Any] = {"settings": Settings(share=False), "writable": [tmp_path]}
+    with penstock.connect(tmp_path / "home", spark=spark, **given) as ps:
         ps.script(SCRIPT)
         ps.sql("SET STRATEGY pcs")
         with ps.system.supervisor.resting():

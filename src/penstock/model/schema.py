@@ -44,3 +44,9 @@ class Schema:
 def quoted(name: str) -> str:
     """Return the name as a Spark SQL identifier that needs no escaping elsewhere."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def literal(text: str) -> str:
+    """Return the text as a Spark SQL string, whatever is in it."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine import actions
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import Allowed, Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
@@ -44,7 +44,7 @@ class Doors:
     stream: Callable[[str], tuple[str, Push]]
     table: Callable[[str], TableDefinition | None]
     steer: Callable[[Steer | Alter], None]
-    commands: Callable[[], frozenset[str]]
+    allowed: Callable[[], Allowed]
     calls: Callables
     held: Callable[[str, ExitStack], list[Rows]]
 
@@ -155,7 +155,7 @@ class Acting:
     def _occasion(self, rule: LiveRule, firing: Firing, rows: pa.Table) -> Occasion:
         definition = rule.definition
         made = self.made(rule, firing.action, rows)
-        return Occasion(rule.name, definition.event, firing.key, rows, made, self.doors.commands())
+        return Occasion(rule.name, definition.event, firing.key, rows, made, self.doors.allowed())
 
 
 def _seconds(rule: LiveRule) -> float:

@@ -17,6 +17,7 @@ from penstock.functions.types import StreamType
 from penstock.functions.written import flow_of
 from penstock.model.definitions import FunctionDefinition, Sites
 from penstock.model.flows import Term
+from penstock.model.schema import literal
 from penstock.plan.once import flows_in, functions_in, names_in
 from penstock.plan.operators import EventTime, Flow, Operator, Ordered
 from penstock.plan.sources import Inline
@@ -152,8 +153,7 @@ def graph_name(stages: Stages) -> str:
 
 def graph_term(flow: Dataflow) -> str:
     """Return a flow that was made in Python as SQL has it."""
-    text = to_text(flow).replace("\\", "\\\\").replace("'", "\\'")
-    kept = f"{GRAPH}('{text}')"
+    kept = f"{GRAPH}({literal(to_text(flow))})"
     return f"{AUTO}({kept})" if isinstance(flow, Auto) else kept
 
 

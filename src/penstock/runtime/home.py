@@ -6,6 +6,8 @@ home/
  ├─ catalog.db  journal.db
  ├─ firings.db  what rules have still to do, and could not do
  ├─ commands    programs that rules may start, one a line; the operator writes it
+ ├─ hosts       hosts that webhooks may tell, one a line; the operator writes it
+ ├─ written     files that statements wrote, one a line: they may be written anew
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
  ├─ tables/               one directory a table: the version in force
@@ -112,8 +114,25 @@ class Home:
 
     def commands(self) -> frozenset[str]:
         """Return the programs that the operator lets rules start."""
+        return self._lines("commands")
+
+    def hosts(self) -> frozenset[str]:
+        """Return the hosts that the operator lets webhooks tell."""
+        return self._lines("hosts")
+
+    def written(self) -> frozenset[str]:
+        """Return the files outside of the home that statements wrote."""
+        return self._lines("written")
+
+    def note_written(self, path: Path) -> None:
+        """Remember a file outside of the home that a statement is about to write."""
+        if str(path) not in self.written():
+            with _explained(self.path), (self.path / "written").open("a") as file:
+                file.write(f"{path}\n")
+
+    def _lines(self, name: str) -> frozenset[str]:
         try:
-            lines = (self.path / "commands").read_text().splitlines()
+            lines = (self.path / name).read_text().splitlines()
         except (OSError, UnicodeDecodeError):
             return frozenset()
         return frozenset(line.strip() for line in lines if line.strip())

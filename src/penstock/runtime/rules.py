@@ -63,7 +63,7 @@ def bind_rule(system: "System", statement: CreateRule) -> tuple[Operator, BoundR
 def _check(system: "System", action: Action) -> None:
     match action:
         case Outside(connector):
-            actions.build(connector).check(system.commands())
+            actions.build(connector).check(system.allowed())
         case Alter(name, terms):
             terms.applied(system.directory.query(name).definition.goals)
         case Steer("START" | "STOP", name):

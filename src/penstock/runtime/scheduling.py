@@ -5,7 +5,6 @@ import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from penstock.plan.units import Unit
 from penstock.runtime.measured import measured
 from penstock.runtime.readiness import Ready
 from penstock.runtime.system import System
+from penstock.runtime.written_files import write_file
 from penstock.schedule import Observation, Strategy
 from penstock.schedule.choice import choice_of
 from penstock.schedule.observation import Average
@@ -82,13 +82,9 @@ def explained_schedule(system: System, statement: ExplainSchedule) -> str:
         text = json.dumps(measured(system), indent=1) if is_json else _text(system)
     if not statement.into:
         return text
-    try:
-        Path(statement.into).write_text(f"{text}\n", encoding="utf-8")
-    except OSError as error:
-        raise BadOptionError(
-            f"{statement.into} cannot be written: {error.strerror}", place=statement.place
-        ) from None
-    return f"{statement.into} written"
+    return write_file(
+        system, statement.into, lambda path: path.write_text(f"{text}\n", encoding="utf-8")
+    )
 
 
 def _text(system: System) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from penstock.errors import BadOptionError
 from penstock.runtime.sites import site_rows
 from penstock.runtime.system import System
+from penstock.runtime.written_files import write_file
 from penstock.sql import Show
 
 PHASES = ("partition", "compute", "combine")
@@ -48,17 +49,14 @@ def written_sites(system: System, statement: Show) -> str:
     rows = site_rows(system, statement.name)
     if not statement.into:
         return sites_as_json(rows)
-    path = Path(statement.into)
-    try:
-        if path.suffix.lower() == PICTURE:
-            draw_sites(rows, path)
-        else:
-            path.write_text(f"{sites_as_json(rows)}\n", encoding="utf-8")
-    except OSError as error:
-        raise BadOptionError(
-            f"{path} cannot be written: {error.strerror}", place=statement.place
-        ) from None
-    return f"{path} written"
+    return write_file(system, statement.into, lambda path: _write(rows, path))
+
+
+def _write(rows: Rows, path: Path) -> None:
+    if path.suffix.lower() == PICTURE:
+        draw_sites(rows, path)
+    else:
+        path.write_text(f"{sites_as_json(rows)}\n", encoding="utf-8")
 
 
 def draw_sites(rows: Rows, path: Path) -> None:

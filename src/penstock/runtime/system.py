@@ -4,10 +4,12 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine import sinks
+from penstock.engine.actions.action import Allowed
 from penstock.engine.actions.call import Callables, Function
 from penstock.engine.analysis import SparkAnalyst
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
@@ -62,8 +64,9 @@ class Parts:
     bounds: Bounds = DEFAULT_BOUNDS
     aggregates: tuple[UserAggregate, ...] = ()
     actions: Mapping[str, Function] = field(default_factory=dict)
-    commands: frozenset[str] = frozenset()
+    allowed: Allowed = field(default_factory=Allowed)
     functions: tuple[StreamFunction, ...] = ()
+    writable: tuple[Path, ...] = ()
 
 
 class System:
@@ -80,7 +83,7 @@ class System:
             self.functions.register(function)
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
-        self.knows_bounds = False
+        self.knows_bounds, self.writable = False, parts.writable
         for each in parts.aggregates:  # before the queries that call them come back
             self.aggregates.register(each)
         tables = Tables(self.sessions, self.home.spill)
@@ -88,10 +91,10 @@ class System:
         buffers = BufferPool(self.home.spill, parts.bounds)
         self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
         self.processor = Processor(self.sessions, self.home.spill)
-        self.firings, self.calls, self._commands = (
+        self.firings, self.calls, self._allowed = (
             Firings(self.home.firings),
             Callables({name.lower(): each for name, each in parts.actions.items()}),
-            parts.commands,
+            parts.allowed,
         )
         means = Means(
             self.processor,
@@ -112,7 +115,7 @@ class System:
             lambda name: stream_of(self, name),
             lambda name: table_of(self, name),
             lambda what: steer(self, what),
-            self.commands,
+            self.allowed,
             self.calls,
             lambda name, reading: rows_held(self, name, reading),
         )
@@ -128,9 +131,10 @@ class System:
         self.warnings.append(told)
         LOG.warning(told)
 
-    def commands(self) -> frozenset[str]:
-        """Return the programs that rules may start."""
-        return self._commands | self.home.commands()
+    def allowed(self) -> Allowed:
+        """Return what rules may reach: what the connection was given, and what the home says."""
+        given = self._allowed
+        return Allowed(given.programs | self.home.commands(), given.hosts | self.home.hosts())
 
     def start(self) -> None:
         """Let everything flow; what was defined last before a death comes with `complete`."""

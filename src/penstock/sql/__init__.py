@@ -13,6 +13,7 @@ from penstock.sql.event_trees import (
 from penstock.sql.flow_trees import FLOW, WrittenFlow, flow_of, names_in_term, with_flow
 from penstock.sql.modifiers import ModifierCall, modifier_of
 from penstock.sql.parse import parse, parse_select
+from penstock.sql.script import fragment
 from penstock.sql.shed_by import place_of_shed_by
 from penstock.sql.statements import (
     AlterQuery,
@@ -84,6 +85,7 @@ __all__ = [
     "constituents",
     "context_of",
     "flow_of",
+    "fragment",
     "modifier_of",
     "names_in_term",
     "names_of",

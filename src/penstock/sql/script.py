@@ -22,28 +22,40 @@ def split(text: str) -> list[list[Token]]:
     for token in _tokens(text):
         if token.token_type is TokenType.SEMICOLON:
             statements.append([])
-        else:
-            statements[-1].append(token)
+            continue
+        if token.token_type is not TokenType.HINT:  # a hint's text is its comment
+            token.comments.clear()
+        statements[-1].append(token)
     for tokens in statements:
         _check_pairs(tokens, text)
     return [tokens for tokens in statements if tokens]
 
 
+def fragment(text: str) -> str:
+    """Return a text that is to stand inside of a statement; raise where it would leave it.
+
+    A semicolon would begin another statement, and a comment could swallow what stands behind it.
+    """
+    for token in _tokens(text):
+        if token.token_type is TokenType.SEMICOLON:
+            place = place_at(text, token.start)
+            raise SqlError("one condition or value was expected, and here it ends", place=place)
+        if token.comments and token.token_type is not TokenType.HINT:
+            raise SqlError("a comment stands in a condition or value", hint="leave it out")
+    return text
+
+
 def _tokens(text: str) -> list[Token]:
-    """Return the script's tokens, without comments."""
+    """Return the script's tokens, each with the comments beside it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
         place = place_at(text, error.start)
         raise SqlError("half a character stands here", place=place) from None
     try:
-        tokens = Penstock.Tokenizer(dialect=Penstock).tokenize(text)
+        return Penstock.Tokenizer(dialect=Penstock).tokenize(text)
     except TokenError as error:
         raise _unclosed(text, error) from None
-    for token in tokens:
-        if token.token_type is not TokenType.HINT:  # a hint's text is its comment
-            token.comments.clear()
-    return tokens
 
 
 def _unclosed(text: str, error: TokenError) -> SqlError:

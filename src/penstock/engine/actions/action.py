@@ -1,7 +1,6 @@
 """What an action that reaches outside must do."""
 
 import json
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,11 +10,19 @@ from penstock.engine.sinks.json_lines import json_lines
 
 
 @dataclass(frozen=True, slots=True)
+class Allowed:
+    """What the operator lets rules reach: programs by whole paths, hosts as `host`, `host:port`."""
+
+    programs: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Occasion:
     """What an action is told: the rule, its event, the tuples, and the key of this firing.
 
     The key is the same whenever the same firing is tried again. `made` has what the rule makes of
-    the tuples for this action; `allowed` are the programs that it may start.
+    the tuples for this action; `allowed` is what it may reach by now.
     """
 
     rule: str
@@ -23,7 +30,7 @@ class Occasion:
     key: str
     rows: pa.Table
     made: pa.Table | None = None
-    allowed: Collection[str] = field(default_factory=tuple)
+    allowed: Allowed = field(default_factory=Allowed)
 
     def json(self) -> bytes:
         """Return all of it as one JSON object."""
@@ -35,7 +42,7 @@ class Occasion:
 class Outside(Protocol):
     """One action of one rule. What it raises says nothing secret; it may be called again."""
 
-    def check(self, allowed: Collection[str]) -> None:
+    def check(self, allowed: Allowed) -> None:
         """Raise what is wrong with it, before the rule stands."""
         ...
 

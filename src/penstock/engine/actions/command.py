@@ -9,13 +9,12 @@ standard input.
 import os
 import signal
 import subprocess
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import Allowed, Occasion
 from penstock.engine.options import Declared, read_options, text
-from penstock.errors import ActionError, BadOptionError
+from penstock.errors import ActionError, BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector, Expression, Option
 
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TZ")
@@ -42,16 +41,16 @@ class Command:
                 hint="command(program => '/usr/bin/logger', args => array(room))",
             )
 
-    def check(self, allowed: Collection[str]) -> None:
-        if self._program not in allowed:
-            raise BadOptionError(
+    def check(self, allowed: Allowed) -> None:
+        if self._program not in allowed.programs:
+            raise NotAllowedError(
                 f"no rule may start {self._program}",
                 hint="the operator allows programs: connect(commands=[…]), or a line of the file "
                 "`commands` in the home",
             )
 
     def perform(self, occasion: Occasion, seconds: float) -> None:
-        if self._program not in occasion.allowed:
+        if self._program not in occasion.allowed.programs:
             raise ActionError(f"no rule may start {self._program} any more")
         for arguments in _arguments(occasion):
             self._run([self._program, *arguments], occasion, seconds)

@@ -1,20 +1,20 @@
 """webhook(url => 'https://…'): a POST of JSON, with a key that is the same for each new try.
 
-Only http and https, straight to the address that the rule names: a redirect is a failure, so that
-an answer can send nobody to a file or into another network. Errors name the host, and neither the
-path nor what was sent: secrets are often part of both. A token is not written into the rule: the
-rule names the environment variable that holds it.
+Only http and https, only to hosts that the operator has allowed, and straight to the address that
+the rule names: a redirect is a failure, so that an answer can send nobody to a file or into another
+network. Errors name the host, and neither the path nor what was sent: secrets are often part of
+both. A token is not written into the rule: the rule names the environment variable that holds it.
 """
 
 import http.client
 import os
-from collections.abc import Collection
-from urllib.parse import SplitResult, urlsplit
+import re
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import Allowed, Occasion
 from penstock.engine.actions.within import within
 from penstock.engine.options import Declared, read_options, text
-from penstock.errors import ActionError, BadOptionError
+from penstock.errors import ActionError, BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector
 
 OPTIONS = {
@@ -26,6 +26,12 @@ CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "https": http.client.HTTPSConnection,
 }
 TAKEN = range(200, 300)
+# What a parameter is called whose value is nobody's business.
+SECRET = re.compile(
+    r"token|secret|passw|pwd|passphrase|api[-_.]?key|auth|credential|signature|^(access)?key$|^sig$",
+    re.IGNORECASE,
+)
+TO_THE_ENVIRONMENT = "put it into the environment, and name it: token_from => 'ALARM_TOKEN'"
 
 
 class Webhook:
@@ -36,10 +42,17 @@ class Webhook:
         self._address = _address(options["url"])
         self._token_from: str | None = options["token_from"]
 
-    def check(self, allowed: Collection[str]) -> None:
-        """Everything that can be looked at was, when it was made."""
+    def check(self, allowed: Allowed) -> None:
+        if not self._may_reach(allowed):
+            raise NotAllowedError(
+                f"no rule may tell {self._address.hostname}",
+                hint="the operator allows hosts: connect(hosts=['example.org']), or a line of the "
+                "file `hosts` in the home",
+            )
 
     def perform(self, occasion: Occasion, seconds: float) -> None:
+        if not self._may_reach(occasion.allowed):
+            raise ActionError(f"no rule may tell {self._address.hostname} any more")
         connection = self._connection(seconds)
         body, headers = occasion.json(), self._headers(occasion)
 
@@ -56,6 +69,12 @@ class Webhook:
                 connection.close()
 
         within(seconds, post, connection.close)
+
+    def _may_reach(self, allowed: Allowed) -> bool:
+        host = self._address.hostname or ""
+        port = self._address.port or CONNECTIONS[self._address.scheme].default_port
+        known = {each.lower() for each in allowed.hosts}
+        return host in known or f"{host}:{port}" in known
 
     def _connection(self, seconds: float) -> http.client.HTTPConnection:
         host, port = self._address.hostname or "", self._address.port
@@ -93,8 +112,14 @@ def _address(url: str) -> SplitResult:
     if parts.username or parts.password:
         raise BadOptionError(
             "the url of a webhook has a password in it, and rules are shown to everybody",
-            hint="put a token into the environment, and name it: token_from => 'ALARM_TOKEN'",
+            hint=TO_THE_ENVIRONMENT,
         )
+    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
+        if SECRET.search(name):
+            raise BadOptionError(
+                f"the url of a webhook has the secret {name} in it, and rules are shown to all",
+                hint=TO_THE_ENVIRONMENT,
+            )
     return parts
 
 
