@@ -10,6 +10,7 @@ from penstock.model.definitions import JoinMode
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
+from penstock.plan.aliases import Aliases, Compared, Shown, has_aggregate, laterally
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
 from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
 from penstock.plan.bind_function import FunctionBinder
@@ -33,7 +34,6 @@ from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst, Flows, Lookup, StreamSource, with_name
 from penstock.sql import spark_sql
 
-Shown = list[tuple[str, exp.Expr]]
 BOUNDS = (START, END)
 
 
@@ -115,15 +115,15 @@ class Binder:
         if _is_distinct_content(select, window, asked):
             select = select.copy()
             select.set("group", exp.Group(all=True))
-        if select.args.get("group") or any(map(_has_aggregate, asked)):
+        if select.args.get("group") or any(map(has_aggregate, asked)):
             read = replace(read, operator=operator)
             bound = bind_aggregate(select, shown, read, self.analyst, self.emission)
-            operator, columns = bound.operator, bound.columns
+            operator, columns, compared = bound.operator, bound.columns, bound.compared
             if bound.having is not None:
                 operator = self._filter(operator, bound.having)
         else:
-            operator, columns = self._plain(select, shown, operator, scope, window)
-        return self._finished(select, operator, columns)
+            operator, columns, compared = self._plain(select, shown, operator, scope, window)
+        return self._finished(select, operator, columns, compared)
 
     def _plain(
         self,
@@ -132,27 +132,33 @@ class Binder:
         operator: Operator,
         scope: Scope,
         window: Window | None,
-    ) -> tuple[Operator, Shown]:
-        """Return what a SELECT without aggregates reads, and its columns over that."""
+    ) -> tuple[Operator, Shown, Compared]:
+        """Return what a SELECT without aggregates reads, and its columns and order over that."""
         if select.args.get("having"):
             raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
         if self.emission:
             raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need an aggregate over a window")
-        if window is None:
-            return operator, _resolve_shown(shown, scope)
-        inside = Scope((*scope.relations, relation("", BOUNDS, plain)))
+        inside = scope
+        if window is not None:
+            inside = Scope((*scope.relations, relation("", BOUNDS, plain)))
         columns = _resolve_shown(shown, inside)
-        ordered = [inside.resolve(each) for each in _orders(select)]
-        names = _names([*(node for _, node in columns), *ordered])
-        return bind_content(operator, window, names, self.analyst), columns
+        aliases = Aliases(laterally(shown, inside.knows), inside.knows, inside.knows)
+        compared = aliases.compared(select).written(inside.resolve)
+        if window is not None:
+            names = _names([*(node for _, node in columns), *compared.nodes])
+            operator = bind_content(operator, window, names, self.analyst)
+        return operator, columns, compared
 
-    def _finished(self, select: exp.Select, operator: Operator, columns: Shown) -> Operator:
+    def _finished(
+        self, select: exp.Select, operator: Operator, columns: Shown, compared: Compared
+    ) -> Operator:
         """Return the output: columns, and what compares the rows of one window."""
         if self.emission and EMITTED not in {name.lower() for name, _ in columns}:
             columns = [*columns, (EMITTED, plain(EMITTED))]
         if not _compares(select, columns):
             return self._project(operator, columns)
-        return PerWindow(self._project, self._filter, operator, self.emission).of(select, columns)
+        per_window = PerWindow(self._project, self._filter, operator, self.emission)
+        return per_window.of(select, columns, compared)
 
     def _chosen(self, operator: Operator, read: BoundFrom, meetings: Iterable[Meeting]) -> Operator:
         """Return the tuples that WHERE lets through."""
@@ -197,13 +203,9 @@ class Binder:
         return Project(operator, texts, schema, _kept_times(operator, texts))
 
 
-def _has_aggregate(node: exp.Expr) -> bool:
-    return any(is_aggregate(each) for each in node.walk())
-
-
 def _is_distinct_content(select: exp.Select, window: Window | None, asked: list[exp.Expr]) -> bool:
     """Say whether DISTINCT asks for the different tuples of a window: that is GROUP BY ALL."""
-    plainly = not select.args.get("group") and not any(map(_has_aggregate, asked))
+    plainly = not select.args.get("group") and not any(map(has_aggregate, asked))
     compares = any(select.args.get(each) for each in ("order", "limit", "qualify"))
     return bool(select.args.get("distinct")) and window is not None and plainly and not compares
 
@@ -213,14 +215,9 @@ def _compares(select: exp.Select, columns: Shown) -> bool:
     group = select.args.get("group")
     grouped = group is not None and group.args.get("all")
     asked = [each for each in clauses if select.args.get(each)]
-    if asked == ["distinct"] and grouped and not any(_has_aggregate(node) for _, node in columns):
+    if asked == ["distinct"] and grouped and not any(has_aggregate(node) for _, node in columns):
         asked = []  # the keys are different as they are
     return bool(asked) or any(node.find(exp.Window) for _, node in columns)
-
-
-def _orders(select: exp.Select) -> list[exp.Expr]:
-    order, qualify = select.args.get("order"), select.args.get("qualify")
-    return [*(order.expressions if order else ()), *([qualify.this] if qualify else ())]
 
 
 def _names(nodes: list[exp.Expr]) -> set[str]:

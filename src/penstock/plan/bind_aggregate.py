@@ -12,6 +12,15 @@ from penstock.model.schema import Schema, quoted
 from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Window
 from penstock.plan import bind_keyed_rows, bind_session, bind_when
 from penstock.plan.aggregates import Aggregate, decompose, is_aggregate
+from penstock.plan.aliases import (
+    Aliases,
+    Compared,
+    Knows,
+    Shown,
+    inside_aggregate,
+    laterally,
+    spelled,
+)
 from penstock.plan.asked import Aggregates, Asked, Named
 from penstock.plan.bind_from import BoundFrom
 from penstock.plan.bind_windows import INSTANT, Sequence, sequence
@@ -56,11 +65,12 @@ ONCE = Emission()
 
 @dataclass(frozen=True, slots=True)
 class BoundAggregate:
-    """The aggregate, and the output columns and HAVING over its result."""
+    """The aggregate, and the output columns, HAVING, ORDER BY and QUALIFY over its result."""
 
     operator: Operator
     columns: list[tuple[str, exp.Expr]]
     having: exp.Expr | None
+    compared: Compared
 
 
 def bind_aggregate(
@@ -72,18 +82,29 @@ def bind_aggregate(
 ) -> BoundAggregate:
     """Return the window aggregate of a SELECT with GROUP BY or aggregates."""
     scope, bounds = read.scope, read.window is not None  # else window_start is a column
+
+    def knows(column: exp.Column) -> bool:
+        return (bounds and _is_bound_name(column)) or scope.knows(column)
+
+    def write(node: exp.Expr) -> exp.Expr:
+        return scope.resolve(_marked(node, bounds))
+
+    shown = laterally(shown, knows)
     grouping = _Keys(scope, shown, bounds).of(select.args.get("group"))
-    shown = [(name, _spell_over(node, shown, scope)) for name, node in shown]
-    outputs = [(name, scope.resolve(_marked(node, bounds))) for name, node in shown]
-    condition = select.args.get("having")
-    having = (
-        scope.resolve(_marked(_spell_out(condition.this, shown, scope), bounds))
-        if condition
-        else None
-    )
-    calls = _calls([node for _, node in outputs] + ([having] if having is not None else []))
-    maker = _Maker(read.operator, analyst, emission)
     keys = grouping.keys_sql()
+
+    def keeps(column: exp.Column) -> bool:
+        return (bounds and _is_bound_name(column)) or spark_sql(write(column)) in keys
+
+    shown = _spell_over(shown, knows)
+    aliases = Aliases(shown, knows, keeps)
+    outputs = [(name, write(node)) for name, node in shown]
+    condition = select.args.get("having")
+    having = write(aliases.condition(condition.this)) if condition else None
+    compared = aliases.compared(select).written(write)
+    asked_of = [*(node for _, node in outputs), *compared.nodes]
+    calls = _calls([*asked_of, having] if having is not None else asked_of)
+    maker = _Maker(read.operator, analyst, emission)
     asked = Asked(maker.named(sorted(keys.values())), maker.aggregates(calls), grouping.count)
     result = maker.operator(read.window, asked)
     names = {sql: name for name, sql in asked.keys}
@@ -96,6 +117,7 @@ def bind_aggregate(
         result,
         [(name, rewrite.over_result(node)) for name, node in outputs],
         rewrite.over_result(having) if having is not None else None,
+        compared.written(rewrite.over_result),
     )
 
 
@@ -160,27 +182,13 @@ class _Keys:
         return node
 
 
-def _spell_out(condition: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Scope) -> exp.Expr:
-    """Return HAVING with the aliases of the SELECT replaced by what they stand for."""
-    meant = {name.lower(): node for name, node in shown}
-    known = {name.lower() for each in scope.relations for name, _ in each.columns}
-
-    def replace(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table:
-            name = node.name.lower()
-            if name in meant and name not in known:
-                return exp.paren(meant[name].copy())
-        return node
-
-    return condition.copy().transform(replace)
-
-
-def _spell_over(node: exp.Expr, shown: list[tuple[str, exp.Expr]], scope: Scope) -> exp.Expr:
-    """Return the expression with aliases inside OVER replaced by what they stand for."""
-    if not node.find(exp.Window):
-        return node
-    others = [(name, each) for name, each in shown if not each.find(exp.Window)]
-    return _spell_out(node, others, scope)
+def _spell_over(shown: Shown, knows: Knows) -> Shown:
+    """Return the columns with aliases inside OVER, later ones too, as what they stand for."""
+    others = {name.lower(): node for name, node in shown if not node.find(exp.Window)}
+    return [
+        (name, spelled(node, others, knows) if node.find(exp.Window) else node)
+        for name, node in shown
+    ]
 
 
 def _is_bound_name(node: exp.Expr) -> bool:
@@ -193,20 +201,11 @@ def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
         return tree.copy()
 
     def replace(node: exp.Expr) -> exp.Expr:
-        if _is_bound_name(node) and not _inside_aggregate(node):
+        if _is_bound_name(node) and not inside_aggregate(node):
             return exp.column(exp.to_identifier(node.name.lower(), quoted=True), table=WINDOW)
         return node
 
     return tree.copy().transform(replace, copy=False)
-
-
-def _inside_aggregate(node: exp.Expr) -> bool:
-    above = node.parent
-    while above is not None:
-        if is_aggregate(above):
-            return True
-        above = above.parent
-    return False
 
 
 def _calls(nodes: list[exp.Expr]) -> list[exp.Expr]:

@@ -67,9 +67,10 @@ class FromBinder:
 
     def of(self, select: exp.Select) -> BoundFrom:
         """Return what the SELECT reads."""
-        where = select.args.get("where")
         if not select.args.get("from_"):
             raise BadQueryError("a standing query needs FROM a stream")
+        select = named_inputs(select)
+        where = select.args.get("where")
         sources = [self._source(node) for node, _ in _inputs(select)]
         select = without_natural(select, [_columns(each) for each in sources])
         inputs = zip(sources, _inputs(select), strict=True)
@@ -179,8 +180,6 @@ class FromBinder:
 
     def _source(self, node: exp.Expr) -> StreamSource | TableSource:
         if isinstance(node, exp.Subquery):
-            if not node.alias:
-                raise BadQueryError("a SELECT in FROM needs a name", hint="write (SELECT …) AS x")
             return StreamSource(renamed(self.bind(node.this), names_in_list(node)))
         if self.functions is not None and isinstance(node, exp.Table):
             made = self.functions.of(node, self._source)
@@ -249,6 +248,23 @@ class FromBinder:
 def _inputs(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Join | None]]:
     yield select.args["from_"].this, None
     yield from ((join.this, join) for join in select.args.get("joins") or ())
+
+
+def named_inputs(select: exp.Select) -> exp.Select:
+    """Return the SELECT with a table in brackets as itself, and a name for every subquery."""
+    if not any(isinstance(node, exp.Subquery) for node, _ in _inputs(select)):
+        return select
+    select = select.copy()
+    for place, (node, _) in enumerate(list(_inputs(select)), 1):
+        if isinstance(node, exp.Subquery) and isinstance(table := node.unnest(), exp.Table):
+            if alias := node.args.get("alias"):
+                table.set("alias", alias)
+            node.replace(table)
+        elif isinstance(node, exp.Subquery) and not node.alias:
+            # No name of the user's has a blank, unless in backticks; errors can repeat it.
+            name = exp.to_identifier(f"subquery {place}", quoted=True)
+            node.set("alias", exp.TableAlias(this=name))
+    return select
 
 
 def _columns(source: StreamSource | TableSource) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from penstock.plan.aggregates import is_aggregate
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.operators import EventTime, Filter, Operator
 from penstock.plan.operators.window_join import HIDDEN, KINDS, MET, JoinSide, WindowJoin
-from penstock.plan.scope import Relation, Scope, place_of, plain, relation
+from penstock.plan.scope import Relation, Scope, over_columns, place_of, plain, relation
 from penstock.plan.sources import Analyst
 
 MICROSECOND = timedelta(microseconds=1)
@@ -323,26 +323,27 @@ def _times_of(each: Joined) -> list[tuple[str, EventTime]]:
 
 def _seen(scope: Scope, names: Names, side: str) -> Scope:
     """Return the scope as a condition over the state's rows sees it."""
-    return Scope(
-        tuple(
-            replace(
-                each,
-                columns=tuple(
-                    (known, exp.column(exp.to_identifier(names[w.name], quoted=True), table=side))
-                    for known, w in each.columns
-                    if w.name in names
-                ),
-            )
-            for each in scope.relations
-        )
-    )
+
+    def seen(name: str) -> exp.Expr:
+        return exp.column(exp.to_identifier(names[name], quoted=True), table=side)
+
+    return Scope(_over(scope, names, seen))
 
 
 def _renamed(scope: Scope, names: Names) -> tuple[Relation, ...]:
+    return _over(scope, names, lambda name: plain(names[name]))
+
+
+def _over(scope: Scope, names: Names, write: Callable[[str], exp.Expr]) -> tuple[Relation, ...]:
+    """Return the relations over the columns of `names`, without what needs others."""
     return tuple(
         replace(
             each,
-            columns=tuple((c, plain(names[w.name])) for c, w in each.columns if w.name in names),
+            columns=tuple(
+                (known, over_columns(sql, write))
+                for known, sql in each.columns
+                if all(column.name in names for column in sql.find_all(exp.Column))
+            ),
         )
         for each in scope.relations
     )
@@ -351,16 +352,26 @@ def _renamed(scope: Scope, names: Names) -> tuple[Relation, ...]:
 def merged(join: exp.Join | None, relations: Sequence[Relation]) -> tuple[Relation, ...]:
     """Return the relations of a join, the last being the right side, with what USING made one.
 
-    A name alone then means the side whose rows are all there.
+    A name alone then means the side whose rows are all there; of FULL, the one that is there.
     """
-    using = frozenset(each.name.lower() for each in (join and join.args.get("using")) or ())
-    kind = join_kind(join)
-    if not using or kind == "FULL":
+    named = [each.name for each in (join and join.args.get("using")) or ()]
+    using, kind = frozenset(name.lower() for name in named), join_kind(join)
+    if not using:
         return tuple(relations)
     *left, right = relations
-    if kind != "RIGHT":
+    if kind not in ("RIGHT", "FULL"):
         return (*left, replace(right, merged=using))
-    return (*(replace(each, merged=each.merged | using) for each in left), right)
+    hidden = tuple(replace(each, merged=each.merged | using) for each in left)
+    if kind == "RIGHT":
+        return (*hidden, right)
+    sides = Scope(tuple(left)), Scope((right,))
+    either = Relation("", tuple((name, _either(name, *sides)) for name in named))
+    return (either, *hidden, replace(right, merged=using))
+
+
+def _either(name: str, left: Scope, right: Scope) -> exp.Expr:
+    column = exp.column(exp.to_identifier(name, quoted=True))
+    return exp.Coalesce(this=left.resolve(column), expressions=[right.resolve(column)])
 
 
 def condition_of(
@@ -380,7 +391,7 @@ def condition_of(
 def refuse_namesakes(scope: Scope) -> None:
     """Raise where two inputs have one name."""
     seen: set[str] = set()
-    for each in scope.relations:
+    for each in (each for each in scope.relations if each.alias):
         if each.alias.lower() in seen:
             raise BadQueryError(
                 f"two inputs are called {each.alias}", hint="give one of them AS a name"

@@ -1,12 +1,13 @@
 """What compares the rows of one window: DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError
 from penstock.model.schema import quoted
+from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.operators import Distinct, Operator, Top
 from penstock.plan.operators.window_aggregate import END, START
@@ -16,7 +17,7 @@ from penstock.sql import spark_sql
 
 BY, QUALIFIES, ORDER = "_by", "_qualifies", "_order"
 
-Shown = list[tuple[str, exp.Expr]]
+Orders = tuple[tuple[exp.Expr, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class PerWindow:
     below: Operator
     emission: Emission
 
-    def of(self, select: exp.Select, columns: Shown) -> Operator:
+    def of(self, select: exp.Select, columns: Shown, compared: Compared) -> Operator:
         """Return the output's operators."""
         by = window_column(self.below)
         if by is None or self.emission:
@@ -38,13 +39,17 @@ class PerWindow:
             )
         for _, node in columns:
             _check_over(node, by)
-        hidden = [(BY, plain(by)), *self._qualifies(select, columns, by)]
-        orders = self._orders(select, columns)
+        hidden = [(BY, plain(by))]
+        if compared.qualify is not None:
+            _check_over(compared.qualify, by)
+            hidden.append((QUALIFIES, compared.qualify))
+        orders = compared.orders
         hidden += [(f"{ORDER}{place}", node) for place, (node, _) in enumerate(orders)]
         operator = self.project(self.below, [*columns, *hidden])
         if select.args.get("qualify"):
             operator = self.filter(operator, plain(QUALIFIES))
         if select.args.get("distinct"):
+            _refuse_unshown(columns, [node for node, _ in orders])
             operator = Distinct(self.project(operator, self._named([*columns, hidden[0]], orders)))
         if orders or select.args.get("limit") or select.args.get("offset"):
             texts = tuple(f"{quoted(f'{ORDER}{n}')}{how}" for n, (_, how) in enumerate(orders))
@@ -52,46 +57,22 @@ class PerWindow:
             operator = Top(operator, BY, texts, limit, offset)
         return self.project(operator, [(name, plain(name)) for name, _ in columns])
 
-    def _named(self, columns: Shown, orders: list[tuple[exp.Expr, str]]) -> Shown:
+    def _named(self, columns: Shown, orders: Orders) -> Shown:
         extra = [f"{ORDER}{place}" for place in range(len(orders))]
         return [(name, plain(name)) for name in [*(name for name, _ in columns), *extra]]
 
-    def _qualifies(self, select: exp.Select, columns: Shown, by: str) -> Shown:
-        clause = select.args.get("qualify")
-        if clause is None:
-            return []
-        condition = _over_columns(clause.this, columns)
-        _check_over(condition, by)
-        return [(QUALIFIES, condition)]
 
-    def _orders(self, select: exp.Select, columns: Shown) -> list[tuple[exp.Expr, str]]:
-        clause = select.args.get("order")
-        found = []
-        for each in clause.expressions if clause else ():
-            node = each.this if isinstance(each, exp.Ordered) else each
-            if isinstance(node, exp.Literal) and node.is_int:
-                place = int(node.this)
-                if not 1 <= place <= len(columns):
-                    raise BadQueryError(f"ORDER BY {place}: there are {len(columns)} columns")
-                node = columns[place - 1][1]
-            descending = isinstance(each, exp.Ordered) and each.args.get("desc")
-            nulls = isinstance(each, exp.Ordered) and each.args.get("nulls_first")
-            how = f" {'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls else 'LAST'}"
-            found.append((_over_columns(node, columns), how))
-        return found
-
-
-def _over_columns(tree: exp.Expr, columns: Shown) -> exp.Expr:
-    """Return the expression with the names of the SELECT replaced by what they stand for."""
-    meant = {name.lower(): node for name, node in columns}
-
-    def replaced(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column) and not node.table and node.name.lower() in meant:
-            stands_for = meant[node.name.lower()].copy()
-            return stands_for if isinstance(stands_for, exp.Column) else exp.paren(stands_for)
-        return node
-
-    return tree.copy().transform(replaced)
+def _refuse_unshown(columns: Shown, orders: Iterable[exp.Expr]) -> None:
+    """Raise where ORDER BY looks at what DISTINCT leaves out: rows would be equal no more."""
+    shown = {spark_sql(node) for _, node in columns}
+    for order in orders:
+        for node in order.walk(prune=lambda each: spark_sql(each) in shown):
+            if isinstance(node, exp.Column) and spark_sql(node) not in shown:
+                raise BadQueryError(
+                    "ORDER BY after DISTINCT can look at the columns of SELECT alone",
+                    hint="show what it orders by",
+                    place=place_of(node),
+                )
 
 
 def _check_over(node: exp.Expr, by: str) -> None:
@@ -111,6 +92,8 @@ def _number(select: exp.Select, clause: str) -> int | None:
     if given is None:
         return None
     number = given.expression
+    if isinstance(number, exp.Var) and number.name.upper() == "ALL":
+        return None
     if not (isinstance(number, exp.Literal) and number.is_int):
         raise BadOptionError(f"{clause.upper()} takes a whole number", place=place_of(given))
     return int(number.this)

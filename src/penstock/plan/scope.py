@@ -57,19 +57,33 @@ class Scope:
 
         return tree.copy().transform(written, copy=False)
 
+    def knows(self, column: exp.Column) -> bool:
+        """Say whether there is such a column, in one input or in several."""
+        try:
+            self.resolve(column)
+        except UnknownColumnError:
+            return False
+        except BadQueryError:
+            return True
+        return True
+
     def star(self, qualifier: str = "") -> Iterator[tuple[str, exp.Expr]]:
         """Yield the columns that `*` or `a.*` stands for, each with its input's name."""
         for relation in self.relations:
             if not qualifier or relation.alias.lower() == qualifier.lower():
                 for name, _ in (relation if qualifier else relation.by_name()).columns:
-                    written = (exp.to_identifier(n, quoted=True) for n in (name, relation.alias))
-                    yield name, exp.column(*written)
+                    parts = (name, relation.alias) if relation.alias else (name,)
+                    yield name, exp.column(*(exp.to_identifier(n, quoted=True) for n in parts))
 
     def beside(self, side: str) -> "Scope":
         """Return the scope as the condition of a join sees it, as one of its sides."""
+
+        def beside(sql: exp.Expr) -> exp.Expr:
+            return over_columns(sql, lambda name: sided(side, name))
+
         return Scope(
             tuple(
-                replace(each, columns=tuple((n, sided(side, c.name)) for n, c in each.columns))
+                replace(each, columns=tuple((name, beside(sql)) for name, sql in each.columns))
                 for each in self.relations
             )
         )
@@ -125,6 +139,13 @@ def plain(name: str) -> exp.Expr:
 def sided(side: str, name: str) -> exp.Expr:
     """Write a column of one side of a join."""
     return exp.column(exp.to_identifier(name, quoted=True), table=side)
+
+
+def over_columns(tree: exp.Expr, write: Callable[[str], exp.Expr]) -> exp.Expr:
+    """Return a copy in which every column is written anew, by its name."""
+    return tree.copy().transform(
+        lambda node: write(node.name) if isinstance(node, exp.Column) else node
+    )
 
 
 def place_of(node: exp.Expr) -> Place | None:

@@ -36,7 +36,6 @@ BAD_QUERY = [
     "SELECT count(*) AS n, row_number() OVER (ORDER BY n) AS r FROM traffic [RANGE 1 MINUTE]",
     "SELECT 1 AS one",
     "SELECT id FROM roads",
-    "SELECT mph FROM (SELECT mph FROM traffic)",
     "SELECT mph FROM traffic t, roads r",
     "SELECT mph, mph FROM traffic",
     "SELECT mph FROM traffic WHERE sum(mph) > 1",
