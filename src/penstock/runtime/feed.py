@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.engine.buffers import Train
 from penstock.engine.interfaces.interface import Boundary, Interface
+from penstock.engine.interfaces.rejects import without_timeless
 from penstock.engine.rows import Rows, empty_table, in_files, in_memory, write_parquet_at
 from penstock.engine.times import footer_span, span_of
 from penstock.errors import PenstockError
@@ -272,13 +272,9 @@ class Feed:
         if not self.scan.times:
             return in_memory(table), None
         time = self.scan.times[0].column
-        column = table[time]
-        if column.null_count:
-            missing = table.filter(pc.is_null(column))
-            raw = pa.array([str(row) for row in missing.to_pylist()], pa.string())
-            reason = pa.array([f"{time} is null"] * missing.num_rows, pa.string())
-            rejects.append(pa.table({"raw": raw, "reason": reason}))
-            table = table.filter(pc.is_valid(column))
+        table, missing = without_timeless(table, time)
+        if missing is not None:
+            rejects.append(missing)
         return in_memory(table), span_of(table, time)
 
     def _timed_files(

@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.engine.interfaces.rejects import REJECTS
 from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
-from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import HELD, flows_in, judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
@@ -25,7 +25,6 @@ from penstock.runtime.once_functions import OnceFunctions
 from penstock.runtime.rules_shown import dead_letters
 from penstock.runtime.system import System
 
-REJECTS = Schema((Column("raw", "string"), Column("reason", "string")))
 _numbers = itertools.count()
 
 
@@ -105,7 +104,9 @@ def held_rows(system: System, known: Any) -> pa.Table:
 
 def rejects(system: System, known: Any) -> pa.Table:
     """Return what did not fit a stream's schema."""
-    return _read([system.home.rejects(file_of(known.scan))], arrow_schema(REJECTS))
+    paths = sorted(system.home.rejects(file_of(known.scan)).glob("*.parquet"))
+    tables = [pq.read_table(path, schema=REJECTS, partitioning=None) for path in paths]
+    return pa.concat_tables([REJECTS.empty_table(), *tables])
 
 
 def _read(directories: list[Path], schema: pa.Schema) -> pa.Table:

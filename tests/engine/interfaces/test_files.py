@@ -1,3 +1,4 @@
+import csv
 import gzip
 import json
 import os
@@ -9,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
@@ -127,6 +130,111 @@ def test_csv_columns_are_found_by_name_and_misfits_are_rejects(
     good, bad = contents(files, trains(files))
     assert good == CSV_GOOD
     assert [reason for _, reason in bad] == CSV_REASONS
+
+
+def told(files: Files) -> list[tuple[str | None, ...]]:
+    """Return column, kind and value of all rejects."""
+    tables = [files.read(boundary).rejects for boundary in trains(files)]
+    rows = [row for table in tables if table is not None for row in table.to_pylist()]
+    return [(row["column"], row["kind"], row["value"]) for row in rows]
+
+
+def test_what_is_wrong_with_rejects_can_be_counted(make: Make, tmp_path: Path) -> None:
+    put(tmp_path / "in" / "a.json", JSON_LINES)
+    assert told(make(tmp_path / "in", format="json")) == [
+        ("mph", "type", "fast"),
+        (None, "syntax", None),
+        ("ts", "time", None),
+        (None, "syntax", None),
+        ("ts", "type", "noon"),
+        ("mph", "type", "99999999999"),
+    ]
+
+
+def test_what_is_wrong_with_rejects_of_csv_can_be_counted(make: Make, tmp_path: Path) -> None:
+    assert told(make(put(tmp_path / "in.csv", CSV_LINES), format="csv")) == [
+        ("mph", "type", "fast"),
+        (None, "fields", "3"),
+        ("ts", "time", None),
+        ("ts", "type", "noon"),
+        (None, "fields", "5"),
+    ]
+
+
+CELLS = st.text(st.sampled_from('ab1 ,"\r\n\t\\é雨'), max_size=5)
+RECORDS = st.lists(st.tuples(CELLS, st.none() | st.integers(-9, 9)), min_size=20, max_size=60)
+
+
+@settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "5")), deadline=None)
+@given(RECORDS, st.sampled_from([None, 1, 3]))
+def test_what_pythons_csv_has_written_is_read_as_it_was(
+    spark: SparkSession,
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, int | None]],
+    per_train: int | None,
+) -> None:
+    here = tmp_path_factory.mktemp("csv")
+    with (here / "in.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(["ts", "id", "mph"])
+        writer.writerows(["2024-01-01T00:00:00Z", name, mph] for name, mph in rows)
+    for multiline in (True, False):
+        options = {"path": str(here / "in.csv"), "format": "csv", "multiline": multiline}
+        options |= {"rows_per_train": per_train} if per_train else {}
+        definition = StreamDefinition("s", SCHEMA, Connector("files", tuple(options.items())), "ts")
+        around = Surroundings(spark, HandClock(), here / f"home-{multiline}")
+        files = Files(definition, around)
+        good, bad = contents(files, trains(files))
+        whole = [(name or None, mph) for name, mph in rows if multiline or "\n" not in name]
+        assert good == whole
+        assert len(bad) == len(rows) - len(whole)
+
+
+@pytest.mark.parametrize("rows", [None, 1, 4])
+def test_whole_numbers_with_a_fraction_fit_where_it_is_lenient(
+    make: Make, tmp_path: Path, rows: int | None
+) -> None:
+    at = '"ts": "2024-01-01T00:00:00Z"'
+    lines = [f'{{{at}, "id": "{n}", "mph": {n}.{"5" if n == 3 else "0"}}}' for n in range(6)]
+    path = put(tmp_path / "in.json", "\n".join(lines))
+    options = {"rows_per_train": rows} if rows else {}
+    files = make(path, format="json", lenient=True, **options)
+    good, bad = contents(files, trains(files))
+    assert good == [(str(n), n) for n in range(6) if n != 3]
+    assert [reason for _, reason in bad] == ["mph: '3.5' is not INT"]
+    strict = make(path, format="json", **options)
+    assert contents(strict, trains(strict))[0] == []
+
+
+def test_whole_numbers_of_csv_fit_where_it_is_lenient(make: Make, tmp_path: Path) -> None:
+    text = (
+        'id,mph,ts\n"",2.0,2024-01-01\n"b,b",2.5,2024-01-01\nc,"-1e1",2024-01-01\nd,4,2024-01-01\n'
+    )
+    files = make(put(tmp_path / "in.csv", text), format="csv", lenient=True)
+    good, bad = contents(files, trains(files))
+    assert good == [(None, 2), ("c", -10), ("d", 4)]
+    assert [reason for _, reason in bad] == ["mph: '2.5' is not INT"]
+
+
+def test_a_json_number_for_a_timestamp_is_seconds_with_their_fraction(
+    make: Make, tmp_path: Path
+) -> None:
+    numbers = ["1704067200", "1704067200.5", "1704067200.123456789", "1.7040672e9", "-0.5", "1e99"]
+    lines = [f'{{"ts": {number}, "id": "{number}", "mph": 1}}' for number in numbers]
+    for options in ({}, {"timestamp_format": "dd/MM/yyyy HH:mm"}):
+        files = make(put(tmp_path / "in.json", "\n".join(lines)), format="json", **options)
+        (boundary,) = trains(files)
+        ingest = files.read(boundary)
+        assert isinstance(ingest.rows, pa.Table)
+        assert ingest.rows["ts"].cast(pa.int64()).to_pylist() == [
+            1704067200_000000,
+            1704067200_500000,
+            1704067200_123456,
+            1704067200_000000,
+            -500000,
+        ]
+        assert ingest.rejects is not None
+        assert ingest.rejects["value"].to_pylist() == ["1e+99"]
 
 
 def test_the_rows_are_those_of_sparks_own_readers(

@@ -91,7 +91,13 @@ def test_rows_that_do_not_fit_are_rejects(make: Make, tmp_path: Path) -> None:
     assert [row["n"] for row in rows] == [1]
     assert ingest.rejects is not None
     assert ingest.rejects.to_pylist() == [
-        {"raw": '{"n":2}', "reason": "at: the event time is null"}
+        {
+            "raw": '{"n":2}',
+            "reason": "at: the event time is null",
+            "column": "at",
+            "kind": "time",
+            "value": None,
+        }
     ]
     interface.close()
 
@@ -107,7 +113,13 @@ def test_values_are_cast_and_those_that_cannot_be_are_rejects(make: Make, tmp_pa
     rejects = interface.read(offer.boundary).rejects
     assert rejects is not None
     assert rejects.to_pylist() == [
-        {"raw": '{"value":"many"}', "reason": "value: the value is not INT"}
+        {
+            "raw": '{"value":"many"}',
+            "reason": "value: the value is not INT",
+            "column": "value",
+            "kind": "type",
+            "value": "many",
+        }
     ]
     interface.close()
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from penstock.engine.buffers import Train
 from penstock.engine.interfaces.interface import Ingest
+from penstock.engine.interfaces.rejects import Reject, rejects_of
 from penstock.errors import SourceError
 from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.schema import Column, Schema
@@ -25,7 +26,6 @@ from tests.unit.model.scripted import END, FAIL, FAIL_READ, PAUSE, ScriptedSourc
 
 SCHEMA = Schema((Column("ts", "timestamp"), Column("n", "int")))
 ARROW = arrow_of(SCHEMA.ddl())
-REJECTS = pa.schema([("raw", pa.string()), ("reason", pa.string())])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -166,7 +166,7 @@ def test_rows_without_a_time_are_kept_aside(tmp_path: Path) -> None:
     assert (train.info.first, train.info.last, train.info.rows) == (5, 7, 2)
     assert (feed.rows, feed.rejected) == (2, 2)
     (path,) = tmp_path.iterdir()
-    assert pq.read_table(path)["reason"].to_pylist() == ["ts is null"] * 2
+    assert pq.read_table(path)["reason"].to_pylist() == ["ts: the event time is null"] * 2
 
 
 def test_a_train_of_nothing_but_rejects_moves_no_watermark(tmp_path: Path) -> None:
@@ -185,12 +185,12 @@ def test_a_stream_without_event_time_keeps_rows_without_one(tmp_path: Path) -> N
 
 
 def test_what_the_source_rejects_and_what_has_no_time_are_kept_together(tmp_path: Path) -> None:
-    refused = pa.table({"raw": ["{"], "reason": ["no JSON"]}, schema=REJECTS)
+    refused = rejects_of([Reject("{", "no JSON", kind="syntax")])
     feed = opened([Ingest(rows(1, None), refused)], tmp_path)
     drained(feed, MemoryJournal())
     assert feed.rejected == 2
     (path,) = tmp_path.iterdir()
-    assert pq.read_table(path)["reason"].to_pylist() == ["no JSON", "ts is null"]
+    assert pq.read_table(path)["reason"].to_pylist() == ["no JSON", "ts: the event time is null"]
 
 
 def test_rejects_that_are_read_again_are_not_there_twice(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ class Offer:
 class Ingest:
     """What a boundary holds: rows in the stream's Arrow schema, or Parquet files read in place.
 
-    `rejects` has the columns `raw` and `reason`, one row a tuple that does not fit the schema.
+    `rejects` has the columns of `rejects.Reject`, one row a tuple that does not fit the schema.
     """
 
     rows: pa.Table | tuple[Path, ...]

@@ -19,11 +19,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.engine.interfaces.durable import make_home, read_json, write_json
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.rejects import REJECTS, event_time, joined, no_time
+from penstock.engine.interfaces.rejects import REJECTS, Reject, event_time, joined, no_time
 from penstock.engine.options import Declared, flag, interval, read_options, shown, text
 from penstock.engine.spark_errors import sentence
 from penstock.engine.types import arrow_schema, spark_schema
-from penstock.errors import BadOptionError, SourceError, TypeMismatchError, UnknownColumnError
+from penstock.errors import (
+    SHOWN,
+    BadOptionError,
+    SourceError,
+    TypeMismatchError,
+    UnknownColumnError,
+)
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column, quoted
 
@@ -181,7 +187,8 @@ class Spark:
             return
         if counts["unfit"]:
             wrong = batch.select(selection.raw.alias("raw"), selection.reason.alias("reason"))
-            wrong.where(reason.isNotNull()).write.parquet(str(draft / "rejects"))
+            wrong = wrong.where(reason.isNotNull()).select("raw", "reason.*")
+            wrong.write.parquet(str(draft / "rejects"))
         self._arrived[number] = self._around.clock.now()
         draft.rename(place)
 
@@ -238,15 +245,23 @@ def select(source: DataFrame, definition: StreamDefinition) -> Selection:
     reasons = [_misfit(column, given) for column, given in taken]
     timed = definition.schema.find(event_time(definition) or "")
     if timed is not None:
-        timeless = F.col(quoted(has[timed.name.lower()])).isNull()
-        reasons.append(F.when(timeless, F.lit(no_time(timed.name))))
+        missing = F.col(quoted(has[timed.name.lower()])).isNull()
+        reasons.append(F.when(missing, _why(no_time(timed.name), timed, "time", F.lit(None))))
     raw = F.to_json(F.struct(*(F.col(quoted(name)) for name in source.columns)))
     return Selection(columns, F.coalesce(*reasons), raw)
 
 
 def _misfit(column: Column, given: SparkColumn) -> SparkColumn:
     wrong = given.isNotNull() & given.try_cast(column.type).isNull()
-    return F.when(wrong, F.lit(f"{column.name}: the value is not {column.type.upper()}"))
+    reason = f"{column.name}: the value is not {column.type.upper()}"
+    return F.when(wrong, _why(reason, column, "type", F.substring(given.cast("string"), 1, SHOWN)))
+
+
+def _why(reason: str, column: Column, kind: str, value: SparkColumn) -> SparkColumn:
+    """Return what a reject says beside the row itself."""
+    told = (F.lit(reason), F.lit(column.name), F.lit(kind), value.cast("string"))
+    names = Reject._fields[1:]
+    return F.struct(*(each.alias(name) for name, each in zip(names, told, strict=True)))
 
 
 def _own_session(spark: SparkSession) -> SparkSession:

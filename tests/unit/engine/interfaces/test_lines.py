@@ -11,6 +11,7 @@ from penstock.engine.interfaces.formats.lines import (
     content,
     first_line,
     split,
+    texts,
 )
 
 TEXTS = st.lists(st.sampled_from([b"a", b"bb", b"", b"\xc3\xa9", b"c\r"]), max_size=30).flatmap(
@@ -66,15 +67,18 @@ def test_a_file_that_has_shrunk_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_blank_lines_and_carriage_returns_are_left_out() -> None:
-    lines, rejects = split(b"a\r\n\r\n  \t\nb\n\n")
+    lines, rejects = texts(split(b"a\r\n\r\n  \t\nb\n\n"))
     assert lines.to_pylist() == ["a", "b"]
     assert rejects is None
 
 
 def test_lines_that_are_not_utf8_are_rejects() -> None:
-    lines, rejects = split(b"a\n\xff\xfe\nb\xc3\xa9")
+    lines, rejects = texts(split(b"a\n\xff\xfe\nb\xc3\xa9"))
     assert lines.to_pylist() == ["a", "bé"]
-    assert rejects.to_pylist() == [{"raw": "\ufffd\ufffd", "reason": "the line is not UTF-8"}]
+    assert rejects is not None
+    assert rejects.select(["raw", "reason", "kind"]).to_pylist() == [
+        {"raw": "\ufffd\ufffd", "reason": "the line is not UTF-8", "kind": "encoding"}
+    ]
 
 
 def test_a_compressed_file_is_read_as_its_text(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.interfaces.rejects import rejects_of
+from penstock.engine.interfaces.rejects import Reject, rejects_of
 
 CHUNK = 1 << 20
 HEAD = 1 << 14  # holds nearly every first line
@@ -62,9 +62,13 @@ def content(path: Path, first: int, last: int | None) -> bytes:
     return data
 
 
-def split(data: bytes) -> tuple[pa.Array, pa.Table | None]:
+def split(data: bytes) -> pa.Array:
+    """Return the lines of a text, without what ends them."""
+    return pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten()
+
+
+def texts(lines: pa.Array) -> tuple[pa.Array, pa.Table | None]:
     """Return the lines that hold anything, and those that are not UTF-8 as rejects."""
-    lines = pc.split_pattern(pa.array([data], pa.large_binary()), b"\n").flatten()
     try:
         return _not_blank(lines.cast(pa.large_string())), None
     except pa.ArrowInvalid:
@@ -77,7 +81,8 @@ def _split_mixed(lines: list[bytes]) -> tuple[pa.Array, pa.Table | None]:
         try:
             good.append(line.decode())
         except UnicodeDecodeError:
-            bad.append((line.decode(errors="replace"), "the line is not UTF-8"))
+            raw = line.decode(errors="replace")
+            bad.append(Reject(raw, "the line is not UTF-8", kind="encoding"))
     return _not_blank(pa.array(good, pa.large_string())), rejects_of(bad)
 
 

@@ -15,9 +15,11 @@ from penstock.engine.interfaces.formats.listing import Entry
 from penstock.engine.interfaces.formats.reader import FileFormat, Piece
 from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.interfaces.rejects import (
+    Reject,
     event_time,
     joined,
     rejects_of,
+    unreadable,
     without_timeless,
 )
 from penstock.engine.types import arrow_schema, vectors_in
@@ -179,7 +181,8 @@ class ParquetReader:
         if not wrong.any():
             return table, None
         places = np.flatnonzero(wrong).tolist()
-        why = [(f"{piece.entry.path}, row {piece.first + at}", NO_VECTOR) for at in places]
+        where = [f"{piece.entry.path}, row {piece.first + at}" for at in places]
+        why = [Reject(each, NO_VECTOR, kind="vector") for each in where]
         return table.filter(pa.array(~wrong)), rejects_of(why)
 
     def _match(self, groups: RowGroups) -> Match:
@@ -231,4 +234,4 @@ def _chosen(columns: tuple[str, ...]) -> list[str] | None:
 
 
 def _unfit(entry: Entry, error: Exception) -> pa.Table | None:
-    return rejects_of([(str(entry.path), f"the file cannot be read: {error}")])
+    return rejects_of([unreadable(entry.path, error)])

@@ -13,6 +13,8 @@ FORMAT_OPTIONS = {
     "format": Declared(one_of("json", "csv", "parquet"), required=True),
     "header": Declared(flag, default=True),
     "delimiter": Declared(one_character, default=","),
+    "multiline": Declared(flag, default=False),
+    "lenient": Declared(flag, default=False),
     "timestamp_format": Declared(text),
     "rows_per_train": Declared(whole()),
 }
@@ -25,6 +27,8 @@ class FileFormat:
     format: str
     header: bool
     delimiter: str
+    multiline: bool
+    lenient: bool
     timestamp_format: str | None
     rows_per_train: int | None
 

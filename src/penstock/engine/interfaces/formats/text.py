@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column as SparkColumn
@@ -28,23 +29,38 @@ from penstock.engine.interfaces.formats.lines import (
     first_line,
     is_compressed,
     split,
+    texts,
 )
 from penstock.engine.interfaces.formats.listing import Entry
+from penstock.engine.interfaces.formats.mending import (
+    TIMES,
+    Mended,
+    mended_csv,
+    mended_json,
+)
+from penstock.engine.interfaces.formats.quoted import MOST_BYTES, after_record, records, runs
 from penstock.engine.interfaces.formats.reader import FileFormat, Piece
 from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
-from penstock.engine.interfaces.rejects import event_time, joined, no_time, rejects_of
+from penstock.engine.interfaces.rejects import (
+    Reject,
+    event_time,
+    joined,
+    misfit,
+    rejects_of,
+    timeless,
+    unreadable,
+)
 from penstock.engine.spark_errors import sentence
 from penstock.engine.types import arrow_schema
 from penstock.engine.vectors import as_lists, with_packed
-from penstock.errors import BadOptionError, SourceError
+from penstock.errors import BadOptionError, SourceError, shortened
 from penstock.model.definitions import StreamDefinition
 from penstock.model.schema import Column, Schema
 
 PIECE_BYTES = 128 << 20  # a larger file is cut: its text, lines and rows are in memory at once
 CORRUPT = "_penstock_corrupt"
 BAD = "_penstock_bad"
-SHOWN = 80  # characters of a wrong value in a reason
 
 Layout = tuple[str, ...] | None  # a CSV file's own columns in order; None where none are named
 
@@ -91,11 +107,23 @@ class TextReader:
         rows = self._format.rows_per_train
         try:
             if rows is None:
-                return after_bytes(entry.path, first, entry.size, PIECE_BYTES)
+                place = after_bytes(entry.path, first, entry.size, PIECE_BYTES)
+                return self._after_record(entry, first, place)
             names = int(self._named and first == 0)
-            return after_lines(entry.path, first, entry.size, rows + names)
+            place = after_lines(entry.path, first, entry.size, rows + names)
+            return self._after_record(entry, first, place)
         except OSError:
             return entry.size  # reading it will say what is wrong
+
+    def _after_record(self, entry: Entry, first: int, place: int) -> int:
+        """Return the end of the record that a line end lies in: no train has half of one."""
+        if self._format.format != "csv" or place >= entry.size:
+            return place
+        sep, data = self._format.delimiter, content(entry.path, first, place)
+        if all(run.ends for run in runs(split(data), data, sep)):
+            return place
+        data = content(entry.path, first, min(entry.size, place + MOST_BYTES))
+        return first + after_record(data, place - first, sep)
 
     def read(self, pieces: Sequence[Piece]) -> Ingest:
         return self.load(pieces)
@@ -120,21 +148,31 @@ class TextReader:
             data = content(path, piece.first, piece.last)
         except (OSError, ValueError, pa.ArrowException) as error:
             if piece.first == 0 or isinstance(error, OSError):  # once a file, whatever the cut
-                rejects.append(rejects_of([(str(path), f"the file cannot be read: {error}")]))
+                rejects.append(rejects_of([unreadable(path, error)]))
             return None
         if piece.first == 0:
             data = data.removeprefix(BYTE_ORDER_MARK)
             data = data.partition(b"\n")[2] if self._named else data
-        lines, bad = split(data)
-        rejects.append(bad)
-        return Lines(layout, lines)
+        lines, wrong = self._records(data)
+        found, bad = texts(lines)
+        rejects += [rejects_of(wrong), bad]
+        return Lines(layout, found)
+
+    def _records(self, data: bytes) -> tuple[pa.Array, list[Reject]]:
+        if self._format.format == "json":
+            return split(data), []
+        return records(data, self._format.delimiter, multiline=self._format.multiline)
 
     def _layout(self, entry: Entry) -> Layout:
         """Return a CSV file's columns from its first line; ValueError where ours are missing."""
-        line = first_line(entry.path).decode(errors="replace")
+        line = first_line(entry.path)
         if not line:
             return ()
-        names = tuple(next(csv.reader([line], delimiter=self._format.delimiter)))
+        if not all(run.ends for run in runs(split(line), line, self._format.delimiter)):
+            raise ValueError("its header has a line break inside quotes")
+        names = tuple(
+            next(csv.reader([line.decode(errors="replace")], delimiter=self._format.delimiter))
+        )
         has = {name.strip().lower() for name in names}
         missing = [name for name in self._stream.schema.names if name.lower() not in has]
         if missing:
@@ -143,9 +181,24 @@ class TextReader:
 
     def _parse(self, lines: pa.ChunkedArray, layout: Layout) -> tuple[pa.Table, pa.Table | None]:
         """Return the rows of the lines that fit, and the others as rejects."""
+        table = self._mend(lines, self._through_spark(lines, layout), layout)
+        marks = table[BAD]
+        table, unpackable = with_packed(table.drop_columns([BAD]), self._stream.schema)
+        bad = pc.or_(marks, unpackable)
+        untimed = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
+        wrong = pc.or_(bad, untimed)
+        if not pc.any(wrong).as_py():
+            return table, None
+        raws = lines.filter(wrong).to_pylist()
+        why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
+        found = [self._reject(raw, row, layout, is_bad) for raw, row, is_bad in why]
+        return table.filter(pc.invert(wrong)), rejects_of(found)
+
+    def _through_spark(self, lines: pa.ChunkedArray, layout: Layout) -> pa.Table:
+        """Return the lines as columns, with one more that says which of them do not fit."""
         marked = Schema((*as_lists(self._stream.schema), Column(BAD, "boolean")))
         try:
-            table = through_spark(
+            return through_spark(
                 pa.table({"line": lines}),
                 lambda frame: self._parsed(frame, layout),
                 marked,
@@ -154,17 +207,41 @@ class TextReader:
         except SPARK_FAILURES as error:
             kind, name = self._format.format, self._stream.name
             raise SourceError(f"the {kind} of {name} cannot be read: {sentence(error)}") from error
-        marks = table[BAD]
-        table, unpackable = with_packed(table.drop_columns([BAD]), self._stream.schema)
-        bad = pc.or_(marks, unpackable)
-        timeless = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
-        wrong = pc.or_(bad, timeless)
-        if not pc.any(wrong).as_py():
-            return table, None
-        raws = lines.filter(wrong).to_pylist()
-        why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
-        pairs = [(raw, self._reason(raw, row, layout, is_bad)) for raw, row, is_bad in why]
-        return table.filter(pc.invert(wrong)), rejects_of(pairs)
+
+    def _mend(self, lines: pa.ChunkedArray, table: pa.Table, layout: Layout) -> pa.Table:
+        """Return the table with the rows of lines that fit in other words, at their places."""
+        if not self._mendable or not pc.any(table[BAD]).as_py():
+            return table
+        places = np.flatnonzero(table[BAD].to_numpy())
+        tried = [self._mended(raw, layout) for raw in lines.take(pa.array(places)).to_pylist()]
+        found = [(at, each) for at, each in zip(places, tried, strict=True) if each is not None]
+        if not found:
+            return table
+        words = pa.chunked_array([[each.line for _, each in found]], pa.large_string())
+        again = self._later(self._through_spark(words, layout), [each for _, each in found])
+        order = np.arange(table.num_rows)
+        order[[at for at, _ in found]] = table.num_rows + np.arange(len(found))
+        return pa.concat_tables([table, again]).take(pa.array(order))
+
+    @property
+    def _mendable(self) -> bool:
+        timed = any(column.type in TIMES for column in self._stream.schema)
+        return self._format.lenient or (self._format.format == "json" and timed)
+
+    def _mended(self, raw: str, layout: Layout) -> Mended | None:
+        if self._format.format == "json":
+            return mended_json(raw, self._stream.schema, lenient=self._format.lenient)
+        names = tuple(column.name for column in self._columns(layout))[:-1]
+        return mended_csv(raw, names, self._stream.schema, self._format.delimiter)
+
+    def _later(self, table: pa.Table, mended: Sequence[Mended]) -> pa.Table:
+        """Return the table with the fractions of seconds that its lines could not hold."""
+        for name in {name for each in mended for name in each.microseconds}:
+            more = pa.array([each.microseconds.get(name, 0) for each in mended], pa.int64())
+            column = table[name]
+            times = pc.add(column.cast(pa.int64()), more).cast(column.type)
+            table = table.set_column(table.column_names.index(name), name, times)
+        return table
 
     def _parsed(self, frame: DataFrame, layout: Layout) -> DataFrame:
         """Return the frame's lines as columns, with one more that says which lines do not fit."""
@@ -179,6 +256,7 @@ class TextReader:
             "columnNameOfCorruptRecord": CORRUPT,
             "timeZone": "UTC",
             "sep": self._format.delimiter,
+            "escape": '"',  # RFC 4180: two quotes are one, a backslash is itself
         }
         if self._format.timestamp_format:
             options["timestampFormat"] = self._format.timestamp_format
@@ -196,27 +274,29 @@ class TextReader:
         others = [Column(f"_penstock_{place}", "string") for place in range(len(layout))]
         return Schema((*(a or b for a, b in zip(found, others, strict=True)), corrupt))
 
-    def _reason(self, raw: str, row: dict[str, Any], layout: Layout, is_bad: bool) -> str:
+    def _reject(self, raw: str, row: dict[str, Any], layout: Layout, is_bad: bool) -> Reject:
         if not is_bad:
-            return no_time(str(self._time))
+            return timeless(raw, str(self._time))
         try:
             if self._format.format == "json":
-                return self._wrong_value(row, _json_object(raw))
+                return self._wrong_value(raw, row, _json_object(raw))
             names = [column.name for column in self._columns(layout)][:-1]
             cells = next(csv.reader([raw], delimiter=self._format.delimiter), [])
             if len(cells) != len(names):
-                return f"{len(cells)} fields where {len(names)} are declared"
-            return self._wrong_value(row, dict(zip(names, cells, strict=True)))
+                counted = f"{len(cells)} fields where {len(names)} are declared"
+                return Reject(raw, counted, kind="fields", value=str(len(cells)))
+            return self._wrong_value(raw, row, dict(zip(names, cells, strict=True)))
         except (ValueError, RecursionError, csv.Error) as error:
-            return f"not {self._format.format.upper()}: {error}"
+            why = f"not {self._format.format.upper()}: {shortened(str(error))}"
+            return Reject(raw, why, kind="syntax")
 
-    def _wrong_value(self, row: dict[str, Any], given: dict[str, Any]) -> str:
+    def _wrong_value(self, raw: str, row: dict[str, Any], given: dict[str, Any]) -> Reject:
         """Name the first value that is there in the text and null in the row."""
         for column in self._stream.schema:
             value = given.get(column.name)
             if row[column.name] is None and value not in (None, ""):
-                return f"{column.name}: {str(value)[:SHOWN]!r} is not {column.type.upper()}"
-        return "it does not fit the stream's columns"
+                return misfit(raw, column, value)
+        return Reject(raw, "it does not fit the stream's columns", kind="type")
 
 
 def _json_object(raw: str) -> dict[str, Any]:
