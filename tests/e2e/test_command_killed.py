@@ -107,6 +107,15 @@ class Place:
         }
 
 
+def await_file(place: Place, process: subprocess.Popen[bytes], name: str) -> None:
+    """Wait until the command has made a file."""
+    deadline = time.monotonic() + PATIENCE
+    while not (place.path / name).exists():
+        assert process.poll() is None, place.told()
+        assert time.monotonic() < deadline, place.told()
+        time.sleep(0.005)
+
+
 def die_at(place: Place, process: subprocess.Popen[bytes], size: int) -> bool:
     """Kill the command once it has printed so much; False where it has ended before."""
     deadline = time.monotonic() + PATIENCE
@@ -129,6 +138,11 @@ def test_a_command_that_is_killed_and_repeated_gives_what_it_gives_in_peace(
     expected = peace.rows()
     assert {name for name, _ in expected} == {f"{name}_some" for name in SOURCES}
     assert set(expected.values()) == {1}
+
+    early = war.start()  # while the script is carried out, before anything flows
+    await_file(war, early, "home/catalog.db")
+    os.killpg(early.pid, signal.SIGKILL)
+    early.wait(PATIENCE)
 
     random_ = random.Random(15)
     for _ in range(3):

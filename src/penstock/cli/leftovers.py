@@ -1,6 +1,7 @@
-"""What a run left aside: rejected and late rows, dead letters, rules and queries that are held."""
+"""What a run left aside: rows, items, dead letters; sources, queries and rules that failed."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,15 +26,22 @@ def leftovers(system: System) -> list[Leftover]:
     """Return what a run has to tell at its end."""
     feeds = list(system.plant.feeds.values())
     limits = {feed.definition.name: max_rejects(feed.definition.source) for feed in feeds}
-    streams, queries, rules = (
-        show(system, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES")
+    streams, queries, rules, sites = (
+        show(system, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES", "SITES")
     )
     return [
+        *(_unread(row) for row in streams if row["state"] == "FAILED"),
         *(_rejected(row, limits.get(row["stream"], 0.0)) for row in streams if row["rejected"]),
         *(_late(row) for row in queries if row["late_rows"]),
         *(_suspended(row) for row in queries if row["state"] == "SUSPENDED"),
+        *(_held(query, count) for query, count in _held_items(sites).items()),
         *(each for row in rules for each in _of_rule(row)),
     ]
+
+
+def _unread(row: Row) -> Leftover:
+    told = f"stream {row['stream']} could not be read to its end"
+    return Leftover(f"{told}; SHOW STREAMS shows why", is_loss=True)
 
 
 def _rejected(row: Row, limit: float) -> Leftover:
@@ -55,6 +63,16 @@ def _late(row: Row) -> Leftover:
 
 def _suspended(row: Row) -> Leftover:
     return Leftover(f"query {row['query']} is suspended; SHOW QUERIES shows why")
+
+
+def _held_items(sites: Sequence[Row]) -> Counter[str]:
+    """Return how many items functions have failed on, of each query where there are any."""
+    return +sum((Counter({row["query"]: row["held"] or 0}) for row in sites), Counter())
+
+
+def _held(query: str, items: int) -> Leftover:
+    told = f"query {query}: {counted(items, 'item', 'items')} could not be worked on"
+    return Leftover(f"{told}; SELECT * FROM {quoted(query)}.held shows them")
 
 
 def _of_rule(row: Row) -> Iterator[Leftover]:

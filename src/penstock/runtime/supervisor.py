@@ -43,6 +43,7 @@ from penstock.schedule import Choice, RoundRobin
 
 SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
 RECUTS = 6  # checkpoints after a change at which a strategy cuts by figures that are better known
+QUIET_STEPS = 3  # in a row without work: what one passes over without any, the next may wait for
 POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
 
 
@@ -108,7 +109,7 @@ class Supervisor:
         self._stopped_at = 0.0
         self._changed = False
         self._rest_lock = threading.RLock()
-        self._stopping = self._stalled = False
+        self._stopping, self._quiet = False, 0
         self._recuts, self._held = RECUTS, False
         self._next_checkpoint = 0.0
         self._thread = threading.Thread(target=self._loop, name="penstock", daemon=True)
@@ -156,7 +157,7 @@ class Supervisor:
         until = None if timeout is None else time.monotonic() + timeout
         watchdog, bell = Watchdog(), self._crew.bell
         with bell:
-            while self.plant.is_replaying() and not (self._stalled or self._stopping or self.fatal):
+            while self.plant.is_replaying() and not (self._can_do_none or self.fatal):
                 now = time.monotonic()
                 mark = self._steps if self._crew.is_at_rest else now
                 is_holder = self._holder == threading.get_ident()
@@ -166,6 +167,11 @@ class Supervisor:
                     return False
                 bell.wait(POLL_SECONDS)
         return True
+
+    @property
+    def _can_do_none(self) -> bool:
+        """Say whether recorded runs have to wait, such as for a source that cannot be read."""
+        return self._stopping or self._quiet >= QUIET_STEPS
 
     @contextmanager
     def between_runs(self) -> Iterator[None]:
@@ -354,7 +360,7 @@ class Supervisor:
             self._intake.start(now)
             if self.plant.tables is not None:
                 self.plant.tables.look(self._crew, now)
-            self._stalled = self._crew.is_at_rest
+            self._quiet = self._quiet + 1 if self._crew.is_at_rest else 0
             self._look_for_stall(time.monotonic())
         self._crew.wait(POLL_SECONDS)
         return False

@@ -108,7 +108,9 @@ class FakeSystem:
         self.plant = SimpleNamespace(**nothing, buffers=Buffers())
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
-        self.supervisor = SimpleNamespace(at_rest=contextlib.nullcontext, catch_up=self._catch_up)
+        self.supervisor = SimpleNamespace(
+            at_rest=contextlib.nullcontext, resting=contextlib.nullcontext, catch_up=self._catch_up
+        )
         self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
 
     def start(self) -> None:

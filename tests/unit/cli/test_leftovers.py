@@ -9,7 +9,7 @@ from penstock.cli import leftovers
 from penstock.model.definitions import Connector
 from tests.unit.cli.fakes import FakeSystem, feed
 
-SHOWN: dict[str, list[dict[str, Any]]] = {"STREAMS": [], "QUERIES": [], "RULES": []}
+SHOWN: dict[str, list[dict[str, Any]]] = {"STREAMS": [], "QUERIES": [], "RULES": [], "SITES": []}
 
 
 def found(
@@ -45,7 +45,7 @@ def test_rejects_are_a_loss_beyond_their_share(
     share: str,
     is_loss: bool,
 ) -> None:
-    row = {"stream": "s", "rows": counts[0], "rejected": counts[1]}
+    row = {"stream": "s", "state": "ENDED", "rows": counts[0], "rejected": counts[1]}
     ((text, lost),) = found(monkeypatch, tmp_path, limit, STREAMS=[row])
     assert lost == is_loss
     assert f", {share} of all" in text
@@ -56,8 +56,27 @@ def test_rejects_are_a_loss_beyond_their_share(
 def test_streams_without_rejects_are_not_told_of(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
-    row = {"stream": "s", "rows": 5, "rejected": 0}
+    row = {"stream": "s", "state": "OPEN", "rows": 5, "rejected": 0}
     assert found(monkeypatch, tmp_path, STREAMS=[row]) == []
+
+
+def test_a_source_that_could_not_be_read_is_a_loss(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    row = {"stream": "s", "state": "FAILED", "rows": 5, "rejected": 0}
+    ((text, is_loss),) = found(monkeypatch, tmp_path, STREAMS=[row])
+    assert is_loss
+    assert "SHOW STREAMS" in text
+
+
+def test_items_that_functions_failed_on_are_added_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    rows = [{"query": query, "held": held} for query, held in (("f", 2), ("g", 0), ("f", 1))]
+    ((text, is_loss),) = found(monkeypatch, tmp_path, SITES=rows)
+    assert not is_loss
+    assert text.startswith("query f: 3 items")
+    assert "SELECT * FROM `f`.held" in text
 
 
 def test_late_rows_and_suspended_queries_are_told_and_are_no_loss(

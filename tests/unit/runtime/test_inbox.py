@@ -5,10 +5,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.sinks.sink import Delivery
+from penstock.errors import SparkDiedError
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.shelf import ResultShelf
@@ -167,3 +169,21 @@ def test_a_delivery_that_came_before_a_crash_comes_once_after_it(tmp_path: Path)
         subscription.deliver(again)
     subscription.end()
     assert [row.position for row in subscription] == [(1, 1), (2, 0)]
+
+
+@pytest.mark.parametrize("logged", [True, False])
+def test_a_reader_gets_what_came_before_everything_stopped_and_then_why(
+    tmp_path: Path, logged: bool
+) -> None:
+    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    subscription = Subscription("query", log=log, after=START if logged else None)
+    first = delivery(1, 2)
+    log.append(first)
+    subscription.deliver(first)
+    subscription.fail(SparkDiedError("Spark has died"))
+    assert [row.as_dict()["at"] for row in islice(subscription, 2)] == ["1.0", "1.1"]
+    for _ in range(2):
+        with pytest.raises(SparkDiedError):
+            subscription.next()
+    subscription.close()
+    assert subscription.next() is None
