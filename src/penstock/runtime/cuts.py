@@ -4,6 +4,7 @@ from collections.abc import Container
 
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
+from penstock.runtime.standing import outlived
 
 
 def needed_cuts(plant: Plant) -> set[str]:
@@ -22,7 +23,8 @@ def needed_cuts(plant: Plant) -> set[str]:
     }
     for live in plant.units.values():
         needed |= _at_odds(plant, live, needed)
-    return {name for name in needed if plant.units[name].unit.bundle is None}
+    needed = {name for name in needed if plant.units[name].unit.bundle is None}
+    return needed | outlived(plant)
 
 
 def _at_odds(plant: Plant, live: LiveUnit, needed: Container[str]) -> set[str]:

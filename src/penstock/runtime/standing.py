@@ -12,12 +12,29 @@ from penstock.runtime.plant import Plant
 def standing_of(plant: Plant) -> Standing:
     """Return who runs alone, and who together; only at rest."""
     units = {name for name, live in plant.units.items() if live.unit.bundle is None}
+    units |= outlived(plant)
     bundles = {
         name: live.unit.lots | _other_lots(live)
         for name, live in plant.units.items()
         if live.unit.bundle is not None
     }
     return Standing(units, bundles, frozenset(plant.apart), _free(plant), _leaning(plant))
+
+
+def outlived(plant: Plant) -> set[str]:
+    """Return the roots of bundles whose own queries have ended and that units still read.
+
+    They go on as units of their own: trains that wait behind them would be lost if a reader
+    became one with them and read on from their input.
+    """
+    read = {name for live in plant.units.values() for name in live.unit.inputs}
+    members = {
+        member.key
+        for live in plant.units.values()
+        if isinstance(live.unit.bundle, Bundle | FlowBundle)
+        for member in live.unit.bundle.members
+    }
+    return (members & read) - plant.outputs
 
 
 def may_bundle(plant: Plant) -> bool:
