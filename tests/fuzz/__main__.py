@@ -24,7 +24,7 @@ def main() -> int:
         log.touch()
         first, until = given.first, begun + given.minutes * 60
         while time.time() < until:
-            task = Task(given.seed, first, until, given.findings, str(log))
+            task = Task(given.seed, first, until, given.findings, str(log), given.kill_every)
             _say(f"cases from {first} of seed {given.seed}")
             command = [sys.executable, "-m", "tests.fuzz.worker", json.dumps(asdict(task))]
             code = subprocess.run(command, check=False, env=os.environ).returncode
@@ -41,6 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0, help="the number of the first case")
     parser.add_argument("--findings", default="fuzz-findings", help="where findings are written")
+    parser.add_argument("--kill-every", type=int, default=8, help="kill in one of so many cases")
     return parser.parse_args()
 
 

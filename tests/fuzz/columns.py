@@ -110,8 +110,8 @@ def _extremes(field: Field) -> Sequence[Any]:
             return (top - 1, -top, top - 2)
         case "decimal":
             digits = int(field.type[len("DECIMAL(") :].split(",")[0])
-            most = Decimal("9" * digits).scaleb(-DECIMALS[field.type])
-            return (most, -most)
+            most = f"{'9' * digits}E-{DECIMALS[field.type]}"  # arithmetic would round it
+            return (Decimal(most), Decimal(f"-{most}"))
         case "float":
             largest = 1.7976931348623157e308 if field.type == "DOUBLE" else 3.4028234663852886e38
             return (math.nan, math.inf, -math.inf, -0.0, largest, -largest)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tests.fuzz.case import Case
 from tests.fuzz.comparing import difference
+from tests.fuzz.killing import run_killed
 from tests.fuzz.oracle import Unanswered, answers
 from tests.fuzz.running import Failed, Outcome, Refused, Variant, run
 
@@ -45,7 +46,7 @@ def judge(
     first: dict[str, pa.Table] = {}  # stands in where the batch has no answer
     for variant in variants:
         shutil.rmtree(place, ignore_errors=True)
-        outcomes = run(spark, case, variant, place)
+        outcomes = (run_killed if variant.kills else run)(spark, case, variant, place)
         shutil.rmtree(place, ignore_errors=True)
         for query in case.queries:
             outcome, truth = outcomes[query.name], expected[query.name]

@@ -36,10 +36,13 @@ class Variant:
     strategy: str = ""
     each_alone: bool = False  # whether trains that wait are run one by one
     restart: bool = False  # whether the system is closed and opened half-way
+    kills: int = 0  # how often the command is killed; it is only asked where this is above 0
+    kill_seed: int = 0
 
     def __str__(self) -> str:
         """Return it in a few words."""
         words = [self.feed, f"trains of {self.train}", self.strategy]
+        words += [f"killed {self.kills} times"] if self.kills else []
         words += [name for name in ("each_alone", "restart") if getattr(self, name)]
         return " ".join(filter(None, (*words, "" if self.share else "unshared")))
 
@@ -97,7 +100,8 @@ def _run(
     trains = list(_trains(case, variant))
     cut = len(trains) // 2 if variant.restart else len(trains)
     with penstock.connect(place / "home", spark=spark, settings=settings, begin=False) as ps:
-        _define(ps, case, variant, place)
+        for text in definitions(case, variant, place):
+            ps.sql(text)
         found |= _created(ps, case)
         ps.begin()
         for name, train in trains[:cut]:
@@ -111,20 +115,27 @@ def _run(
             _collect(ps, case, variant, found)
 
 
-def _define(ps: Connection, case: Case, variant: Variant, place: Path) -> None:
-    table = case.table
+def probe(spark: SparkSession, case: Case, place: Path) -> dict[str, Outcome]:
+    """Return the queries that are not taken."""
+    with penstock.connect(place / "home", spark=spark, begin=False) as ps:
+        for text in definitions(case, PLAIN, place):
+            ps.sql(text)
+        return _created(ps, case)
+
+
+def definitions(case: Case, variant: Variant, place: Path) -> Iterator[str]:
+    """Yield the statements before the queries, and write the files that they name."""
     path = place / "table.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(table.table(), path)
-    ps.sql(f"CREATE TABLE {table.exact} FROM files(path => '{path}', format => 'parquet')")
+    pq.write_table(case.table.table(), path)
+    yield f"CREATE TABLE {case.table.exact} FROM files(path => '{path}', format => 'parquet')"
     for number, stream in enumerate(case.streams):
-        ps.sql(definition(stream, variant, place / f"stream{number}.parquet"))
+        yield _definition(stream, variant, place / f"stream{number}.parquet")
     if variant.strategy:
-        ps.sql(f"SET STRATEGY {variant.strategy}")
+        yield f"SET STRATEGY {variant.strategy}"
 
 
-def definition(stream: Relation, variant: Variant, path: Path) -> str:
-    """Return a stream's CREATE, and write its file where it has one."""
+def _definition(stream: Relation, variant: Variant, path: Path) -> str:
     source = f"push(rows_per_train => {variant.train})"
     if variant.feed == "files":
         pq.write_table(stream.table(), path)

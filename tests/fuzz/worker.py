@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from tests.fuzz.case import Case, draw_case
 from tests.fuzz.findings import write_finding
 from tests.fuzz.judging import Finding, Tally, judge
-from tests.fuzz.running import PLAIN, draw_variant
+from tests.fuzz.running import PLAIN, Variant, draw_variant
 from tests.fuzz.sessions import open_spark
 from tests.fuzz.shrinking import shrink
 
@@ -33,6 +33,7 @@ class Task:
     until: float
     findings: str
     log: str
+    kill_every: int = 0  # of so many cases one is also run by the command, and killed
 
 
 def work(task: Task) -> None:
@@ -43,16 +44,24 @@ def work(task: Task) -> None:
             break
         faulthandler.dump_traceback_later(STUCK_SECONDS, exit=True)
         _note(task, {"begins": number})
-        _note(task, {"number": number} | run_case(spark, f"{task.seed}-{number}", task.findings))
+        is_killed = bool(task.kill_every) and number % task.kill_every == 0
+        came = run_case(spark, f"{task.seed}-{number}", task.findings, is_killed=is_killed)
+        _note(task, {"number": number} | came)
     faulthandler.cancel_dump_traceback_later()
     _note(task, {"over": True})
 
 
-def run_case(spark: SparkSession, seed: str, findings: str) -> dict[str, object]:
+def run_case(
+    spark: SparkSession, seed: str, findings: str, *, is_killed: bool = False
+) -> dict[str, object]:
     """Run one case in several ways, and write down what is wrong with it."""
     case, tally = draw_case(seed), Tally()
     chance = random.Random(f"{seed} variants")
     variants = [PLAIN, *(draw_variant(chance, case) for _ in range(VARIANTS - 1))]
+    if is_killed:
+        kills, train = chance.choice((1, 2, 3)), chance.choice((1, 7))
+        killed = Variant(train, "files", kills=kills, kill_seed=chance.randrange(1000))
+        variants.append(killed)
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory) / "run"
         found = judge(spark, case, variants, place, tally)
