@@ -1,21 +1,32 @@
 """A home whose files were damaged: what comes back is right, or told with a code."""
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pyarrow.json as pj
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.cli.main import main
 from penstock.client import Connection
-from penstock.errors import HomeError, SourceError
+from penstock.errors import HomeError, PenstockError, SourceError
 from penstock.runtime.journal_sqlite import SqliteJournal
 from penstock.runtime.supervisor import Settings
-from tests.e2e.support import figures, finish, results, stream_figures, until
+from tests.e2e.support import (
+    figures,
+    finish,
+    results,
+    rows_of,
+    stream_figures,
+    until,
+    write_json,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -185,6 +196,151 @@ def test_a_home_without_a_whole_checkpoint_says_so(
     with opener() as ps:
         assert figures(ps, "w")["rows_in"] == 3
         assert not ps.warnings
+
+
+ALL = """
+CREATE STREAM v (ts TIMESTAMP, n INT) TIMESTAMP BY ts FROM push() ARCHIVE FOR INTERVAL 10 DAYS;
+CREATE TABLE t FROM files(path => '{given}', format => 'json');
+CREATE QUERY w AS SELECT window_start, sum(n) AS total FROM v [RANGE 1 HOUR]
+  INTO files(path => '{out}', format => 'json');
+CREATE QUERY j AS SELECT v.n, t.name FROM v JOIN t ON v.n = t.n
+"""
+LEFT_ALONE = ("lock", "spark.log", "-shm", "-wal")
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "5")) * 3
+
+
+def test_whatever_byte_is_wrong_a_home_is_right_or_says_what_is_wrong(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    home, out, given = tmp_path / "home", tmp_path / "out", tmp_path / "given"
+    write_json(given / "t.json", [{"n": n, "name": f"x{n}"} for n in range(200)])
+    with penstock.connect(home, spark=spark) as ps:
+        ps.sql(ALL.format(out=out, given=given))
+        pushed(ps, 0, 70)
+        with ps.system.supervisor.at_rest():
+            pass
+        pushed(ps, 70, 130)
+    shutil.copytree(home, tmp_path / "kept")
+    shutil.copytree(out, tmp_path / "kept_out")
+    draw, told = Random(7), 0
+    files = sorted(
+        path.relative_to(home)
+        for path in home.rglob("*")
+        if path.is_file() and path.stat().st_size and not path.name.endswith(LEFT_ALONE)
+    )
+    hurt = [files[at % len(files)] for at in range(EXAMPLES)]
+    for name in hurt:
+        for kept, place in (("kept", home), ("kept_out", out)):
+            shutil.rmtree(place)
+            shutil.copytree(tmp_path / kept, place)
+        size = (home / name).stat().st_size
+        if draw.random() < 0.3:
+            os.truncate(home / name, draw.randrange(size))
+        else:
+            flip(home / name, draw.randrange(size), 1 << draw.randrange(8))
+        told += is_told_or_right(home, spark, name)
+    assert told > EXAMPLES // 3
+
+
+def is_told_or_right(home: Path, spark: SparkSession, name: Path) -> bool:
+    """Open the home and go on; return whether it said that something is wrong."""
+    try:
+        ps = penstock.connect(home, spark=spark)
+    except PenstockError:
+        return True
+    with ps:
+        states = [stream_figures(ps, "v")["cause"], figures(ps, "w")["cause"]]
+        tables = [row["cause"] for row in rows_of(ps.sql("SHOW TABLES").table)]
+        if any(states) or any(tables) or ps.warnings:
+            return True
+        pushed(ps, 130, 190)
+        ps.end("v")
+        finish(ps)
+        with ps.subscribe("w") as found:
+            left_out = found.left_out
+    out = home.parent / "out"
+    totals = [
+        n for path in sorted(out.glob("part-*")) for n in pj.read_json(path)["total"].to_pylist()
+    ]
+    hours = [range(0, 60), range(60, 120), range(120, 180), range(180, 190)]
+    assert totals == [sum(hour) for hour in hours], name
+    return bool(left_out)
+
+
+def test_what_is_damaged_is_checked_and_repaired(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home, out, given = tmp_path / "home", tmp_path / "out", tmp_path / "given"
+    write_json(given / "t.json", [{"n": n, "name": f"x{n}"} for n in range(5)])
+    with penstock.connect(home, spark=spark) as ps:
+        ps.sql(ALL.format(out=out, given=given))
+        pushed(ps, 0, 70)
+        with ps.system.supervisor.at_rest():
+            pass
+        pushed(ps, 70, 130)
+        assert command("check", home) == 1  # somebody has it open
+    capsys.readouterr()
+    assert command("check", home) == 0, capsys.readouterr().out
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    for path in of_the_last_checkpoint_alone(home):
+        flip(path, 60)
+    archived = min(home.glob("archive/*/train-*"))
+    os.truncate(archived, archived.stat().st_size // 2)
+    (log,) = home.glob("streams/*/*.log")
+    flip(log, 700)
+    (out / "part-00000099.json").write_text('{"total": 1}\n')
+    damaged = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    assert damaged.keys() == before.keys()
+    capsys.readouterr()
+    assert command("check", home) == 1
+    told = capsys.readouterr().out
+    for what in ("checkpoint", "archive/", "push log of v", "sink of w"):
+        assert f"damaged  {what}" in told, told
+    assert {p: p.read_bytes() for p in home.rglob("*") if p.is_file()} == damaged
+    assert command("repair", home) == 1  # nobody answers
+    assert {p: p.read_bytes() for p in home.rglob("*") if p.is_file()} == damaged
+    assert command("repair", home, "--yes") == 0, capsys.readouterr().out
+    assert command("check", home) == 0
+    kept = [path.read_bytes() for path in home.rglob("*") if path.is_file()]
+    lost = [p for p, body in damaged.items() if body not in kept and p.suffix != ".db"]
+    assert lost in ([], [home / "sums.json"])
+    with penstock.connect(home, spark=spark) as ps:
+        pushed(ps, 130, 131)
+        assert stream_figures(ps, "v")["cause"] == ""
+
+
+@pytest.mark.parametrize("name", ["catalog.db", "journal.db", "firings.db"])
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_lost_database_is_repaired_by_setting_the_rest_aside(
+    opener: Callable[[], Connection], tmp_path: Path, name: str, gone: bool
+) -> None:
+    home, out = tmp_path / "home", tmp_path / "out"
+    with opener() as ps:
+        ps.sql(f"{STREAM}; CREATE QUERY q AS SELECT n FROM s INTO files(path => '{out}')")
+        ps.push("s", [{"n": 1}])
+        until(ps, lambda: results(ps, "q").num_rows == 1)
+    if gone:
+        (home / name).unlink()
+    else:
+        (home / name).write_bytes(b"no database at all" * 500)
+    if not (gone and name == "firings.db"):
+        assert command("check", home) == 1
+    assert command("repair", home, "--yes") == 0
+    with opener() as ps:
+        if name == "catalog.db":
+            assert rows_of(ps.sql("SHOW STREAMS").table) == []
+        elif name == "journal.db":
+            until(ps, lambda: results(ps, "q").num_rows == 1)
+        else:
+            assert results(ps, "q").num_rows == 1
+    if name == "journal.db":
+        assert len(list(out.glob("part-*"))) == 1
+        assert len(list(out.rglob("part-*"))) == 2
+
+
+def command(*words: str | Path) -> int:
+    """Run the command line, as far as it goes in this process."""
+    return main([str(word) for word in words])
 
 
 def copied(path: Path, to: Path) -> None:

@@ -274,6 +274,20 @@ def _found(directory: Path) -> tuple[dict[int, Piece], list[Path]]:
     return kept, [path for path, piece in pieces if piece is None]
 
 
+def give_up(damaged: Path) -> None:
+    """Note, before a damaged file goes, that the archive is complete only behind it."""
+    directory, last = damaged.parent, _trains(damaged)[1]
+    found = [read_piece(path) for path in directory.iterdir() if NAME.fullmatch(path.name)]
+    pieces = [piece for piece in found if piece is not None]
+    after = [piece.low - 1 for piece in pieces if piece.first > last]
+    known, _ = _gone(directory / "gone.json")
+    before = max((piece.high for piece in pieces), default=None)
+    until = min(after) if after else before
+    if until is not None and (known is None or until > known):
+        body = json.dumps({"until": until}).encode()
+        write_whole(directory / "gone.json", body, sync=True)
+
+
 def _trains(path: Path) -> tuple[int, int]:
     """Return the first and the last train of a file by its name; all, where it is none of them."""
     name = NAME.fullmatch(path.name)

@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 
 def define_stream(system: "System", definition: StreamDefinition, incarnation: int) -> Feed:
     """Make a stream known, with a feed that is not open yet."""
-    time = definition.time_column
-    column = definition.schema.find(time) if time else None
-    scan = Scan(
-        definition.name,
-        incarnation,
-        definition.schema,
-        (EventTime(column.name),) if column else (),
-    )
+    scan = scan_of(definition, incarnation)
     around = Surroundings(system.sessions.large, system.clock, system.home.stream(file_of(scan)))
     interface = interfaces.build(definition, around)
     if isinstance(interface, Push):
@@ -48,6 +41,14 @@ def define_stream(system: "System", definition: StreamDefinition, incarnation: i
             system.warn(f"stream {definition.name}: {archive.trouble}")
         buffer.register(archive.reader)
     return feed
+
+
+def scan_of(definition: StreamDefinition, incarnation: int) -> Scan:
+    """Return the stream as the graph has it."""
+    time = definition.time_column
+    column = definition.schema.find(time) if time else None
+    times = (EventTime(column.name),) if column else ()
+    return Scan(definition.name, incarnation, definition.schema, times)
 
 
 def check_stream(system: "System", statement: CreateStream) -> None:

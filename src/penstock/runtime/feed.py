@@ -13,7 +13,7 @@ from penstock.engine.interfaces.interface import Boundary, Interface
 from penstock.engine.interfaces.rejects import without_timeless
 from penstock.engine.rows import Rows, empty_table, in_files, in_memory, write_parquet_at
 from penstock.engine.times import footer_span, span_of
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SourceError, told
 from penstock.model.definitions import StreamDefinition
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
@@ -23,6 +23,8 @@ from penstock.runtime.journal import Journal, RecordedTrain
 from penstock.runtime.meter import Meter
 from penstock.schedule.observation import deadline_of
 
+# What reading a source's own record of what it has offered may raise where that is not whole.
+UNREADABLE = (pa.ArrowException, ValueError, LookupError, TypeError)
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
 OPEN_SECONDS = 60.0  # at most, between two tries to open a source
 END_BOUNDARY: Boundary = {"end": True}
@@ -95,7 +97,13 @@ class Feed:
         """Open the source behind the last train that was ever cut."""
         cuts = [self.boundary, *(recorded.boundary for recorded in self._replay)]
         real = [each for each in cuts if each is not None and not _is_sign(each)]
-        self.interface.open(real[-1] if real else None)
+        try:
+            self.interface.open(real[-1] if real else None)
+        except UNREADABLE as error:
+            raise SourceError(
+                f"what the home keeps of stream {self.definition.name} is damaged: {told(error)}",
+                hint="restore the home from a copy, or drop the stream and make it again",
+            ) from error
         self._is_open = True
 
     def snapshot(self, number: int) -> dict[str, Any]:

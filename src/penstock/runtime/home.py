@@ -4,6 +4,7 @@ home/
  ├─ format      the version of this layout
  ├─ lock        locked while a process is at home; holds its pid
  ├─ catalog.db  journal.db
+ ├─ sums.json   checksums of the databases, while nobody is at home
  ├─ firings.db  what rules have still to do, and could not do
  ├─ commands    programs that rules may start, one a line; the operator writes it
  ├─ hosts       hosts that webhooks may tell, one a line; the operator writes it
@@ -12,12 +13,14 @@ home/
  ├─ streams/  rejects/  archive/    one directory a stream
  ├─ tables/               one directory a table: the version in force
  ├─ results/  late/       one directory a query; results/shelf.db has small results of all
+ ├─ set_aside/  what a repair moved out of the way
  └─ spill/      trains over their buffers' bounds; nothing in it survives a restart
 """
 
 import errno
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -27,12 +30,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from penstock.engine.sinks.whole_file import write_whole
 from penstock.errors import DiskFullError, HomeBusyError, HomeError
+from penstock.runtime.state_files import sum_of
 
 FORMAT = 1
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
 DATABASES = ("catalog.db", "journal.db", "firings.db")
+SUMS = "sums.json"  # sizes and checksums of the databases, while nobody has them open
 ROOMS = ("state", "streams", "rejects", "archive", "tables", "results", "late", "spill")
 
 
@@ -49,7 +55,7 @@ class Home:
             self._make()
             # Before anything is made: what was there once and is not now was lost.
             self._found = frozenset(n for n in DATABASES if _has_bytes(self.path / n))
-            self._lock = _locked(self.path)
+            self._lock = locked(self.path)
         try:
             with _explained(self.path):
                 self._settle()
@@ -111,6 +117,17 @@ class Home:
             f"{path} is lost, and other state is there: {means}",
             hint="restore it from a copy, or set the rest aside: penstock repair HOME",
         )
+
+    def seal(self) -> None:
+        """Write down the checksums of the databases, which have none of their own; all closed.
+
+        One that somebody else still reads may change when that ends.
+        """
+        closed = [n for n in DATABASES if not (self.path / f"{n}-wal").exists()]
+        sums = {name: sum_of(self.path / name) for name in closed}
+        body = json.dumps({name: found for name, found in sums.items() if found}).encode()
+        with _explained(self.path):
+            write_whole(self.path / SUMS, body, sync=True)
 
     def commands(self) -> frozenset[str]:
         """Return the programs that the operator lets rules start."""
@@ -204,9 +221,27 @@ class Home:
                 f"the home {self.path} has format {found}, and this Penstock knows up to {FORMAT}",
                 hint="run the newer Penstock that made it, or name another home",
             )
+        if changed := changed_since_closed(self.path):
+            raise HomeError(
+                f"{self.path / changed[0]} is not the file that was here when the home was closed",
+                hint="restore it from a copy, or look what is whole: penstock check HOME",
+            )
+        (self.path / SUMS).unlink(missing_ok=True)
         for room in ROOMS:
             (self.path / room).mkdir(mode=OWNER_ONLY, exist_ok=True)
         _empty(self.spill)
+
+
+def changed_since_closed(home: Path) -> list[str]:
+    """Return the databases that are not as they were when the home was closed."""
+    try:
+        sums = json.loads((home / SUMS).read_bytes())
+        known = {name: tuple(found) for name, found in sums.items()}
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, AttributeError, TypeError):
+        return []  # this file itself: it tells nothing then
+    return [name for name in DATABASES if name in known and sum_of(home / name) != known[name]]
 
 
 def file_name(name: str) -> str:
@@ -244,7 +279,8 @@ def _explained(home: Path) -> Iterator[None]:
         ) from error
 
 
-def _locked(home: Path) -> int:
+def locked(home: Path) -> int:
+    """Lock a home for this process, and return the handle that holds the lock."""
     lock = os.open(home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
+import pyarrow as pa
+
 from penstock.clock import Clock
 from penstock.engine.buffers import Buffer, Train
 from penstock.engine.rows import SMALL_ROWS
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, told
 from penstock.runtime.crew import Crew
 from penstock.runtime.feed import Cut, Feed
 from penstock.runtime.journal import Journal
@@ -74,8 +76,8 @@ class Intake:
 
     def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
         error = future.exception()
-        if isinstance(error, PenstockError | OSError):
-            feed.failed(str(error), self.clock.now() + RETRY_SECONDS)
+        if isinstance(error, PenstockError | OSError | pa.ArrowException | LookupError):
+            feed.failed(told(error), self.clock.now() + RETRY_SECONDS)
             feed.put_back(cut)
             return
         train = future.result()

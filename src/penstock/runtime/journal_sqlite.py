@@ -162,6 +162,12 @@ class SqliteJournal:
         numbers = self.checkpoints()
         return self.checkpoint(numbers[0]) if numbers else None
 
+    def forget_checkpoint(self, number: int) -> None:
+        """Forget a checkpoint that is damaged."""
+        with self.together():
+            self._to_disk = True
+            self._execute("DELETE FROM checkpoints WHERE number = ?", number)
+
     def forget_stream(self, stream: str) -> None:
         self._forget("trains", stream)
 

@@ -153,7 +153,7 @@ class ResultLog:
             # Read, not mapped: a reader may hold many, and a process may map only so many files.
             body = one.body or self._path(one.number, one.rows).read_bytes()
             return pa.ipc.open_file(io.BytesIO(body)).read_all()
-        except (FileNotFoundError, pa.ArrowInvalid):
+        except (OSError, pa.ArrowException, ValueError):
             return None
 
     def _remove(self, number: int) -> None:

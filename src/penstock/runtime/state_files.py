@@ -27,19 +27,20 @@ def damaged(directory: Path, sums: Sums) -> list[Path]:
     """Return the files that are not there, or not as they were written."""
     paths = [directory / name for name in sums]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = list(pool.map(_sum_of, paths))
+        found = list(pool.map(sum_of, paths))
     return [path for path, one in zip(paths, found, strict=True) if one != tuple(sums[path.name])]
 
 
 def _settled(path: Path) -> tuple[int, int]:
     sync_file(path)
-    found = _sum_of(path)
+    found = sum_of(path)
     if found is None:
         raise FileNotFoundError(path)
     return found
 
 
-def _sum_of(path: Path) -> tuple[int, int] | None:
+def sum_of(path: Path) -> tuple[int, int] | None:
+    """Return a file's size and CRC-32, or None where it cannot be read."""
     size = check = 0
     try:
         with path.open("rb") as file:

@@ -165,6 +165,7 @@ class System:
         self.firings.close()
         self.catalog.close()
         self.shelf.close()
+        self.home.seal()
         self.home.close()
 
     # -- queries; only at rest -----------------------------------------------------------

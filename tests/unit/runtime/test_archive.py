@@ -14,7 +14,7 @@ from penstock.engine.rows import in_memory, read_parquet
 from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.trains import TrainInfo
 from penstock.runtime import archive as archive_module
-from penstock.runtime.archive import Archive, covers
+from penstock.runtime.archive import Archive, covers, give_up
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, table
 
@@ -199,3 +199,15 @@ def test_a_file_whose_rows_are_damaged_is_left_out_when_files_are_merged(
     archive.to_disk()
     archive.write([train(5, 5)])
     assert [piece.first for piece in archive.pieces()] == [1, 3, 4, 5]
+
+
+@pytest.mark.parametrize(("lost", "from_then"), [(1, 2), (2, 3), (3, 3)])
+def test_what_is_given_up_is_not_called_complete(tmp_path: Path, lost: int, from_then: int) -> None:
+    archive_at(tmp_path).write([train(1, 1), train(2, 2), train(3, 3)])
+    damaged = tmp_path / f"train-000000000{lost}.parquet"
+    damaged.write_bytes(b"")
+    give_up(damaged)
+    damaged.unlink()
+    archive = archive_at(tmp_path)
+    assert archive.trouble == ""
+    assert archive.complete_from == from_then

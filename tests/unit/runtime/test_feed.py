@@ -278,3 +278,22 @@ def test_a_snapshot_forgets_what_is_older(tmp_path: Path) -> None:
     assert feed.snapshot(2)["number"] == 2
     assert (feed.snapshot(3)["rows"], feed.snapshot(3)["watermark"]) == (3, 3)
     assert set(feed._history) == {3}
+
+
+@pytest.mark.parametrize("raised", [ValueError("x"), IndexError("x"), pa.ArrowInvalid("x")])
+def test_a_source_s_own_record_that_is_damaged_holds_the_stream(
+    raised: Exception, tmp_path: Path
+) -> None:
+    feed = feed_of([], tmp_path)
+    feed.interface = Damaged(raised)  # type: ignore[assignment]
+    with pytest.raises(SourceError) as told:
+        feed.open()
+    assert told.value.hint
+
+
+class Damaged:
+    def __init__(self, raised: Exception) -> None:
+        self.raised = raised
+
+    def open(self, after: object) -> None:
+        raise self.raised
