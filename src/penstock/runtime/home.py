@@ -25,7 +25,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -121,12 +121,12 @@ class Home:
     def seal(self) -> None:
         """Write down the checksums of the databases, which have none of their own; all closed.
 
-        One that somebody else still reads may change when that ends.
+        One that somebody else still reads may change when that ends. Without room there are none.
         """
         closed = [n for n in DATABASES if not (self.path / f"{n}-wal").exists()]
         sums = {name: sum_of(self.path / name) for name in closed}
         body = json.dumps({name: found for name, found in sums.items() if found}).encode()
-        with _explained(self.path):
+        with suppress(OSError, DiskFullError):
             write_whole(self.path / SUMS, body, sync=True)
 
     def commands(self) -> frozenset[str]:

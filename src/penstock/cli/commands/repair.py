@@ -50,7 +50,7 @@ def _mended(finding: Finding, asked: set[tuple[str, str]], *, sure: bool) -> boo
 def _asked(remedy: str) -> bool:
     try:
         return input(f"  {remedy}? [y/N] ").strip().lower() in ("y", "yes")
-    except EOFError:  # nobody is there to answer
+    except (EOFError, OSError, RuntimeError):  # nobody is there to answer, or input is closed
         print()
         return False
 
