@@ -22,11 +22,11 @@ CREATE EVENT IF NOT EXISTS ran_empty AS
 
 -- Before anybody is told of the reading, the valve is opened; the event time is the reading's.
 CREATE RULE IF NOT EXISTS open_valve COUPLING immediate PRIORITY 9 ON high WHEN level > 97
-  DO INSERT INTO valves SELECT tank, 'open';
+  DO INSERT INTO valves SELECT tank, 'open' AS what;
 
 -- Each full reading is used once: the first that the tank then runs empty after.
 CREATE RULE IF NOT EXISTS close_valve CONTEXT recent_unique ON ran_empty
-  DO INSERT INTO valves SELECT tank, 'close';
+  DO INSERT INTO valves SELECT tank, 'close' AS what;
 
 -- A rule on a query over what rules have added: a cascade.
 CREATE RULE IF NOT EXISTS note ON valve_log WHEN what = 'open'

@@ -88,7 +88,7 @@ PLACES = (
     "CREATE EVENT e AS SELECT n MASK hash({0}) > 3 FROM s",
     "CREATE EVENT e AS SELECT hash({0}) AS h FROM s",
     "CREATE RULE r ON s WHEN hash({0}) > 3 DO INSERT INTO other SELECT ts, k, n",
-    "CREATE RULE r ON s DO INSERT INTO other SELECT ts, k, hash({0})",
+    "CREATE RULE r ON s DO INSERT INTO other SELECT ts, k, hash({0}) AS n",
     "CREATE FUNCTION f(i item) RETURNS item AS SELECT ts, k, hash({0}) AS n, xs FROM i",
     "CREATE STREAM g (ts TIMESTAMP, h INT) TIMESTAMP BY ts "
     "FROM generator(rows => 3, h => hash({0}))",

@@ -74,7 +74,7 @@ def test_a_condition_may_ask_what_is_held(ps: Connection) -> None:
         ps.script(
             ";".join(
                 f"CREATE RULE r{n} COUPLING immediate ON warm WHEN {condition} "
-                f"DO INSERT INTO alarms SELECT room, {n}"
+                f"DO INSERT INTO alarms SELECT room, {n} AS temp"
                 for n, condition in enumerate(CONDITIONS)
             )
         )

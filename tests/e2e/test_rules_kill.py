@@ -26,13 +26,14 @@ CREATE STREAM IF NOT EXISTS house (ts TIMESTAMP, room STRING, n INT)
 CREATE STREAM IF NOT EXISTS alarms (ts TIMESTAMP, who STRING, n INT) FROM push() TIMESTAMP BY ts;
 CREATE QUERY IF NOT EXISTS odd AS SELECT ts, room, n FROM house WHERE n % 2 = 1;
 CREATE RULE IF NOT EXISTS now COUPLING immediate ON odd WHEN n > 10
-  DO INSERT INTO alarms SELECT 'now', n, RAISE alarms('again', n + 1), CALL told;
-CREATE RULE IF NOT EXISTS after COUPLING deferred ON odd DO INSERT INTO alarms SELECT 'after', n;
+  DO INSERT INTO alarms SELECT 'now' AS who, n, RAISE alarms('again', n + 1), CALL told;
+CREATE RULE IF NOT EXISTS after COUPLING deferred ON odd
+  DO INSERT INTO alarms SELECT 'after' AS who, n;
 CREATE RULE IF NOT EXISTS later ON odd WHEN n > 20 AND room <> 'hall'
-  DO INSERT INTO alarms SELECT 'later', n, CALL told;
+  DO INSERT INTO alarms SELECT 'later' AS who, n, CALL told;
 CREATE EVENT IF NOT EXISTS pair AS SELECT b.n FROM (odd a SEQ odd b) WITHIN INTERVAL 10 SECONDS;
 CREATE RULE IF NOT EXISTS pairs COUPLING immediate CONTEXT chronicle ON pair
-  DO INSERT INTO alarms SELECT 'pair', n;
+  DO INSERT INTO alarms SELECT 'pair' AS who, n;
 """
 # Where the system dies, in turn, and the how manieth time it gets there in that life.
 POINTS = (

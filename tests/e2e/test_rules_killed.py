@@ -33,8 +33,9 @@ CREATE QUERY IF NOT EXISTS back AS SELECT n FROM house WHERE n % 7 = 0;
 CREATE STREAM IF NOT EXISTS others (n INT) FROM push();
 CREATE QUERY IF NOT EXISTS away AS SELECT n FROM others WHERE n % 11 = 0;
 CREATE RULE IF NOT EXISTS now COUPLING immediate ON odd WHEN n > 10
-  DO INSERT INTO alarms SELECT 'now', n, RAISE alarms('again', n + 1);
-CREATE RULE IF NOT EXISTS later ON odd WHEN n % 3 = 0 DO INSERT INTO alarms SELECT 'later', n;
+  DO INSERT INTO alarms SELECT 'now' AS who, n, RAISE alarms('again', n + 1);
+CREATE RULE IF NOT EXISTS later ON odd WHEN n % 3 = 0
+  DO INSERT INTO alarms SELECT 'later' AS who, n;
 CREATE RULE IF NOT EXISTS early COUPLING immediate ON odd WHEN n = 51
   DO STOP QUERY back, START QUERY away,
      ALTER QUERY odd SET (max_latency => INTERVAL 1 HOUR, weight => 2);

@@ -34,6 +34,8 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
     ("INVALID_EXTRACT", TypeMismatchError),
 )
 NAMED_BY = ("routineName", "name", "identifier")  # where these conditions tell the function
+# Classes of SQLSTATE that say that a value is at fault: data exceptions, and functions that raised.
+DATA_STATES = ("22", "38", "39", "P0")
 WAITED = "Exception thrown in awaitResult"
 NOISE = re.compile(
     r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
@@ -93,6 +95,15 @@ def _raised(text: str) -> str:
 def condition_of(error: Exception) -> str:
     """Return Spark's name for what went wrong, or nothing."""
     return (error.getCondition() or "") if isinstance(error, PySparkException) else ""
+
+
+def is_data_error(error: BaseException | None) -> bool:
+    """Say whether a job failed on a value, such as a zero to divide by: it fails so each time."""
+    while error is not None:
+        if isinstance(error, PySparkException) and (state := error.getSqlState()):
+            return state.startswith(DATA_STATES)
+        error = error.__cause__
+    return False
 
 
 def sentence(error: Exception) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, PenstockError
+from penstock.errors import BadQueryError, PenstockError, TypeMismatchError, shortened
 from penstock.model.definitions import Expression
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
@@ -23,6 +23,14 @@ from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst, Lookup, StreamSource, with_name
 from penstock.sql import parse_select, spark_sql
 
+FAMILIES = {
+    **dict.fromkeys(
+        ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"), "number"
+    ),
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    **dict.fromkeys(("date", "timestamp", "timestamp_ntz"), "time"),
+    **{name: name for name in ("boolean", "binary", "void")},
+}
 ARGUMENTS = "args"  # of a command: the option, and the column that holds them
 
 
@@ -128,8 +136,11 @@ class RuleBinder:
 
         Where the event time of the target is left out, it is that of the event.
         """
-        values = self._expanded(leaf, trees)
-        named = dict(zip(self._columns(leaf, action, target, len(values)), values, strict=True))
+        values, scope = self._expanded(leaf, trees), self._scope(leaf)
+        for value in values:
+            scope.resolve(value.unalias())  # an unknown column is told as one
+        names = self._columns(leaf, action, target, values)
+        named = dict(zip(names, (each.unalias() for each in values), strict=True))
         time = target.time_column
         if time and time.lower() not in named:
             if not leaf.times:
@@ -138,11 +149,11 @@ class RuleBinder:
                     hint=f"{self.definition.event} has none that could stand in for it",
                 )
             named[time.lower()] = plain(leaf.times[0].column)
-        scope = self._scope(leaf)
         columns = []
         for column in target.schema:
-            value = named.get(column.name.lower())
-            columns.append((column, value and self._cast(leaf, scope.resolve(value), column)))
+            given = named.get(column.name.lower())
+            made = self._cast(leaf, scope.resolve(given), column) if given is not None else ""
+            columns.append((column, made))
         texts = [(c.name, sql or f"CAST(NULL AS {c.type})") for c, sql in columns]
         return Project(leaf, tuple(texts), target.schema, _times(target))
 
@@ -154,24 +165,46 @@ class RuleBinder:
             for each in ([plain(n) for n in leaf.schema.names] if _is_star(tree) else [tree])
         ]
 
-    def _columns(self, leaf: Scan, action: Insert, target: Target, count: int) -> list[str]:
-        """Return which of the target's columns the values are for, in lower case."""
+    def _columns(
+        self, leaf: Scan, action: Insert, target: Target, values: Sequence[exp.Expr]
+    ) -> list[str]:
+        """Return which of the target's columns the values are for, in lower case.
+
+        By the columns that the INSERT lists, else by the values' names. RAISE goes by place, as a
+        call does.
+        """
         if action.columns:
-            for name in action.columns:
-                if target.schema.find(name) is None:
-                    raise BadQueryError(f"{target.name} has no column {name}")
-            if len({name.lower() for name in action.columns}) < count:
-                raise BadQueryError("a column of the INSERT is named twice")
-            return [name.lower() for name in action.columns]
+            return self._listed(action, target, len(values))
         names = [name.lower() for name in target.schema.names]
         untimed = [name for name in names if name != (target.time_column or "").lower()]
-        for each in (names, untimed if leaf.times else names):
-            if len(each) == count:
-                return each
+        complete = (names, untimed if leaf.times else names)
+        given = names if action.verb == "RAISE" else _names_of(values, target)
+        for each in complete:
+            if len(each) == len(values) and (action.verb == "RAISE" or set(each) == set(given)):
+                return each if action.verb == "RAISE" else given
+        missing = [name for name in untimed if name not in given]
+        lacks = f"{', '.join(missing)} missing" if missing else f"{len(values)} values are given"
         raise BadQueryError(
-            f"{target.name} has {len(names)} columns, and {count} values are given",
-            hint=f"its columns are {', '.join(target.schema.names)}",
+            f"{target.name} has {len(names)} columns, and {lacks}",
+            hint=f"its columns are {', '.join(target.schema.names)}; INSERT INTO {target.name} "
+            "(column, …) SELECT leaves the others NULL",
         )
+
+    def _listed(self, action: Insert, target: Target, count: int) -> list[str]:
+        for name in action.columns:
+            if target.schema.find(name) is None:
+                raise BadQueryError(
+                    f"{target.name} has no column {name}",
+                    hint=f"its columns are {', '.join(target.schema.names)}",
+                )
+        if len(action.columns) != count:
+            raise BadQueryError(
+                f"{len(action.columns)} columns are named, and {count} values given",
+                hint="each column has one value; * stands for all columns of the event",
+            )
+        if len({name.lower() for name in action.columns}) < count:
+            raise BadQueryError("a column of the INSERT is named twice", hint="keep one of the two")
+        return [name.lower() for name in action.columns]
 
     def _cast(self, leaf: Scan, value: exp.Expr, column: Column) -> str:
         """Return a value as a column's type, as Spark casts it."""
@@ -180,6 +213,11 @@ class RuleBinder:
             found = self._project(leaf, [(column.name, sql)]).schema.columns[0].type
             if found == column.type:
                 return sql
+            if not may_become(found, column.type):
+                raise TypeMismatchError(
+                    f"{column.name} is {column.type.upper()}, and its value is {found.upper()}",
+                    hint=f"CAST({shortened(sql)} AS {column.type.upper()}) says that it is meant",
+                )
             written = f"CAST({sql} AS {column.type})"
             self._project(leaf, [(column.name, written)])
         except PenstockError as error:
@@ -205,6 +243,42 @@ class RuleBinder:
 
     def _scope(self, leaf: Scan) -> Scope:
         return Scope((relation(self.definition.event, leaf.schema.names, plain),))
+
+
+def _names_of(values: Sequence[exp.Expr], target: Target) -> list[str]:
+    """Return the columns that values are named after; BadQueryError where one is for none."""
+    found: list[str] = []
+    for place, value in enumerate(values, 1):
+        name = value.output_name if isinstance(value, exp.Alias | exp.Column | exp.Dot) else ""
+        columns = f"its columns are {', '.join(target.schema.names)}"
+        if target.schema.find(name) is None:
+            told = f"is called {name}" if name else "has no name"
+            raise BadQueryError(
+                f"value {place} for {target.name} {told}, and values go by their names",
+                hint=f"name it AS column, or write INSERT INTO {target.name} (column, …) SELECT …; "
+                + columns,
+                place=place_of(value),
+            )
+        if name.lower() in found:
+            raise BadQueryError(f"{name} has two values", hint=columns, place=place_of(value))
+        found.append(name.lower())
+    return found
+
+
+def may_become(found: str, wanted: str) -> bool:
+    """Say whether values of a type may be stored as another without a CAST, as in ANSI SQL.
+
+    Text is no number, time or truth by itself; nested types are left to Spark.
+    """
+    families = [_family(found), _family(wanted)]
+    if "" in families or families[0] in ("void", families[1]):
+        return True
+    return families[1] == "text" and families[0] != "binary"
+
+
+def _family(name: str) -> str:
+    """Return the kind of type that a name means, or nothing where it is nested or unknown."""
+    return FAMILIES.get(name.lower().partition("(")[0], "")
 
 
 def _is_star(tree: exp.Expr) -> bool:

@@ -7,7 +7,7 @@ same.
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -17,6 +17,7 @@ from penstock.engine.actions.action import Allowed, Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
+from penstock.engine.spark_errors import is_data_error
 from penstock.engine.spark_life import refuse_dead
 from penstock.engine.table_files import add_rows
 from penstock.errors import ActionError, told
@@ -25,12 +26,15 @@ from penstock.events.rates import Bucket, full, ready_at, take
 from penstock.events.retries import next_try
 from penstock.model.definitions import TableDefinition
 from penstock.model.rules import Alter, Call, Coupling, Insert, Reach, Steer
-from penstock.runtime.firing import Firing
+from penstock.runtime.asking import Answer, unasked
+from penstock.runtime.firing import CONDITION, Fired, Firing
 from penstock.runtime.firings import Firings
 from penstock.runtime.home import file_name
 from penstock.runtime.live_rule import LiveRule
+from penstock.runtime.poison import separated
 
 Made = Callable[[LiveRule, int, pa.Table], pa.Table | None]
+Ask = Callable[[LiveRule, pa.Table], Answer]
 Lane = tuple[str, int]  # a rule's key, and which of its actions
 
 
@@ -57,6 +61,7 @@ class Acting:
     clock: Clock
     made: Made
     doors: Doors
+    ask: Ask
     _buckets: dict[str, Bucket] = field(default_factory=dict)
     _slowed: dict[Lane, int] = field(default_factory=dict)
 
@@ -72,6 +77,9 @@ class Acting:
         if firing.due > now:
             return firing.due
         left = firing.count - firing.done
+        if action == CONDITION:
+            self._ask(rule, firing, left, now)
+            return 0.0
         wanted = left if rule.takes_all(action) else 1
         granted, again = self._granted(rule, firing, wanted, left, now)
         if granted:
@@ -109,15 +117,59 @@ class Acting:
         try:
             self._perform(rule, firing, rows)
         except Exception as error:  # whatever an action raises is its own failure
-            refuse_dead(error)  # but this
-            cause = told(error)
-            due = next_try(rule.definition.limits, firing.tries + 1, now)
-            if due is None:
-                self._bury(rule, firing, count, cause)
+            if deep and is_data_error(error):
+                self._insert_apart(rule, firing, rows, now)
             else:
-                self.firings.failed(firing, cause, due)
+                self._fell(rule, firing, count, error, now)
         else:
             self.firings.did(firing, count)
+
+    def _fell(
+        self, rule: LiveRule, firing: Firing, count: int, error: Exception, now: float
+    ) -> None:
+        """Note that a try failed: there is another one later, or there are dead letters."""
+        refuse_dead(error)  # that Spark has died is no failure of an action
+        cause = told(error)
+        due = next_try(rule.definition.limits, firing.tries + 1, now)
+        if due is None:
+            self._bury(rule, firing, count, cause)
+        else:
+            self.firings.failed(firing, cause, due)
+
+    def _insert_apart(self, rule: LiveRule, firing: Firing, rows: pa.Table, now: float) -> None:
+        """Insert what can be made; the tuples that the SELECT fails on are dead letters at once.
+
+        It would fail on them each time. Each part is noted before the next, as always from the
+        first tuple on, so that a crash between two repeats none.
+        """
+        action, left = firing.action, rows.num_rows
+        try:
+            for part in separated(rows, lambda piece: self._made(rule, action, piece)):
+                count = part.rows.num_rows
+                if part.made is None:
+                    self._bury(rule, firing, count, part.cause)
+                else:
+                    self._add(rule, firing, part.made)
+                    self.firings.did(firing, count)
+                firing, left = replace(firing, done=firing.done + count, tries=0), left - count
+        except Exception as error:  # what is left of it can be tried again
+            self._fell(rule, firing, left, error, now)
+
+    def _ask(self, rule: LiveRule, firing: Firing, count: int, now: float) -> None:
+        """Ask a rule's condition again about dead letters, and keep what it fires."""
+        answer = self.ask(rule, firing.rows.slice(0, count))
+        if cause := answer.failures.get(rule.key):
+            self._bury(rule, firing, count, cause)
+            return
+        fires = answer.rows.get(rule.key)
+        actions = range(len(rule.definition.actions)) if fires is not None and len(fires) else ()
+        fired = [
+            Fired(rule.key, action, fires, firing.depth, fires.num_rows, not action)
+            for action in actions
+            if fires is not None
+        ]
+        fired += unasked([rule], answer, firing.depth)
+        self.firings.asked(firing, fired, count, now)
 
     def _bury(
         self, rule: LiveRule, firing: Firing, count: int, cause: str, counter: str = "failures"
@@ -127,8 +179,8 @@ class Acting:
 
     def _perform(self, rule: LiveRule, firing: Firing, rows: pa.Table) -> None:
         match rule.definition.actions[firing.action]:
-            case Insert(target=target):
-                self._insert(rule, firing, rows, target)
+            case Insert():
+                self._add(rule, firing, self._made(rule, firing.action, rows))
             case Steer() | Alter() as steer:
                 self.doors.steer(steer)
             case Call(name):
@@ -138,10 +190,16 @@ class Acting:
                 occasion = self._occasion(rule, firing, rows)
                 actions.build(connector).perform(occasion, _seconds(rule))
 
-    def _insert(self, rule: LiveRule, firing: Firing, rows: pa.Table, target: str) -> None:
-        table = self.made(rule, firing.action, rows)
+    def _made(self, rule: LiveRule, action: int, rows: pa.Table) -> pa.Table:
+        table = self.made(rule, action, rows)
         if table is None or table.num_rows != rows.num_rows:
-            raise ActionError(f"rule {rule.name} made no rows for {target}")
+            raise ActionError(f"rule {rule.name} made no rows")
+        return table
+
+    def _add(self, rule: LiveRule, firing: Firing, table: pa.Table) -> None:
+        """Add rows to the stream or table of an INSERT."""
+        action = rule.definition.actions[firing.action]
+        target = action.target if isinstance(action, Insert) else ""
         if (kept := self.doors.table(target)) is not None:
             add_rows(kept, table, file_name(firing.key))  # done again, it is the same file
             return

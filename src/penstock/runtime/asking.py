@@ -9,15 +9,16 @@ hold, have a SELECT of their own.
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, partial
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, in_memory, laid_together
+from penstock.engine.rows import Rows, empty_table, in_memory, laid_together
 from penstock.engine.span_picks import pick
+from penstock.engine.spark_errors import is_data_error
 from penstock.engine.spark_life import refuse_dead
 from penstock.engine.states.section_rows import asked_for
 from penstock.errors import told
@@ -27,15 +28,21 @@ from penstock.plan.bundles.member import ColumnSpans, FlowMember
 from penstock.plan.bundles.told import told_by
 from penstock.plan.operators import Project, key
 from penstock.plan.units import select_sql
+from penstock.runtime.firing import CONDITION, Fired
 from penstock.runtime.live_rule import LiveRule
+from penstock.runtime.poison import Part, Work, separated
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The tuples that fire each rule, by its key, and why some could not be asked."""
+    """The tuples that fire each rule, by its key, and why some rules could not be asked.
+
+    `unasked` are tuples that a rule's condition fails on, such as a division by zero.
+    """
 
     rows: Mapping[str, pa.Table]
     failures: Mapping[str, str]
+    unasked: Mapping[str, Sequence[Part]] = field(default_factory=dict)
 
 
 def ask(
@@ -52,17 +59,64 @@ def ask(
     failures: dict[str, str] = {}
     view = f"penstock_{reader.replace(':', '_')}"
     found = _here(rules, trains)
-    found |= _alike(processor, view, _for_spark(rules), trains, failures)
+    wrong: dict[str, Exception] = {}
+    found |= _alike(processor, view, _for_spark(rules), trains, wrong)
+    unasked: dict[str, list[Part]] = {}
     with ExitStack() as reading:
         look = cache(lambda name: held(name, reading))
         for place, rule in enumerate(rules):
+            own = f"{view}_{place}"
             if rule.bound.conditions is None:
                 try:
-                    found[rule.key] = _alone(processor, f"{view}_{place}", rule, trains, look)
+                    found[rule.key] = _alone(processor, own, rule, trains, look)
+                except Exception as error:
+                    wrong[rule.key] = error
+            if rule.key in wrong:
+                work = partial(_piece, processor, own, rule, look)
+                try:
+                    found[rule.key], unasked[rule.key] = _apart(rule, trains, work, wrong[rule.key])
                 except Exception as error:  # whatever it is holds this rule, and no other
                     refuse_dead(error)
                     failures[rule.key] = told(error)
-    return Answer(found, failures)
+    return Answer(found, failures, unasked)
+
+
+def _apart(
+    rule: LiveRule, trains: Sequence[Rows], work: Work, error: Exception
+) -> tuple[pa.Table, list[Part]]:
+    """Return the tuples that fire a rule, and those that its condition fails on."""
+    if not is_data_error(error):
+        raise error
+    schema = rule.bound.leaf.schema
+    parts = separated(laid_together([rows.to_table(schema) for rows in trains]), work)
+    fired = [part.made for part in parts if part.made is not None]
+    return pa.concat_tables([empty_table(schema), *fired]), [p for p in parts if p.made is None]
+
+
+def _piece(
+    processor: Processor,
+    view: str,
+    rule: LiveRule,
+    look: Callable[[str], list[Rows]],
+    rows: pa.Table,
+) -> pa.Table:
+    """Return those of some tuples that fire a rule, which is asked by itself."""
+    trains = [in_memory(rows)]
+    if rule.bound.conditions is None:
+        return _alone(processor, view, rule, trains, look)
+    found = _together(processor, view, [rule], trains)
+    return found.get(rule.key, rows.slice(0, 0))
+
+
+def unasked(rules: Sequence[LiveRule], answer: Answer, depth: int) -> list[Fired]:
+    """Return the tuples that conditions fail on, as dead letters; RETRY asks about them again."""
+    return [
+        Fired(
+            rule.key, CONDITION, part.rows, depth, 0, False, part.cause, rule.definition.limits.dead
+        )
+        for rule in rules
+        for part in answer.unasked.get(rule.key, ())
+    ]
 
 
 def _here(rules: Sequence[LiveRule], trains: Sequence[Rows]) -> dict[str, pa.Table]:
@@ -98,7 +152,7 @@ def _alike(
     view: str,
     rules: Sequence[LiveRule],
     trains: Sequence[Rows],
-    failures: dict[str, str],
+    wrong: dict[str, Exception],
 ) -> dict[str, pa.Table]:
     """Ask rules together; where that fails, in halves, until those are known that fail alone."""
     if not rules:
@@ -108,11 +162,11 @@ def _alike(
     except Exception as error:
         refuse_dead(error)
         if len(rules) == 1:
-            failures[rules[0].key] = told(error)
+            wrong[rules[0].key] = error
             return {}
     half = len(rules) // 2
-    first = _alike(processor, view, rules[:half], trains, failures)
-    return first | _alike(processor, view, rules[half:], trains, failures)
+    first = _alike(processor, view, rules[:half], trains, wrong)
+    return first | _alike(processor, view, rules[half:], trains, wrong)
 
 
 def _together(

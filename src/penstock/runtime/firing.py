@@ -4,13 +4,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+CONDITION = -1  # in the place of an action: the condition has still to be asked
+
 
 @dataclass(frozen=True, slots=True)
 class Fired:
     """Tuples that fired a rule, for one of its actions; `room` is how many more may wait.
 
     Those beyond it are dead letters at once. `first` says that it is the rule's first action, by
-    which firings are counted.
+    which firings are counted. With a `cause`, its condition could not be asked about the tuples,
+    of which so many stay as dead letters.
     """
 
     rule: str
@@ -19,6 +22,8 @@ class Fired:
     depth: int
     room: int
     first: bool = True
+    cause: str = ""
+    most: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,8 +79,20 @@ class Firings(StepFile):
         """Let the numbers of an occasion's reader begin anew."""
         self._execute("DELETE FROM places WHERE occasion = ?", occasion)
 
+    def asked(self, firing: Firing, fired: Sequence[Fired], count: int, now: float) -> None:
+        """Keep what asking the condition again about dead letters has fired; these are done."""
+        with self._step():
+            for each in fired:
+                self._put(each, now)
+            self._pass(firing.id, count)
+
     def _put(self, fired: Fired, now: float) -> None:
         count = fired.rows.num_rows
+        if fired.cause:
+            self._count(fired.rule, "failures", 1, fired.cause)
+            self._insert(fired, fired.rows, now, fired.cause)
+            self._trim(fired.rule, fired.most)
+            return
         if fired.first:
             self._count(fired.rule, "fired", count)
         fits = min(count, max(0, fired.room))

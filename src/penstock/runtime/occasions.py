@@ -18,9 +18,9 @@ from penstock.engine.processor import Processor
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling, Reach
 from penstock.runtime.acting import Acting, Lane
-from penstock.runtime.asking import Answer, ask
+from penstock.runtime.asking import Answer, ask, unasked
 from penstock.runtime.crew import SINK, Crew
-from penstock.runtime.firing import Fired
+from penstock.runtime.firing import CONDITION, Fired
 from penstock.runtime.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_rule import LiveOccasions, LiveRule
@@ -176,6 +176,7 @@ class Occasions:
             if (rows := answer.rows.get(rule.key)) is not None and rows.num_rows
             for action in range(len(rule.definition.actions))
         ]
+        fired += unasked(rules, answer, depth)
         once = any(rule.bound.held for rule in rules)
         self.acting.firings.put(each.reader, number, fired, self.clock.now(), once=once)
 
@@ -241,6 +242,8 @@ class Occasions:
                 self.due[lane] = due
             elif self.acting.firings.next(*lane) is None:  # nothing came meanwhile
                 self.due.pop(lane, None)
+            if action == CONDITION:
+                self.due |= dict.fromkeys(_lanes(rule), 0.0)
 
         self.crew.submit(_worker(lane), work, settle)
 

@@ -8,7 +8,7 @@ from penstock.engine.sinks.json_lines import json_lines
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Action, Alter, Call, Insert, Reach, Steer
 from penstock.runtime.directory import KnownRule
-from penstock.runtime.firing import Firing
+from penstock.runtime.firing import CONDITION, Firing
 from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.rules import find
 
@@ -101,8 +101,9 @@ def action_text(action: Action) -> str:
     match action:
         case Insert(target, values, _, "RAISE"):
             return f"RAISE {target}({', '.join(values)})"
-        case Insert(target, values):
-            return f"INSERT INTO {target} SELECT {', '.join(values)}"
+        case Insert(target, values, columns):
+            listed = f" ({', '.join(columns)})" if columns else ""
+            return f"INSERT INTO {target}{listed} SELECT {', '.join(values)}"
         case Steer("ENABLE" | "DISABLE" as verb, name):
             return f"ALTER RULE {name} {verb}"
         case Steer(verb, name):
@@ -126,7 +127,7 @@ def _letters(rule: LiveRule, firing: Firing) -> list[dict[str, Any]]:
     return [
         {
             "fired_at": round(firing.at * 1e6),
-            "action": action_text(rule.definition.actions[firing.action]),
+            "action": _letter_text(rule, firing.action),
             "key": f"{firing.rule}.{firing.action}.{firing.origin}.{firing.skipped + place}",
             "tries": firing.tries,
             "cause": firing.cause,
@@ -134,3 +135,9 @@ def _letters(rule: LiveRule, firing: Firing) -> list[dict[str, Any]]:
         }
         for place, text in enumerate(json_lines(firing.rows).decode().splitlines())
     ]
+
+
+def _letter_text(rule: LiveRule, action: int) -> str:
+    if action == CONDITION:
+        return f"WHEN {rule.definition.condition}"
+    return action_text(rule.definition.actions[action])

@@ -15,6 +15,7 @@ from penstock.engine.analysis import SparkAnalyst
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.push import Push
 from penstock.engine.processor import Processor
+from penstock.engine.rows import in_memory
 from penstock.engine.session import Sessions
 from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Sink
@@ -27,7 +28,7 @@ from penstock.model.definitions import QueryState
 from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.operators import is_stateful, key, walk
 from penstock.runtime.acting import Acting, Doors
-from penstock.runtime.asking import made
+from penstock.runtime.asking import ask, made
 from penstock.runtime.directory import Directory, KnownEvent, KnownQuery, watching
 from penstock.runtime.firings import Firings
 from penstock.runtime.held import rows_held
@@ -124,6 +125,13 @@ class System:
             self.clock,
             lambda rule, action, rows: made(self.processor, rule, action, rows),
             doors,
+            lambda rule, rows: ask(
+                self.processor,
+                f"again:{key(rule.bound.leaf)}",
+                [rule],
+                [in_memory(rows)],
+                doors.held,
+            ),
         )
 
     def warn(self, told: str) -> None:

@@ -168,7 +168,8 @@ def _insert(reader: Penstock.Parser) -> tuple[Insert, tuple[exp.Expr, ...]]:
     reader.expect("SELECT", hint="INSERT INTO alarms SELECT room, temp")
     trees = _values(reader)
     values = tuple(spark_sql(each) for each in trees)
-    if columns and len(columns) != len(values):
+    starred = any(tree.find(exp.Star) for tree in trees)  # whose columns are not known yet
+    if columns and not starred and len(columns) != len(values):
         reader.fail(f"{len(columns)} columns are named, and {len(values)} values given")
     return Insert(target, values, columns), trees
 
@@ -202,7 +203,7 @@ def _value(reader: Penstock.Parser) -> exp.Expr:
                 f"{part} stands in an action", hint="join the table in the query below the rule"
             )
     if reader.accept("AS"):
-        reader.name("a name")  # columns go by their place
+        return exp.alias_(found, reader.name("a name"), quoted=True)
     return found
 
 

@@ -6,21 +6,41 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.errors import PySparkException
 
 from penstock.clock import HandClock
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
-from penstock.errors import ActionError
+from penstock.errors import ActionError, BadRowError
 from penstock.events.cascades import DEEPEST
 from penstock.model.rules import Call, Coupling, Insert, Limits, RuleDefinition
 from penstock.model.schema import Column, Schema
 from penstock.plan.bind_rule import BoundRule
 from penstock.plan.operators import Scan
 from penstock.runtime.acting import Acting, Doors
-from penstock.runtime.firing import Fired
+from penstock.runtime.asking import Answer
+from penstock.runtime.firing import CONDITION, Fired
 from penstock.runtime.firings import Firings
 from penstock.runtime.live_rule import LiveOccasions, LiveRule
+from penstock.runtime.poison import separated
+
+
+def fail_on(poison: set[int], rows: pa.Table) -> pa.Table:
+    """Return the rows, or raise what Spark raises of a value."""
+    if poison & set(rows["n"].to_pylist()):
+        raise ValueOfThisError("division by zero")
+    return rows
+
+
+class ValueOfThisError(PySparkException):
+    """A data exception."""
+
+    def getSqlState(self) -> str:  # noqa: N802 - Spark's name
+        return "22012"
+
 
 LEAF = Scan("e", 0, Schema((Column("n", "bigint"),)))
 
@@ -35,13 +55,27 @@ class World:
         self.calls: list[tuple[list[int], str]] = []
         self.inserted: list[tuple[list[int], int]] = []
         self.fails = 0
+        self.poison: set[int] = set()
+        self.ends_after = -1
         definition = RuleDefinition(
             "r", "e", "", (action or Call("f"),), coupling, limits=Limits(**limits)
         )
         self.rule = LiveRule(definition, BoundRule(LEAF, LEAF, (None,)), 1)
         calls = Callables({"f": self._call})
         doors = Doors(self._stream, lambda _: None, lambda _: None, frozenset, calls, lambda *_: [])
-        self.acting = Acting(self.firings, self.clock, lambda *given: given[2], doors)
+        self.acting = Acting(self.firings, self.clock, self._made, doors, self._ask)
+
+    def _made(self, _rule: LiveRule, _action: int, rows: pa.Table) -> pa.Table:
+        """Return the rows, unless one of them is poison."""
+        fail_on(self.poison, rows)
+        return rows
+
+    def _ask(self, rule: LiveRule, rows: pa.Table) -> Answer:
+        """Let even numbers fire, unless one of them is poison."""
+        parts = separated(rows, lambda piece: fail_on(self.poison, piece))
+        good = pa.concat_tables([rows.slice(0, 0), *(p.made for p in parts if p.made is not None)])
+        even = good.filter(pa.array([n % 2 == 0 for n in good["n"].to_pylist()], pa.bool_()))
+        return Answer({rule.key: even}, {}, {rule.key: [p for p in parts if p.made is None]})
 
     def fire(self, *numbers: int, depth: int = 0, occasion: int = 1) -> None:
         table = pa.table({"n": pa.array(numbers, pa.int64())})
@@ -55,6 +89,10 @@ class World:
                 self.clock.sleep(max(1e-6, due - self.clock.now()))
         return self.clock.now() - began
 
+    def numbers(self) -> list[int]:
+        """Return what was inserted, in order."""
+        return [number for numbers, _ in self.inserted for number in numbers]
+
     def _call(self, rows: pa.Table, key: str) -> None:
         self.calls.append((rows["n"].to_pylist(), key))
         if self.fails:
@@ -66,6 +104,8 @@ class World:
 
         class Stream:
             def append(self, table: pa.Table, depth: int, intend: Callable[[int], None]) -> int:
+                if len(world.inserted) == world.ends_after:
+                    raise BadRowError("s has ended")
                 intend(7)
                 world.inserted.append((table["n"].to_pylist(), depth))
                 return 0
@@ -125,6 +165,73 @@ def test_a_cascade_ends_at_its_limit() -> None:
     assert world.inserted == [([1], DEEPEST)]
     told = world.firings.figures(world.rule.key)
     assert (told.done, told.held_back, told.dead) == (1, 1, 1)
+
+
+def test_a_tuple_that_cannot_be_inserted_takes_no_other_with_it() -> None:
+    world = World(action=Insert("s", ("n",)))
+    world.poison = {3, 4, 7}
+    world.fire(*range(10))
+    assert world.run() == 0.0  # it would fail each time
+    assert world.numbers() == [0, 1, 2, 5, 6, 8, 9]
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.dead, told.waiting, told.lost) == (7, 3, 0, 0)
+    world.poison = {4}
+    world.firings.retry(world.rule.key)
+    world.run()
+    assert world.numbers() == [0, 1, 2, 5, 6, 8, 9, 3, 7]
+    (letter,) = world.firings.dead(world.rule.key)
+    assert letter.rows["n"].to_pylist() == [4]
+    assert letter.key.endswith(".4")  # its place in what fired first
+
+
+def test_an_insert_that_fails_between_two_parts_goes_on_behind_what_is_done() -> None:
+    world = World(action=Insert("s", ("n",)), retries=0)
+    world.poison, world.ends_after = {2}, 1
+    world.fire(*range(5))
+    world.run()
+    assert world.numbers() == [0, 1]
+    told = world.firings.figures(world.rule.key)
+    assert (told.done, told.dead) == (2, 3)
+    assert [len(each.rows) for each in world.firings.dead(world.rule.key)] == [1, 2]
+
+
+def test_dead_letters_of_a_condition_are_asked_again() -> None:
+    world = World(action=Insert("s", ("n",)))
+    rows = pa.table({"n": pa.array(range(6), pa.int64())})
+    unasked = Fired(world.rule.key, CONDITION, rows, 0, 0, False, "division by zero", 100)
+    assert world.firings.put("x", 1, [unasked], 100.0)
+    assert not world.firings.put("x", 1, [unasked], 100.0)
+    world.run()
+    assert world.inserted == []
+    world.poison = {4}
+    assert world.firings.retry(world.rule.key) == 6
+    while world.acting.step(world.rule, CONDITION) is not None:
+        pass
+    world.run()
+    assert world.numbers() == [0, 2]
+    told = world.firings.figures(world.rule.key)
+    assert (told.fired, told.done, told.dead) == (2, 2, 1)
+
+
+@given(st.sets(st.integers(0, 40)), st.integers(1, 41), st.integers(1, 100))
+def test_parts_hold_every_tuple_once_and_poison_alone_while_there_are_tries(
+    poison: set[int], count: int, most: int
+) -> None:
+    rows = pa.table({"n": pa.array(range(count), pa.int64())})
+    parts = separated(rows, lambda piece: fail_on(poison, piece), most=most)
+    assert [n for part in parts for n in part.rows["n"].to_pylist()] == list(range(count))
+    for part in parts:
+        bad = poison & set(part.rows["n"].to_pylist())
+        assert (part.made is None) == bool(bad) == bool(part.cause)
+        assert most < 2 * 41 or not bad or part.rows.num_rows == 1
+
+
+def test_what_is_no_fault_of_a_tuple_is_raised() -> None:
+    def fail(_: pa.Table) -> pa.Table:
+        raise OSError("the disk")
+
+    with pytest.raises(OSError, match="the disk"):
+        separated(pa.table({"n": [1, 2]}), fail)
 
 
 def test_nobody_calls_what_nobody_registered() -> None:

@@ -10,5 +10,5 @@ CREATE STREAM calls (place STRING, cars BIGINT) FROM push();
 CREATE QUERY called AS SELECT place, cars FROM calls;
 
 CREATE RULE call_police PRIORITY 9 ON lasting_jam WHEN cars > $jam_cars
-  DO INSERT INTO calls SELECT concat(road, ' road'), cars
+  DO INSERT INTO calls SELECT concat(road, ' road') AS place, cars
   WITH (rate => 100);

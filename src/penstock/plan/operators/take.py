@@ -19,8 +19,11 @@ class Take(PassThrough):
     tuples: int | None
 
     def text(self) -> str:
-        """Say how many, for whom."""
-        return f"take {self.tuples or 'until time is up'} for {self.query.lower()}"
+        """Say how many of which tuples, for whom."""
+        query = self.query.lower()
+        if self.tuples is None:
+            return f"take what comes in until time is up, for {query}"
+        return f"take the first {self.tuples:,} tuples that come in, before WHERE, for {query}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Pass on: how many is counted by the runtime, train by train."""

@@ -198,3 +198,8 @@ def test_walking_gives_each_node_once_and_inputs_first() -> None:
     right = Project(low, (("b", "`mph`"),), columns(b="int"))
     top = Union((left, right), columns(a="int"))
     assert list(walk(top)) == [TRAFFIC, low, left, right, top]
+
+
+def test_a_take_says_what_it_counts() -> None:
+    assert "first 1,000 tuples that come in" in Take(TRAFFIC, "q", 1000).text()
+    assert "until time is up" in Take(TRAFFIC, "q", None).text()
