@@ -15,20 +15,23 @@ Hop = timedelta | int
 
 @dataclass(frozen=True, slots=True)
 class RangeWindow:
-    """Spans of `size` of event time that start every `slide`, counted from 1970."""
+    """Spans of `size` of event time that start every `slide`, counted from `offset` after 1970."""
 
     size: timedelta
     slide: timedelta | None = None
+    offset: timedelta = ZERO
 
     def __post_init__(self) -> None:
-        """Refuse spans that never move, run backwards or skip tuples."""
+        """Refuse spans that never move or run backwards."""
         if self.size <= ZERO:
             raise BadWindowError(f"RANGE {self.size} must be above zero")
-        if self.slide is not None and not ZERO < self.slide <= self.size:
-            raise BadWindowError(
-                f"slide {self.slide} must be above zero and at most the size {self.size}",
-                hint="a slide longer than the size would skip tuples; filter instead",
-            )
+        if self.slide is not None and self.slide <= ZERO:
+            raise BadWindowError(f"slide {self.slide} must be above zero")
+
+    @property
+    def is_sampling(self) -> bool:
+        """Say whether there are gaps between the spans, whose tuples belong to none."""
+        return self.slide is not None and self.slide > self.size
 
 
 @dataclass(frozen=True, slots=True)

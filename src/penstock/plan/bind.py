@@ -1,6 +1,6 @@
 """From a parsed SELECT to operators."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -14,12 +14,14 @@ from penstock.plan.aliases import Aliases, Compared, Shown, has_aggregate, later
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
 from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
 from penstock.plan.bind_function import FunctionBinder
+from penstock.plan.bind_laterals import with_laterals
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
 from penstock.plan.bind_names import names_in_list, refuse_twins, renamed
 from penstock.plan.bind_per_window import PerWindow
 from penstock.plan.bind_sets import (
     ALL_ROWS,
     branches,
+    by_name,
     over_moments,
     tagged,
     union,
@@ -27,11 +29,15 @@ from penstock.plan.bind_sets import (
 from penstock.plan.bind_subqueries import Meeting, Subqueries, refuse_meeting
 from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
+from penstock.plan.constants import constant_source, is_constant
 from penstock.plan.consumed import refuse_unread
+from penstock.plan.named_windows import with_windows_spelt_out
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Flows, Lookup, StreamSource, with_name
+from penstock.plan.sources import Analyst, Flows, Lookup, Source, StreamSource, with_name
+from penstock.plan.struct_stars import with_fields
+from penstock.plan.time_windows import check_time, in_brackets
 from penstock.sql import spark_sql
 
 BOUNDS = (START, END)
@@ -85,15 +91,20 @@ class Binder:
         """Return the binder that also knows what WITH names."""
         binder = self
         for each in clause.expressions:
-            named = renamed(binder._below._bind(each.this), names_in_list(each))
-            known = with_name(binder.lookup, each.alias, StreamSource(named))
+            if is_constant(each.this):
+                source: Source = constant_source(each.this, each, self.analyst)
+            else:
+                named = renamed(binder._below._bind(each.this), names_in_list(each))
+                source = StreamSource(named)
+            known = with_name(binder.lookup, each.alias, source)
             binder = replace(binder, lookup=known)
         return binder
 
     def _bind_sets(self, tree: exp.SetOperation) -> Operator:
         if self.emission:
             raise BadQueryError(f"EMIT EARLY and ALLOWED LATENESS over {tree.key.upper()}")
-        inputs = [self._below._bind(each) for each in branches(tree)]
+        inputs: Sequence[Operator] = [self._below._bind(each) for each in branches(tree)]
+        inputs = by_name(tree, inputs, self._project)
         all_rows = union(tagged(tree, inputs, self._project), self.analyst)
         if not (select := over_moments(tree, all_rows)):
             return all_rows
@@ -101,16 +112,21 @@ class Binder:
         return replace(self, lookup=known).bind(select)
 
     def _bind_select(self, select: exp.Select) -> Operator:
-        select, meetings = Subqueries(self.lookup).taken(select)
+        select, meetings = Subqueries(self.lookup).taken(with_windows_spelt_out(select))
         for clause in ("group", "order", "qualify"):
             refuse_deep(select.args.get(clause), clause.upper())
         if modifies(select):
             return self._bind_modified(select, meetings)
+        select, in_time = in_brackets(select)
         having = select.args.get("having")
         read = self._from.of(select)
-        scope, window = read.scope, read.window
-        operator = self._chosen(numbered(window, read.operator), read, meetings)
-        shown = list(expand_stars(select.expressions, scope))
+        if in_time is not None:
+            check_time(in_time, read)
+        window = read.window
+        read = self._with_laterals(select, replace(read, operator=numbered(window, read.operator)))
+        scope = read.scope
+        operator = self._chosen(read.operator, read, meetings)
+        shown = self._shown(select, read)
         asked = [node for _, node in shown] + ([having.this] if having else [])
         if _is_distinct_content(select, window, asked):
             select = select.copy()
@@ -124,6 +140,20 @@ class Binder:
         else:
             operator, columns, compared = self._plain(select, shown, operator, scope, window)
         return self._finished(select, operator, columns, compared)
+
+    def _with_laterals(self, select: exp.Select, read: BoundFrom) -> BoundFrom:
+        laterals = select.args.get("laterals") or []
+        operator, scope = with_laterals(read.operator, read.scope, laterals, self.analyst)
+        return replace(read, operator=operator, scope=scope)
+
+    def _shown(self, select: exp.Select, read: BoundFrom) -> Shown:
+        """Return the columns of SELECT with their names."""
+
+        def fields(struct: str) -> tuple[str, ...]:
+            sql = f"SELECT {struct}.* FROM {LEAF}"
+            return self.analyst.schema(sql, {LEAF: read.operator.schema}).names
+
+        return list(expand_stars(with_fields(select.expressions, read.scope, fields), read.scope))
 
     def _plain(
         self,
@@ -175,8 +205,9 @@ class Binder:
             raise BadQueryError(
                 "modifiers compare tuples, and need no window", hint="leave the brackets out"
             )
-        operator = self._chosen(Ordered(read.operator, "time"), read, meetings)
-        shown = list(expand_stars(select.expressions, read.scope))
+        read = self._with_laterals(select, replace(read, operator=Ordered(read.operator, "time")))
+        operator = self._chosen(read.operator, read, meetings)
+        shown = self._shown(select, read)
         refuse_twins(name for name, _ in shown)
         return bind_modifiers(shown, operator, read.scope, self.analyst)
 

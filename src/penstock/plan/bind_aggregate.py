@@ -37,6 +37,13 @@ from penstock.sql import spark_sql
 
 LEAF = "input"
 
+# What is written to cut a time down to spans, with the unit where there is one.
+TRUNCATED = re.compile(
+    r"\bdate_trunc(?=\('(second|minute|hour|day|week)')"
+    r"|\b(?:date_trunc|trunc|date_format|to_date|hour|minute|second|day|dayofmonth|date)(?=\()",
+    re.IGNORECASE,
+)
+
 Make = Callable[[Any, Operator, Asked, Analyst], Operator]
 BOUND = ""  # what stands for window_start and window_end among the keys
 
@@ -309,6 +316,12 @@ class _Maker:
         for time in self.below.times:
             if quoted(time.column) in grouped:
                 return Sequence(INSTANT, time)
+        if found := next(filter(None, map(TRUNCATED.search, grouped)), None):
+            raise BadQueryError(
+                f"groups by {found[0]}(…) never close: nothing says when one has all its tuples",
+                hint=f"write FROM traffic [RANGE 1 {(found[1] or 'minute').upper()}], which has "
+                "window_start",
+            )
         raise BadQueryError(
             "an aggregate over a stream needs a window",
             hint="write it after the stream, such as FROM traffic [RANGE 10 SECONDS], or group "

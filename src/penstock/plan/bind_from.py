@@ -1,6 +1,6 @@
 """From a FROM clause to the operators below the SELECT."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -26,6 +26,7 @@ from penstock.plan.bind_join import (
 from penstock.plan.bind_names import names_in_list, renamed, without_natural
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
+from penstock.plan.constants import constant_source, is_constant
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
@@ -99,6 +100,12 @@ class FromBinder:
 
     def _of_several(self, select: exp.Select, sides: Sequence[Side]) -> BoundFrom:
         """Return a join of streams, and of tables with them."""
+        if laterals := select.args.get("laterals"):
+            raise BadQueryError(
+                "LATERAL VIEW over a join of streams",
+                hint="join them below: FROM (SELECT … FROM a JOIN b …) j LATERAL VIEW …",
+                place=place_of(laterals[0]),
+            )
         known = Scope(())
         for source, node, join in sides:
             named = relation(_alias(node), _columns(source), plain)
@@ -179,6 +186,9 @@ class FromBinder:
         return replace(joined, operator=operator, scope=scope)
 
     def _source(self, node: exp.Expr) -> StreamSource | TableSource:
+        if is_constant(node):
+            inner = node.this if isinstance(node, exp.Subquery) else node
+            return constant_source(inner, node, self.analyst)
         if isinstance(node, exp.Subquery):
             return StreamSource(renamed(self.bind(node.this), names_in_list(node)))
         if self.functions is not None and isinstance(node, exp.Table):
@@ -234,11 +244,13 @@ class FromBinder:
         if not on and kind not in ("CROSS", "INNER"):
             raise BadQueryError(f"{kind} JOIN needs ON")
         semi = kind in ("LEFT SEMI", "LEFT ANTI")
-        taken = () if semi else tuple(_fresh_names(operator.schema, table))
-        bare = TableJoin(operator, table.table, table.incarnation, kind, on, taken, Schema())
+        names = table.schema.names
+        taken = () if semi else tuple(fresh_names(operator.schema, names, table.table.lower()))
+        name, version, rows = table.table, table.incarnation, table.rows
+        bare = TableJoin(operator, name, version, kind, on, taken, Schema(), rows)
         # Only the ON can be wrong here; the columns follow from both sides.
         schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
-        joined = TableJoin(operator, table.table, table.incarnation, kind, on, taken, schema)
+        joined = replace(bare, schema=schema)
         if semi:
             return joined, scope
         named = Relation(alias, tuple((name, plain(out)) for name, out in taken))
@@ -304,11 +316,12 @@ def _join_condition(join: exp.Join | None, both: Scope, left: Scope, right: Rela
     return ""
 
 
-def _fresh_names(schema: Schema, table: TableSource) -> Iterator[tuple[str, str]]:
+def fresh_names(schema: Schema, names: Iterable[str], before: str) -> Iterator[tuple[str, str]]:
+    """Yield names, each with the one that it has beside the columns of a schema."""
     taken = {name.lower() for name in schema.names}
-    for name in table.schema.names:
+    for name in names:
         out = name
         while out.lower() in taken:
-            out = f"{table.table.lower()}_{out}"
+            out = f"{before}_{out}"
         taken.add(out.lower())
         yield name, out

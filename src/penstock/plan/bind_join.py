@@ -407,6 +407,13 @@ def check_windows(entries: Sequence[Entry], select: exp.Select) -> None:
                 f"the window of {entry.alias} cannot say who meets in a join",
                 hint="[RANGE …] and [ROWS n] can",
             )
+        if isinstance(entry.window, RangeWindow) and (
+            entry.window.is_sampling or entry.window.offset
+        ):
+            raise BadQueryError(
+                f"the window of {entry.alias} cannot say who meets in a join",
+                hint="in a join, SLIDE is at most RANGE, and spans are counted from 1970",
+            )
     slides = any(isinstance(e.window, RangeWindow) and e.window.slide for e in entries)
     if slides or not any(entry.window for entry in entries) or not _aggregates(select):
         return

@@ -30,10 +30,32 @@ def branches(tree: exp.SetOperation) -> Iterator[exp.Expr]:
     _refuse(tree)
     for each in (tree.this, tree.expression):
         alike = isinstance(tree, exp.Union) and isinstance(each, exp.Union)
+        alike = alike and bool(tree.args.get("by_name")) == bool(each.args.get("by_name"))
         if alike and (tree.args.get("distinct") or not each.args.get("distinct")):
             yield from branches(each)
         else:
             yield each
+
+
+def by_name(
+    tree: exp.SetOperation,
+    inputs: Sequence[Operator],
+    project: Callable[[Operator, Shown], Operator],
+) -> Sequence[Operator]:
+    """Return the inputs with their columns in the order of the first one's, where it says so."""
+    if not tree.args.get("by_name"):
+        return inputs
+    names = inputs[0].schema.names
+    for each in inputs[1:]:
+        ours, theirs = ({name.lower() for name in s} for s in (names, each.schema.names))
+        if different := sorted(ours ^ theirs):
+            raise BadQueryError(
+                f"{tree.key.upper()} BY NAME, and not all SELECTs show {different[0]}",
+                hint=f"show it everywhere: NULL AS {different[0]}",
+                place=place_of(tree),
+            )
+    shown = [(name, plain(name)) for name in names]
+    return [inputs[0], *(project(each, shown) for each in inputs[1:])]
 
 
 def tagged(
@@ -77,8 +99,6 @@ def over_moments(tree: exp.SetOperation, all_rows: Union) -> exp.Expr | None:
 
 def _refuse(tree: exp.SetOperation) -> None:
     name = tree.key.upper()
-    if tree.args.get("by_name"):
-        raise BadQueryError(f"{name} BY NAME", hint="write the columns in the same order")
     if not isinstance(tree, exp.Union) and not tree.args.get("distinct"):
         raise BadQueryError(
             f"{name} ALL of streams does not run",

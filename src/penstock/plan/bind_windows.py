@@ -1,9 +1,10 @@
 """From a window in brackets to the sequence of windows that an aggregate answers for."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from penstock.errors import BadQueryError
+from penstock.model.schema import quoted
 from penstock.model.windows import (
     GenericWindow,
     LandmarkWindow,
@@ -12,7 +13,7 @@ from penstock.model.windows import (
     SemanticWindow,
     Window,
 )
-from penstock.plan.operators import EventTime, Operator, Ordered
+from penstock.plan.operators import EventTime, Filter, Operator, Ordered
 from penstock.plan.operators.hops import Hops, spans
 from penstock.plan.operators.window_aggregate import Axis
 
@@ -34,8 +35,12 @@ class Sequence:
 def numbered(window: Window | None, operator: Operator) -> Operator:
     """Return the operator with numbered tuples, where the window counts them.
 
+    Tuples in the gaps of sampling windows are left out: they belong to none, and are not late.
+
     The window stands in FROM: WHERE chooses among the tuples inside and does not move it.
     """
+    if isinstance(window, RangeWindow) and window.is_sampling:
+        return _inside(window, operator)
     if _orders_tuples(window):
         return Ordered(operator, "time")
     if not _counts_tuples(window):
@@ -56,6 +61,15 @@ def sequence(window: Window, operator: Operator) -> Sequence | None:
     axis: Axis = "number" if _counts_tuples(window) else "time"
     history = not isinstance(window, RangeWindow | RowsWindow)
     return Sequence(hops, operator.times[0], axis, reads_history=history and axis == "time")
+
+
+def _inside(window: RangeWindow, operator: Operator) -> Operator:
+    hops = _hops(window)
+    if hops is None or not operator.times:
+        return operator  # `sequence` says what is wrong
+    at = f"unix_micros({quoted(operator.times[0].column)})"
+    inside = f"pmod({at} - {hops.begin}L, {hops.lower}L) < {hops.end - hops.begin}L"
+    return Filter(operator, (inside,))
 
 
 def _orders_tuples(window: Window | None) -> bool:
@@ -79,8 +93,10 @@ def _counts_tuples(window: Window | None) -> bool:
 
 def _hops(window: Window) -> Hops | None:
     match window:
-        case RangeWindow(size, slide):
-            return spans(_micros(size), _micros(slide or size))
+        case RangeWindow(size, slide, offset):
+            hop = _micros(slide or size)
+            begin = _micros(offset) % hop
+            return replace(spans(_micros(size), hop), begin=begin, end=begin + _micros(size))
         case RowsWindow(rows, slide, ()):
             return Hops(1, 1 + rows, slide or rows, slide or rows)
         case LandmarkWindow(start, every):

@@ -45,13 +45,14 @@ _SETS = Consumed.of(relations="this expression", clauses="with_", values="distin
 CONSUMED: dict[type[exp.Expr], Consumed] = {
     exp.Select: Consumed.of(
         clauses="with_ distinct from_ joins where group having qualify order limit offset",
-        values="expressions",
+        values="expressions windows laterals",
     ),
     exp.Union: _SETS,
     exp.Intersect: _SETS,
     exp.Except: _SETS,
     exp.Subquery: Consumed.of(relations="this", clauses="with_ alias", values=WINDOW),
     exp.Table: Consumed.of(clauses="alias", values=f"this db catalog {WINDOW} {CONTEXT} {FLOW}"),
+    exp.Values: Consumed.of(clauses="alias", values="expressions"),
     exp.TableAlias: Consumed.of(values="this columns"),
     exp.With: Consumed.of(clauses="expressions"),
     exp.CTE: Consumed.of(relations="this", clauses="alias"),
@@ -70,8 +71,6 @@ CONSUMED: dict[type[exp.Expr], Consumed] = {
 
 # Clauses of Spark that wait for their operator.
 NOT_YET = {
-    "windows": "WINDOW",
-    "laterals": "LATERAL VIEW",
     "sort": "SORT BY",
     "cluster": "CLUSTER BY",
     "distribute": "DISTRIBUTE BY",

@@ -14,6 +14,7 @@ from penstock.plan.clauses import conjuncts
 from penstock.plan.operators import (
     Filter,
     Gate,
+    LateralView,
     Operator,
     Project,
     Scan,
@@ -51,7 +52,7 @@ def carried(operator: Operator, told: Mapping[str, str]) -> str:
     if (known := told.get(key(operator))) is not None:
         return known
     match operator:
-        case Filter() | Take() | Gate() | TableJoin():  # a joined table adds columns and takes none
+        case Filter() | Take() | Gate() | TableJoin() | LateralView():  # add columns, take none
             return carried(operator.input, told)
         case Project():
             plain_columns = {

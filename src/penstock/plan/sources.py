@@ -20,11 +20,12 @@ class StreamSource:
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
-    """A table that tuples are joined with."""
+    """A table that tuples are joined with; `rows` is SQL for one that is written out."""
 
     table: str
     incarnation: int
     schema: Schema
+    rows: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,12 @@ class Penstock(Spark):
         def _parse_describe(self) -> exp.Describe:
             self.miss("a SELECT")
 
+        def _parse_group(self, skip_group_by_token: bool = False) -> exp.Group | None:
+            # WINDOW may begin a clause after GROUP BY; before ( it is Spark's function.
+            if self.sees("GROUP BY", "WINDOW", "("):
+                self._next.token_type = TokenType.VAR
+            return super()._parse_group(skip_group_by_token)
+
         def _parse_into(self) -> exp.Into | None:
             return None  # INTO names a query's sink, after the SELECT
 

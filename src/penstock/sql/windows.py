@@ -38,8 +38,9 @@ def read_window(reader: Reader) -> Window:
 def window_sql(window: Window) -> str:
     """Return the window's text without its brackets."""
     match window:
-        case RangeWindow(size, slide):
-            return f"RANGE {_hop_sql(size)}{_optional('SLIDE', slide)}"
+        case RangeWindow(size, slide, offset):
+            moved = _optional("OFFSET", offset or None)
+            return f"RANGE {_hop_sql(size)}{_optional('SLIDE', slide)}{moved}"
         case RowsWindow(rows, slide, keys):
             partition = f"PARTITION BY {', '.join(map(quoted, keys))} " if keys else ""
             return f"{partition}ROWS {rows}{_optional('SLIDE', slide)}"
@@ -82,7 +83,9 @@ def _form(reader: Reader) -> Window:
 def _range(reader: Reader) -> RangeWindow:
     size = duration(reader, refuse=BadWindowError)
     slide = duration(reader, refuse=BadWindowError) if reader.accept("SLIDE") else None
-    return RangeWindow(size, slide)
+    if not reader.accept("OFFSET"):
+        return RangeWindow(size, slide)
+    return RangeWindow(size, slide, duration(reader, refuse=BadWindowError))
 
 
 def _partition(reader: Reader) -> RowsWindow:

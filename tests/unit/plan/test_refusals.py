@@ -9,7 +9,6 @@ NOT_YET = [
     "SELECT mph FROM traffic SORT BY mph",
     "SELECT mph FROM traffic CLUSTER BY mph",
     "SELECT mph FROM traffic DISTRIBUTE BY mph",
-    "SELECT mph FROM traffic LATERAL VIEW explode(xs) AS x",
     "SELECT mph FROM traffic, LATERAL explode(xs)",
     "SELECT mph FROM traffic TABLESAMPLE (10 PERCENT)",
     "SELECT mph FROM range(10)",
@@ -66,7 +65,17 @@ BAD_QUERY = [
     "SELECT ts FROM traffic UNION SELECT at FROM south LIMIT 3",
     "(SELECT ts FROM traffic UNION SELECT at FROM south) LIMIT 3",
     "(SELECT ts FROM traffic) LIMIT 3",
-    "SELECT ts FROM traffic UNION ALL BY NAME SELECT at AS ts FROM south",
+    "SELECT ts, mph FROM traffic UNION ALL BY NAME SELECT at AS ts FROM south",
+    "SELECT a.ts FROM traffic [RANGE 1 MINUTE] a JOIN south [RANGE 1 MINUTE] b ON a.mph = b.mph "
+    "LATERAL VIEW explode(array(a.mph)) t AS x",
+    "SELECT mph FROM traffic LATERAL VIEW explode(array(mph)) traffic AS x",
+    "SELECT a.ts FROM traffic [RANGE 1 SECOND SLIDE 1 MINUTE] a "
+    "JOIN south [RANGE 1 SECOND SLIDE 1 MINUTE] b ON a.mph = b.mph",
+    "SELECT a.ts FROM traffic [RANGE 1 DAY OFFSET 1 HOUR] a "
+    "JOIN south [RANGE 1 DAY] b ON a.mph = b.mph",
+    "SELECT count(*) AS n FROM traffic GROUP BY window(mph, '1 second')",
+    "SELECT count(*) AS n FROM roads GROUP BY window(ts, '1 second')",
+    "SELECT count(*) AS n FROM traffic GROUP BY date_trunc('minute', ts)",
     "SELECT mph FROM traffic t JOIN roads r ON t.mph = (SELECT max(id) FROM roads)",
     "SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY (SELECT 1)",
     "SELECT mph FROM traffic [RANGE 1 MINUTE] ORDER BY (SELECT max(id) FROM roads)",
@@ -118,3 +127,18 @@ def test_a_form_that_does_not_bind_is_refused_with_its_code(code: str, select: s
     with pytest.raises(PenstockError) as refused:
         bind(select)
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("key", "window"),
+    [
+        ("date_trunc('HOUR', ts)", "[RANGE 1 HOUR]"),
+        ("date_format(ts, 'yyyy-MM-dd')", "[RANGE 1 "),
+        ("to_date(ts)", "[RANGE 1 "),
+        ("hour(ts)", "[RANGE 1 "),
+    ],
+)
+def test_who_cuts_times_down_is_told_of_windows(key: str, window: str) -> None:
+    with pytest.raises(PenstockError) as refused:
+        bind(f"SELECT {key} AS k, count(*) AS n FROM traffic GROUP BY {key}")
+    assert window in refused.value.hint

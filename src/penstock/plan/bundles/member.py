@@ -178,6 +178,8 @@ def _is_shareable(aggregate: WindowAggregate) -> bool:
     """Say whether the aggregate's partials combine, over windows of one size that never end."""
     plainly = type(aggregate) is WindowAggregate and aggregate.raw is None and aggregate.grouped
     steady = aggregate.hops.endless and aggregate.hops.is_steady and not aggregate.is_instant
+    hops = aggregate.hops
+    steady = steady and hops.begin == 0 and hops.lower <= hops.end  # panes are cut at 0, no gaps
     once = not (aggregate.marks_emission or aggregate.reads_history)
     return plainly and steady and once and aggregate.axis == "time"
 

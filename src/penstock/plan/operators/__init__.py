@@ -8,6 +8,7 @@ from penstock.plan.operators.flow import Flow
 from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.hop_join import HopJoin
 from penstock.plan.operators.keyed_rows import KeyedRows
+from penstock.plan.operators.lateral_view import LateralView
 from penstock.plan.operators.modify import Modify
 from penstock.plan.operators.operator import EventTime, Operator, key, walk
 from penstock.plan.operators.ordered import NUMBER, Ordered
@@ -54,6 +55,7 @@ __all__ = [
     "Gate",
     "HopJoin",
     "KeyedRows",
+    "LateralView",
     "Modify",
     "Operator",
     "Ordered",

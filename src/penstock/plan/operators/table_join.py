@@ -20,7 +20,8 @@ def table_view(table: str, incarnation: int) -> str:
 class TableJoin:
     """`on` speaks of the stream's columns as l.x and of the table's as r.x.
 
-    `taken` are the table's columns that go on, as (column of the table, name in the output).
+    `taken` are the table's columns that go on, as (column of the table, name in the output);
+    `rows` is the SELECT of a table that is written out in the query.
     """
 
     input: Operator
@@ -30,6 +31,7 @@ class TableJoin:
     on: str
     taken: tuple[tuple[str, str], ...]
     schema: Schema
+    rows: str = ""
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
@@ -44,12 +46,13 @@ class TableJoin:
     def text(self) -> str:
         """Show kind, table and condition."""
         on = f" on {self.on}" if self.on else ""
-        return f"{self.kind.lower()} join {self.table.lower()}#{self.incarnation}{on}"
+        table = f"({self.rows})" if self.rows else f"{self.table.lower()}#{self.incarnation}"
+        return f"{self.kind.lower()} join {table}{on}"
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Join, the table sent to every worker: it is the small side."""
         columns = ["l.*", *(f"r.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)]
-        view = table_view(self.table, self.incarnation)
+        view = f"({self.rows})" if self.rows else table_view(self.table, self.incarnation)
         on = f" ON {self.on}" if self.on else ""
         return (
             f"SELECT /*+ BROADCAST(r) */ {', '.join(columns)} "

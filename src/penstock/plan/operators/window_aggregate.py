@@ -98,7 +98,9 @@ class WindowAggregate:
         if self.axis == "number":
             return f"of tuples, {hops.text()}"
         if hops.endless:
-            return f"of {span_text(hops.end)} every {span_text(hops.lower)}"
+            offset = f" from {span_text(hops.begin)}" if hops.begin else ""
+            size = span_text(hops.end - hops.begin)
+            return f"of {size} every {span_text(hops.lower)}{offset}"
         return hops.text()
 
     def sql(self, inputs: Sequence[str]) -> str:
