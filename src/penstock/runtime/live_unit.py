@@ -204,6 +204,7 @@ class LiveUnit:
             thinned=thinned,
             time_outs=self.time_outs,
             note=note,
+            high=self._high(inputs),
         )
         if isinstance(self.unit.root, Gate):
             outputs = {
@@ -224,6 +225,13 @@ class LiveUnit:
             root: replace(output, idle=self.is_idle, punctuation=carries[root])
             for root, output in outputs.items()
         }
+
+    def _high(self, inputs: Inputs) -> int | None:
+        """Return the latest event time, or number, of the trains of the only input."""
+        if len(self.unit.inputs) > 1:
+            return None
+        lasts = [train.info.last for trains in inputs.values() for train in trains]
+        return max((last for last in lasts if last is not None), default=None)
 
     def _gated(self, gate: Gate, inputs: Inputs, processor: Processor) -> pa.Table:
         found = [each for part in inputs.values() for each in part]

@@ -43,7 +43,8 @@ class PaneState:
     """Partials of one aggregate. `begin` bounds the windows that it answers for.
 
     `next_number` is the first window that has not closed, `kept_number` the first that is still
-    kept: they differ while closed windows may be corrected.
+    kept: they differ while closed windows may be corrected. `high` is the latest tuple's place,
+    also of those that WHERE does not let through.
     """
 
     aggregate: WindowAggregate
@@ -54,6 +55,7 @@ class PaneState:
     early: int | None = None
     arrived: int = 0
     ended: list[Ended] = field(default_factory=list)
+    high: int | None = None
 
     def __post_init__(self) -> None:
         """Answer only for windows that start at or after `begin`."""
@@ -165,6 +167,7 @@ class PaneState:
             "early": self.early,
             "arrived": self.arrived,
             "ended": [[each.held, each.given, each.until] for each in self.ended],
+            "high": self.high,
         }
         return Kept(facts, parts)
 
@@ -178,11 +181,13 @@ class PaneState:
         numbers = facts["next"], facts["kept"]
         state = cls(aggregate, facts["begin"], *numbers, parts, facts["early"], facts["arrived"])
         state.ended = [Ended(*each) for each in facts.get("ended", ())]
+        state.high = facts.get("high")
         return state
 
     def step(self, run: Run) -> Step:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
         processor, unit, watermark = run.processor, run.unit, self._mark(run.marks)
+        self._rise(run)  # a run that is done again finds it there already
         partials = run.ahead if run.ahead is not None else processor.panes(unit, run.rows)
         late = None
         if partials is not None and self.is_late(partials):
@@ -298,14 +303,34 @@ class PaneState:
         return spread_of([*self.parts, *([new] if new else [])])
 
     def _last_closing(self, watermark: int, spread: tuple[int, int]) -> int | None:
-        holding = self.hops.last_holding(*spread)
+        holding = self._last_holding(spread)
         if watermark == END_OF_TIME:
             return holding
         closed = self.hops.last_closed(watermark)
         if closed is None or holding is None:
             return None
-        grows = self.hops.lower == 0 and self.hops.upper > 0
-        return closed if grows else min(closed, holding)  # a landmark grows through a silence, too
+        # A landmark grows through a silence, too.
+        return closed if self._grows else min(closed, holding)
+
+    def _last_holding(self, spread: tuple[int, int]) -> int | None:
+        """Return the last window worth a row when nothing more comes.
+
+        A landmark's last window holds every tuple of the stream, whatever WHERE lets through: else
+        it would depend on how far the watermark came before the end.
+        """
+        first, last = spread
+        if self._grows and self.high is not None:
+            last = max(last, self.high)
+        return self.hops.last_holding(first, last)
+
+    @property
+    def _grows(self) -> bool:
+        return self.hops.lower == 0 and self.hops.upper > 0
+
+    def _rise(self, run: Run) -> None:
+        if run.high is not None:
+            high = shifted(run.high, self.aggregate.time.offset)
+            self.high = high if self.high is None else max(self.high, high)
 
     def _moved(self, number: int | None, watermark: int) -> int | None:
         """Return the first window that stays open, never an earlier one than before."""
@@ -313,7 +338,7 @@ class PaneState:
             return number
         if watermark == END_OF_TIME:
             spread = self._spread(None)
-            reached = None if spread is None else self.hops.last_holding(*spread)
+            reached = None if spread is None else self._last_holding(spread)
         else:
             reached = self.hops.last_closed(watermark)
         if reached is None:
@@ -365,8 +390,7 @@ class PaneState:
     @property
     def _collapse_before(self) -> int | None:
         """Return before where a landmark's panes are needed only together."""
-        landmark = self.hops.lower == 0 and self.hops.upper > 0
-        if not landmark or not self.kept_number:
+        if not self._grows or not self.kept_number:
             return None
         return self.hops.end_of(self.kept_number - 1)
 

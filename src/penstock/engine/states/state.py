@@ -27,6 +27,7 @@ class Run:
     of each section of a bundle. Unless `thinned`, no gate below has dropped any of the rows. `lane`
     tells parts of a run apart that are at work at the same time. `time_outs` is what the clock
     decided in a run that is done again, None where that is to be decided: then `note` is told.
+    `high` is the latest place of a tuple of the only leaf, on the axis of its first event time.
     """
 
     processor: Processor
@@ -40,6 +41,7 @@ class Run:
     lane: int | None = None
     time_outs: TimeOuts | None = None
     note: Callable[[TimeOuts], None] = field(default=lambda _: None, compare=False)
+    high: int | None = None
 
     def leaves(self) -> dict[str, Leaf]:
         """Return the unit's leaves, each under the view that `input_sql` reads."""
