@@ -130,25 +130,27 @@ def die_at(place: Place, process: subprocess.Popen[bytes], size: int) -> bool:
 
 
 @pytest.mark.timeout(1800)
-def test_a_command_that_is_killed_and_repeated_gives_what_it_gives_in_peace(
+def test_a_command_that_is_killed_and_repeated_gives_what_an_undisturbed_one_gives(
     tmp_path: Path,
 ) -> None:
-    peace, war = Place(tmp_path / "peace"), Place(tmp_path / "war")
-    assert peace.start().wait(PATIENCE) == 0, peace.told()
-    expected = peace.rows()
+    undisturbed, killed = Place(tmp_path / "undisturbed"), Place(tmp_path / "killed")
+    assert undisturbed.start().wait(PATIENCE) == 0, undisturbed.told()
+    expected = undisturbed.rows()
     assert {name for name, _ in expected} == {f"{name}_some" for name in SOURCES}
     assert set(expected.values()) == {1}
 
-    early = war.start()  # while the script is carried out, before anything flows
-    await_file(war, early, "home/catalog.db")
+    early = killed.start()  # while the script is carried out, before anything flows
+    await_file(killed, early, "home/catalog.db")
     os.killpg(early.pid, signal.SIGKILL)
     early.wait(PATIENCE)
 
     random_ = random.Random(15)
     for _ in range(3):
-        process = war.start()
-        if not die_at(war, process, war.size() + random_.randrange(1, peace.size() // 4)):
-            assert process.wait() == 0, war.told()
-    assert war.start().wait(PATIENCE) == 0, war.told()
-    assert set(war.rows()) == set(expected)
-    assert war.written() == peace.written()
+        process = killed.start()
+        if not die_at(
+            killed, process, killed.size() + random_.randrange(1, undisturbed.size() // 4)
+        ):
+            assert process.wait() == 0, killed.told()
+    assert killed.start().wait(PATIENCE) == 0, killed.told()
+    assert set(killed.rows()) == set(expected)
+    assert killed.written() == undisturbed.written()

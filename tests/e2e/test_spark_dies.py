@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.children import ROOT
-from tests.e2e.mourner import COUNT
+from tests.e2e.dying_java import COUNT
 from tests.e2e.support import PATIENCE
 
 pytestmark = pytest.mark.spark
@@ -29,7 +29,7 @@ CREATE QUERY sums AS SELECT window_start, count(*) AS n FROM s [RANGE 1 SECOND];
 @pytest.mark.timeout(1800)
 def test_who_uses_python_is_told_and_goes_on_in_the_same_process(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.e2e.mourner", str(tmp_path / "home")],
+        [sys.executable, "-m", "tests.e2e.dying_java", str(tmp_path / "home")],
         cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,

@@ -20,7 +20,27 @@ from penstock.cli.standing import go_on, stand
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import SparkDiedError
-from penstock.sql import CreateQuery, CreateStream, CreateTable, Statement, parse
+from penstock.sql import (
+    CreateEvent,
+    CreateFunction,
+    CreateQuery,
+    CreateRule,
+    CreateStream,
+    CreateTable,
+    CreateType,
+    Statement,
+    parse,
+)
+
+Create = (
+    CreateStream
+    | CreateTable
+    | CreateType
+    | CreateFunction
+    | CreateQuery
+    | CreateEvent
+    | CreateRule
+)
 
 ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard
 error. Without --until-idle or --for it runs until Ctrl-C, which writes a checkpoint: the same
@@ -64,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             return attempt.run()
         except SparkDiedError as error:
-            attempt.mourn(error)
+            attempt.begin_again(error)
 
 
 @dataclass(slots=True)
@@ -80,8 +100,8 @@ class Attempt:
     restarts: int = 0
     _ends: float | None = None
 
-    def mourn(self, error: SparkDiedError) -> None:
-        """Raise the error, unless another Spark is to be tried."""
+    def begin_again(self, error: SparkDiedError) -> None:
+        """Say that another Spark is tried, or raise the error."""
         if not self.stands or self.restarts >= RESTARTS or self.signals.received is not None:
             raise error
         self.restarts += 1
@@ -133,7 +153,7 @@ class Attempt:
 
 def _can_stand_again(statement: Statement) -> bool:
     """Say whether the statement can be carried out where it has been already."""
-    if isinstance(statement, CreateStream | CreateTable | CreateQuery):
+    if isinstance(statement, Create):
         return statement.if_not_exists or statement.or_replace
     return True
 

@@ -51,7 +51,7 @@ def meet_death(ps: Connection) -> None:
     subscription = ps.subscribe("ids", after=None)
     kill_java()
     say("wait", code_of(ps.wait))
-    say("subscription", code_of(subscription.next))
+    say("subscription", code_of(list, subscription))  # after what came before
     say("sql", code_of(ps.sql, "CREATE STREAM x (n INT) FROM push()"))
     say("push", code_of(ps.push, "p", [{"id": 2}]))
     states = {row["state"] for row in rows_of(ps.sql("SHOW QUERIES").table)}
