@@ -175,7 +175,9 @@ def _starts_clause(tokens: list[Token]) -> bool:
     before, *words = tokens
     if before.token_type in (TokenType.ALIAS, TokenType.DOT):
         return False
-    match [token.text.upper() for token in words if token.token_type is not TokenType.IDENTIFIER]:
+    is_name = [token.token_type is TokenType.IDENTIFIER for token in words]  # in backticks
+    texts = ["" if named else each.text.upper() for named, each in zip(is_name, words, strict=True)]
+    match texts:
         case ["INTO", *_]:
             return True
         case [first, second, *follow] if (first, second) in STARTS:

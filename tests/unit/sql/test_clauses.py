@@ -62,3 +62,14 @@ def test_what_is_not_said_is_none() -> None:
 def test_a_join_s_mode_stands_among_the_goals_and_is_none_of_them(mode: str) -> None:
     found = query("", f"WITH (weight => 2, join => '{mode}')")
     assert (found.join, found.goals.weight) == (mode, 2.0)
+
+
+@pytest.mark.parametrize("clause", ["INTO console()", "STOP AFTER 5 TUPLES", "SHED BY n"])
+@pytest.mark.parametrize("name", ["`k`", "`into`", "`stop`", "k"])
+@pytest.mark.parametrize(
+    "before", ["WHERE n >", "[RANGE 1 SECOND] GROUP BY n,", "[ROWS 9] ORDER BY"]
+)
+def test_clauses_stand_after_a_name_in_backticks(before: str, name: str, clause: str) -> None:
+    made = parse(f"CREATE QUERY q AS SELECT n FROM s {before} {name} {clause}")[0]
+    assert isinstance(made, CreateQuery)
+    assert clause not in made.select.sql()
