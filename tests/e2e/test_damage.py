@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.cli.main import main
 from penstock.client import Connection
-from penstock.errors import HomeError, PenstockError, SourceError
+from penstock.errors import BadOptionError, HomeError, PenstockError, SourceError
 from penstock.runtime.journal_sqlite import SqliteJournal
 from penstock.runtime.supervisor import Settings
 from tests.e2e.support import (
@@ -132,6 +132,21 @@ def test_a_home_without_its_catalog_or_journal_says_so(
     (tmp_path / "home" / name).write_bytes(whole)
     with opener() as ps:
         assert stream_figures(ps, "s")["state"] == "OPEN"
+
+
+def test_sinks_in_the_wrong_place_are_refused(ps: Connection, tmp_path: Path) -> None:
+    write_json(tmp_path / "in" / "a.json", [{"n": 1}])
+    read = "CREATE STREAM {} (n INT) FROM files(path => '{}', format => 'json')"
+    ps.sql(f"{STREAM}; {read.format('f', tmp_path / 'in')}")
+    query = "CREATE QUERY {} AS SELECT n FROM s INTO files(path => '{}')"
+    for place in ("home", "home/state", "out/../home/spill", "in", "out/../in"):
+        with pytest.raises(BadOptionError):
+            ps.sql(query.format("q", tmp_path / place))
+    assert rows_of(ps.sql("SHOW QUERIES").table) == []
+    ps.sql(query.format("q", tmp_path / "out"))
+    with pytest.raises(BadOptionError):
+        ps.sql(read.format("g", tmp_path / "out"))
+    assert len(rows_of(ps.sql("SHOW STREAMS").table)) == 2
 
 
 WINDOWED = """

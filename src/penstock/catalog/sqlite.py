@@ -181,7 +181,7 @@ class SqliteCatalog:
             raise self._unusable(f"cannot be used: {error}") from error
 
     def _unusable(self, why: str, *, hint: str = "") -> HomeError:
-        hint = hint or "name another home, or move this file away and start afresh"
+        hint = hint or "restore it from a copy, or see what is whole: penstock check HOME"
         return HomeError(f"catalog {self._path} {why}", hint=hint)
 
 

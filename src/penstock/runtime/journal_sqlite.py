@@ -315,5 +315,5 @@ class SqliteJournal:
     def _corrupt(self, damage: str) -> HomeError:
         return HomeError(
             f"the journal {self._path} is damaged: {damage}",
-            hint="restore it from a copy, or start with another home",
+            hint="restore it from a copy, or begin anew with it set aside: penstock repair HOME",
         )
