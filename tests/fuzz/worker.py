@@ -70,10 +70,10 @@ def run_case(
 
 
 def _one_each(found: list[Finding]) -> list[Finding]:
-    """Return the first finding of each query and kind."""
+    """Return the first finding of each query and kind, and of what several have in common."""
     kept: list[Finding] = []
     for finding in found:
-        if not any(finding.is_like(other) for other in kept):
+        if not any(finding.is_like(other) or finding.text == other.text for other in kept):
             kept.append(finding)
     return kept
 
@@ -89,8 +89,9 @@ def _tell(
         last[:] = alike[:1] or last
         return bool(alike)
 
-    # A hang costs a whole time-out at each try.
-    small = case if finding.kind == "hang" else shrink(case, is_wrong, finding.query)
+    # A hang costs a whole time-out at each try, a killed command several starts of Spark.
+    is_dear = finding.kind == "hang" or finding.variant.kills > 0
+    small = case if is_dear else shrink(case, is_wrong, finding.query)
     name = f"{seed}-q{[each.name for each in case.queries].index(finding.query)}"
     return str(write_finding(Path(directory), name, small, last[0]))
 
