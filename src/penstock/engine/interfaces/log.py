@@ -268,7 +268,7 @@ class Log:
 
 def segments_of(home: Path) -> list[int]:
     """Return the segments of a log, each as the tuples before it."""
-    names = (path.name for path in home.iterdir())
+    names = (path.name for path in home.iterdir()) if home.is_dir() else ()
     return sorted(int(name.removesuffix(".log")) for name in names if NAME.fullmatch(name))
 
 

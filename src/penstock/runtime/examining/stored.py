@@ -66,7 +66,6 @@ def log_findings(
         places = _places(key(scan), journal, last)
         if not places and not any(directory.glob("*.log")):
             continue
-        directory.mkdir(parents=True, exist_ok=True)
         found = faults(directory, places)
         yield from (_log_finding(scan.stream, fault, places) for fault in found)
         if not found:

@@ -108,8 +108,9 @@ def test_missing_segments_are_made_anew_where_another_has_the_header(tmp_path: P
 def test_a_log_of_which_nothing_is_left_cannot_be_mended(tmp_path: Path) -> None:
     (span,) = made(tmp_path, [[1]])
     next(tmp_path.glob("*.log")).unlink()
-    (fault,) = faults(tmp_path, {(span.segment, span.last)})
-    assert not fault.can_be_mended
+    for home in (tmp_path, tmp_path / "gone"):
+        (fault,) = faults(home, {(span.segment, span.last)})
+        assert not fault.can_be_mended
 
 
 def test_a_whole_log_has_no_faults(tmp_path: Path) -> None:
