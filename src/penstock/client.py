@@ -17,6 +17,7 @@ from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.spark_life import death_told
+from penstock.errors import ClosedError
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
 from penstock.functions.templates import central
@@ -135,7 +136,7 @@ class Connection:
     """A running Penstock, embedded in this process. Usable from several threads."""
 
     def __init__(self, system: System) -> None:
-        self._system = system
+        self._opened = system
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -152,12 +153,19 @@ class Connection:
     @property
     def system(self) -> System:
         """Return the system behind, for those who build on it."""
-        return self._system
+        return self._opened
+
+    @property
+    def _system(self) -> System:
+        """Return the system, as long as it is open."""
+        if self._closed:
+            raise ClosedError("this connection is closed", hint="penstock.connect() opens another")
+        return self._opened
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Return what opening the home found wrong and dealt with, each as a sentence."""
-        return tuple(self._system.warnings)
+        return tuple(self._opened.warnings)
 
     def begin(self) -> None:
         """Let what the home remembers flow, after `connect(begin=False)`."""
@@ -337,5 +345,5 @@ class Connection:
         """Finish what runs, write a checkpoint, let go."""
         if not self._closed:
             self._closed = True
-            self._system.close()
-            self._system.sessions.stop()
+            self._opened.close()
+            self._opened.sessions.stop()

@@ -26,6 +26,8 @@ PenstockError
  ├─ SinkError               SINK_FAILED          a sink that cannot be written
  ├─ ActionError             ACTION_FAILED        an action of a rule that could not be done
  ├─ RunError                RUN_FAILED           a unit that Spark could not run
+ │   └─ TimedOutError       TIMED_OUT            what took longer than it may
+ ├─ ClosedError             CLOSED               a connection that was closed
  ├─ StalledError            STALLED              a wait for what nobody is going to do
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
@@ -266,6 +268,18 @@ class StalledError(PenstockError):
     """A wait for what nobody is going to do."""
 
     code = "STALLED"
+
+
+class TimedOutError(RunError):
+    """A statement or a run that took longer than it may."""
+
+    code = "TIMED_OUT"
+
+
+class ClosedError(PenstockError):
+    """A connection that was closed."""
+
+    code = "CLOSED"
 
 
 class DiskFullError(PenstockError):

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from penstock.catalog.catalog import Entry, Kind
 from penstock.catalog.names import check_free, folded, unknown
-from penstock.errors import DiskFullError, HomeBusyError, HomeError
+from penstock.errors import ClosedError, DiskFullError, HomeBusyError, HomeError
 from penstock.model.definitions import QueryState
 
 APPLICATION = 0x50454E53  # "PENS", where SQLite keeps whose file it is
@@ -169,6 +169,8 @@ class SqliteCatalog:
         """Tell what goes wrong with the file as one of our errors."""
         try:
             yield
+        except sqlite3.ProgrammingError as error:  # of the database nothing is known to be wrong
+            raise ClosedError("the home is closed", hint="connect() opens it again") from error
         except sqlite3.Error as error:
             match getattr(error, "sqlite_errorcode", None):
                 case sqlite3.SQLITE_BUSY:

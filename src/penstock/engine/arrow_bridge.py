@@ -13,7 +13,7 @@ below that.
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -21,8 +21,24 @@ MAX_BATCH_ROWS = 20_000
 MAX_BATCH_BYTES = 64 << 20
 FEW_ROWS = 2_000
 PIECE_BYTES = 5_000
+COMPUTED = ("LocalTableScan", "Scan OneRowRelation")  # rows that the optimizer has, or one
 
 _modules: dict[int, tuple[Any, Any]] = {}
+
+
+def collect(frame: DataFrame) -> pa.Table:
+    """Return the rows of a frame.
+
+    It is planned first, by this thread: `toArrow` leaves that to a thread of Java's which tells
+    nobody that it died, such as for want of memory, and would be waited for in vain. What reads no
+    file and no train is done by this thread as a whole.
+    """
+    jdf = getattr(frame, "_jdf", None)
+    if jdf is None:
+        return frame.toArrow()
+    leaves = jdf.queryExecution().executedPlan().collectLeaves()
+    alone = leaves.size() == 1 and leaves.head().nodeName() in COMPUTED
+    return collect_small(frame) if alone else frame.toArrow()
 
 
 def collect_small(frame: DataFrame) -> pa.Table:
@@ -47,6 +63,8 @@ def collect_small(frame: DataFrame) -> pa.Table:
         tables = []
         while batches.hasNext():
             tables.append(pa.ipc.open_stream(batches.next()).read_all())
+    except Py4JJavaError:  # the rows are too large: they would be for the other way, too
+        raise
     except (Py4JError, AttributeError, TypeError):
         return frame.toArrow()
     if not tables:

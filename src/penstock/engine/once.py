@@ -1,6 +1,6 @@
 """Running a one-time SELECT."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -10,9 +10,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from penstock.engine.arrow_bridge import collect
 from penstock.engine.rows import SMALL_ROWS, laid_together, read_parquet
 from penstock.engine.spark_errors import analysis_error, run_error
 from penstock.engine.types import spark_schema
+from penstock.errors import TimedOutError
 from penstock.model.schema import Schema
 
 
@@ -27,18 +29,32 @@ class Stored:
 
 
 Relation: TypeAlias = "pa.Table | Stored"
+Within: TypeAlias = Callable[[Callable[[], pa.Table]], pa.Table]
 
 
-def select_once(spark: SparkSession, sql: str, relations: Mapping[str, Relation]) -> pa.Table:
-    """Return the rows of a SELECT; `relations` are the views that exist only for it."""
+def no_limit(work: Callable[[], pa.Table]) -> pa.Table:
+    """Wait for as long as it takes."""
+    return work()
+
+
+def select_once(
+    spark: SparkSession, sql: str, relations: Mapping[str, Relation], within: Within = no_limit
+) -> pa.Table:
+    """Return the rows of a SELECT; `relations` are the views that exist only for it.
+
+    `within` calls what it is given, and may give up waiting.
+    """
     try:
         for view, relation in relations.items():
             _frame(spark, relation).createOrReplaceTempView(view)
-        return spark.sql(sql).toArrow()
+        return within(lambda: collect(spark.sql(sql)))
     except AnalysisException as error:
         raise analysis_error(error) from error
     except (PySparkException, Py4JError) as error:
-        raise run_error(error) from error
+        raise run_error(error, hint="change the SELECT, or what it reads") from error
+    except TimedOutError as error:
+        error.hint = "ask for less; connect(settings=Settings(statement_seconds=…)) allows more"
+        raise
     finally:
         for view in relations:
             spark.catalog.dropTempView(view)

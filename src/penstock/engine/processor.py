@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.engine.arrow_bridge import collect_small
+from penstock.engine.arrow_bridge import collect, collect_small
 from penstock.engine.rows import (
     SMALL_ROWS,
     Rows,
@@ -28,8 +28,10 @@ from penstock.engine.rows import (
     write_parquet,
 )
 from penstock.engine.session import Sessions
-from penstock.engine.spark_errors import run_error
+from penstock.engine.spark_errors import RESUME, run_error
+from penstock.engine.time_limit import TimeLimits
 from penstock.engine.types import arrow_schema, spark_schema
+from penstock.errors import TimedOutError
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
@@ -47,9 +49,13 @@ SINGLE_ROWS = 1_000_000
 class Processor:
     """One Spark application; several units may run on it at once, each unit once at a time."""
 
-    def __init__(self, sessions: Sessions, spill: Path) -> None:
-        """Write what is too large for a local relation below `spill`."""
-        self._sessions, self.spill = sessions, spill
+    def __init__(self, sessions: Sessions, spill: Path, run_seconds: float | None = None) -> None:
+        """Write what is too large for a local relation below `spill`.
+
+        No SELECT may take longer than `run_seconds`; None is no limit.
+        """
+        self._sessions, self.spill, self._run_seconds = sessions, spill, run_seconds
+        self.limits = TimeLimits()
         self._lanes = ThreadPoolExecutor(sessions.slots, thread_name_prefix="penstock-lane")
 
     @property
@@ -71,6 +77,7 @@ class Processor:
     def close_lanes(self) -> None:
         """Let the workers go."""
         self._lanes.shutdown()
+        self.limits.close()
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         """Return the output of a unit without an aggregate."""
@@ -214,10 +221,17 @@ class Processor:
             for view, held in gathered.items():
                 frame = self._frame(session, held, leaves[view][1], drafts)
                 self._show(frame.coalesce(1) if single else frame, view)
-            result = session.sql(sql)
-            if work is not None:
-                result = result.mapInArrow(*work)
-            return collect_small(result) if small and work is None else result.toArrow()
+
+            def answer() -> pa.Table:
+                result = session.sql(sql)
+                if work is not None:
+                    result = result.mapInArrow(*work)
+                return collect_small(result) if small and work is None else collect(result)
+
+            return self.limits.within(self._run_seconds, session.sparkContext, answer)
+        except TimedOutError as error:
+            error.hint = f"{RESUME}; connect(settings=Settings(run_seconds=…)) allows more"
+            raise
         except (PySparkException, Py4JError) as error:
             raise run_error(error) from error
         finally:

@@ -36,6 +36,7 @@ CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
 NAMED_BY = ("routineName", "name", "identifier")  # where these conditions tell the function
 # Classes of SQLSTATE that say that a value is at fault: data exceptions, and functions that raised.
 DATA_STATES = ("22", "38", "39", "P0")
+RESUME = "mend the cause, then RESUME QUERY"
 WAITED = "Exception thrown in awaitResult"
 NOISE = re.compile(
     r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
@@ -68,20 +69,23 @@ def _unknown_function(error: PySparkException) -> PenstockError:
     return UnknownFunctionError(f"no function {name}", hint="Spark SQL's functions can be used")
 
 
-def run_error(error: Exception) -> PenstockError:
-    """Return why a job failed, in one sentence."""
+def run_error(error: Exception, hint: str = RESUME) -> PenstockError:
+    """Return why a job failed, in one sentence, and what to do about it."""
     if isinstance(error, PenstockError):
         return error
     refuse_dead(error)
-    return RunError(sentence(error), hint="mend the cause, then RESUME QUERY")
+    return RunError(sentence(error), hint=hint)
 
 
 def _told(error: Any) -> str:
     """Return what a Java exception says; one that only tells of a wait has a cause that says it."""
-    text = str(error.getMessage())
-    while WAITED in text and (cause := error.getCause()) is not None:
-        error, text = cause, str(cause.getMessage())
-    return text
+    text = error.getMessage()
+    while (text is None or WAITED in text) and (cause := error.getCause()) is not None:
+        error, text = cause, cause.getMessage()
+    kind = str(error.getClass().getSimpleName())
+    if kind == "OutOfMemoryError":
+        return f"Spark's memory is too small for it: {text or kind}"
+    return str(text or kind)
 
 
 def _raised(text: str) -> str:

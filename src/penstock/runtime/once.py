@@ -55,10 +55,15 @@ def _answer(
 
     sql = over_views(select, view_of)
     try:
-        return select_once(system.sessions.large, sql, relations)
+        return select_once(system.sessions.large, sql, relations, partial(_within, system))
     except UnknownColumnError as error:
         error.place = place_of_column(select, error.message)
         raise
+
+
+def _within(system: System, work: Callable[[], pa.Table]) -> pa.Table:
+    context = system.sessions.large.sparkContext
+    return system.processor.limits.within(system.statement_seconds, context, work)
 
 
 def _rows(system: System, name: str, reading: ExitStack) -> Relation:

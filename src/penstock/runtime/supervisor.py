@@ -52,7 +52,8 @@ class Settings:
     """How the supervisor works; `slots` is how many units may run at once (default: Spark's).
 
     Without `share`, queries that could run as one bundle run each by itself. `strategy` and
-    `batching` decide until something else is SET.
+    `batching` decide until something else is SET. A one-time SELECT may take `statement_seconds`,
+    a SELECT of a unit's run `run_seconds`, then its query is held; None is no limit.
     """
 
     checkpoint_seconds: float = 10.0
@@ -60,6 +61,8 @@ class Settings:
     share: bool = True
     strategy: Choice = ROUND_ROBIN
     batching: Choice = EVERYTHING
+    statement_seconds: float | None = 600.0  # who waits for rows has gone by then
+    run_seconds: float | None = 1800.0  # a run over a long past may take minutes on a slow machine
 
 
 DEFAULTS = Settings()

@@ -91,7 +91,8 @@ class System:
         self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
         self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
-        self.processor = Processor(self.sessions, self.home.spill)
+        self.processor = Processor(self.sessions, self.home.spill, settings.run_seconds)
+        self.statement_seconds = settings.statement_seconds
         self.firings, self.calls, self._allowed = (
             Firings(self.home.firings),
             Callables({name.lower(): each for name, each in parts.actions.items()}),

@@ -81,10 +81,16 @@ class Thrown:
 
     _target_id = "o1"
 
-    def __init__(self, text: str, cause: "Thrown | None" = None) -> None:
+    def __init__(self, text: str | None, cause: "Thrown | None" = None) -> None:
         self._said = (text, cause)
 
-    def getMessage(self) -> str:  # noqa: N802  (Java's name)
+    def getClass(self) -> "Thrown":  # noqa: N802  (Java's name)
+        return self
+
+    def getSimpleName(self) -> str:  # noqa: N802  (Java's name)
+        return "OddException"
+
+    def getMessage(self) -> str | None:  # noqa: N802  (Java's name)
         return self._said[0]
 
     def getCause(self) -> "Thrown | None":  # noqa: N802  (Java's name)
@@ -98,6 +104,12 @@ def test_who_only_waited_tells_what_for() -> None:
     assert error.message == "Encountered error while reading file x"
     alone = Thrown("Exception thrown in awaitResult: ")
     assert run_error(Py4JJavaError("", alone)).message == "Exception thrown in awaitResult:"
+
+
+def test_an_exception_without_a_message_is_told_by_its_cause_or_its_name() -> None:
+    caused = Thrown(None, Thrown("there is no room"))
+    assert run_error(Py4JJavaError("", caused)).message == "there is no room"
+    assert run_error(Py4JJavaError("", Thrown(None))).message == "OddException"
 
 
 def test_an_error_that_is_ours_stays_what_it_is() -> None:
