@@ -1,5 +1,6 @@
 """After kill -9 at any moment rules have inserted every row once, the same as without the kill."""
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -123,3 +124,43 @@ def _inserted(ps: Connection) -> Counter[tuple[str, int]]:
     ps.end("alarms")
     finish(ps)
     return Counter((row["who"], row["n"]) for row in results(ps, "seen").to_pylist())
+
+
+POISON = """
+CREATE STREAM IF NOT EXISTS house (ts TIMESTAMP, n INT)
+  FROM files(path => '{data}', format => 'json', bounded => true, rows_per_train => 20)
+  TIMESTAMP BY ts;
+CREATE STREAM IF NOT EXISTS alarms (ts TIMESTAMP, who STRING, n INT) FROM push() TIMESTAMP BY ts;
+CREATE RULE IF NOT EXISTS p COUPLING immediate ON house WHEN 1 / (n - 21) < 2
+  DO INSERT INTO alarms SELECT 'p' AS who, CAST(n + 0 / (n - 31) AS INT) AS n;
+"""
+SOME_POINTS = (
+    ("firings INSERT INTO firings after", 2),
+    *((ANY, random.Random(place).randrange(10, 60)) for place in range(4)),
+)
+
+
+@pytest.mark.timeout(1800)
+def test_tuples_that_fail_are_dead_letters_once_and_the_others_rows_once_whatever_dies(
+    reaper: Reaper, spark: SparkSession, tmp_path: Path
+) -> None:
+    begin = datetime(2026, 1, 1, tzinfo=UTC)
+    rows = [{"ts": str(begin + timedelta(seconds=n)), "n": n} for n in range(60)]
+    write_json(tmp_path / "data" / "house.json", rows)
+    script, over = POISON.format(data=tmp_path / "data"), False
+    waiting = list(SOME_POINTS)
+    while not over:
+        point = waiting.pop(0) if waiting else (None, 1)
+        with before_it_flows(reaper, tmp_path / "home", script, spark=spark) as ps:
+            reaper.live_until(*point)
+        over = live(ps, reaper)
+    reaper.live_until(None)
+    with ps:
+        assert _inserted(ps) == Counter(("p", n) for n in range(60) if n not in (21, 31))
+        letters = rows_of(ps.sql("SELECT action, tuple FROM p.dead").table)
+        failed = sorted(
+            (row["action"].split()[0], json.loads(row["tuple"])["n"]) for row in letters
+        )
+        assert failed == [("INSERT", 31), ("WHEN", 21)]
+        (told,) = rows_of(ps.sql("SHOW RULES").table)
+        assert (told["fired"], told["done"], told["state"]) == (59, 58, "ENABLED")
