@@ -16,6 +16,7 @@ from penstock.engine.spark_errors import analysis_error
 from penstock.engine.types import arrow_schema, schema_of, spark_schema
 from penstock.errors import TypeMismatchError
 from penstock.model.schema import Schema
+from penstock.plan.sources import NOTHING
 
 # Types that a result may have and that no train can hold; `:` follows the name of a field.
 UNHELD = re.compile(r"(?<=<)void\b(?!:)|(?<=[:,])void\b(?!:)|\b(?:geometry|geography)\b(?!:)")
@@ -43,7 +44,9 @@ class SparkAnalyst:
         self._answers: OrderedDict[Question, Schema] = OrderedDict()
         self._views = _shown.setdefault(spark, {})
 
-    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def schema(
+        self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str] = NOTHING
+    ) -> Schema:
         """Return the output's columns, or raise what is wrong."""
         question = (likeness(sql), tuple(leaves.items()))
         with self._lock:
@@ -52,7 +55,7 @@ class SparkAnalyst:
             if not special and (known := self._answers.get(question)) is not None:
                 self._answers.move_to_end(question)
                 return known
-            found = self._ask(sql, leaves)
+            found = self._ask(sql, leaves, meant)
             # A column's name may be an expression's text.
             if not special and not any("(" in column.name for column in found):
                 self._answers[question] = found
@@ -60,7 +63,7 @@ class SparkAnalyst:
                     self._answers.popitem(last=False)
             return found
 
-    def _ask(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def _ask(self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str]) -> Schema:
         refuse_calls(sql)
         for name, schema in leaves.items():
             self._show(name, schema)
@@ -69,7 +72,7 @@ class SparkAnalyst:
             found = schema_of(frame.schema)
             refuse_changing(frame)
         except (PySparkException, Py4JJavaError) as error:
-            raise analysis_error(error) from error
+            raise analysis_error(error, meant) from error
         check_types(found)
         return found
 

@@ -16,6 +16,7 @@ from penstock.engine.spark_errors import analysis_error, run_error
 from penstock.engine.types import spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.schema import Schema
+from penstock.plan.sources import NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +39,25 @@ def no_limit(work: Callable[[], pa.Table]) -> pa.Table:
 
 
 def select_once(
-    spark: SparkSession, sql: str, relations: Mapping[str, Relation], within: Within = no_limit
+    spark: SparkSession,
+    sql: str,
+    relations: Mapping[str, Relation],
+    within: Within = no_limit,
+    meant: Mapping[str, str] = NOTHING,
 ) -> pa.Table:
     """Return the rows of a SELECT; `relations` are the views that exist only for it.
 
-    `within` calls what it is given, and may give up waiting.
+    `within` calls what it is given, and may give up waiting. `meant` are the views that it reads,
+    with what users call them.
     """
     try:
         for view, relation in relations.items():
             _frame(spark, relation).createOrReplaceTempView(view)
         return within(lambda: collect(spark.sql(sql)))
     except AnalysisException as error:
-        raise analysis_error(error) from error
+        raise analysis_error(error, meant) from error
     except (PySparkException, Py4JError) as error:
-        raise run_error(error, hint="change the SELECT, or what it reads") from error
+        raise run_error(error, "change the SELECT, or what it reads", meant) from error
     except TimedOutError as error:
         error.hint = "ask for less; connect(settings=Settings(statement_seconds=…)) allows more"
         raise

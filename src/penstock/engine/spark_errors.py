@@ -1,6 +1,7 @@
 """Spark's exceptions in our words."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -17,6 +18,8 @@ from penstock.errors import (
     UnknownColumnError,
     UnknownFunctionError,
 )
+from penstock.plan.meanings import worded
+from penstock.plan.sources import NOTHING
 
 # The first words of Spark's error conditions, in the order in which they are tried.
 CONDITIONS: tuple[tuple[str, type[PenstockError]], ...] = (
@@ -38,20 +41,26 @@ NAMED_BY = ("routineName", "name", "identifier")  # where these conditions tell 
 DATA_STATES = ("22", "38", "39", "P0")
 RESUME = "mend the cause, then RESUME QUERY"
 WAITED = "Exception thrown in awaitResult"
+QUALIFIER = re.compile(r"`?\b_?penstock_\w+`?\.")
+OWN = re.compile(r"`?\b_?penstock_\w+`?")
+LISTED = re.compile(r"(?<=\[)…, |, …(?=[,\]])")  # among the names that Spark proposes
 NOISE = re.compile(
     r"\s*(SQLSTATE: \w+;?|== SQL.*|; line \d+ pos \d+.*|line \d+ pos \d+.*)", re.DOTALL
 )
 
 
-def analysis_error(error: Exception) -> PenstockError:
-    """Return what is wrong with a SELECT, from what Spark said of it."""
+def analysis_error(error: Exception, meant: Mapping[str, str] = NOTHING) -> PenstockError:
+    """Return what is wrong with a SELECT, from what Spark said of it.
+
+    `meant` are names that only we know, with what users call them.
+    """
     refuse_dead(error)
     condition = condition_of(error)
     kind = next((kind for start, kind in CONDITIONS if condition.startswith(start)), BadQueryError)
     if kind is UnknownFunctionError and isinstance(error, PySparkException):
         return _unknown_function(error)
     hint = "DESCRIBE shows a stream's columns" if kind is UnknownColumnError else ""
-    return kind(sentence(error), hint=hint)
+    return kind(sentence(error, meant), hint=hint)
 
 
 def _unknown_function(error: PySparkException) -> PenstockError:
@@ -69,12 +78,14 @@ def _unknown_function(error: PySparkException) -> PenstockError:
     return UnknownFunctionError(f"no function {name}", hint="Spark SQL's functions can be used")
 
 
-def run_error(error: Exception, hint: str = RESUME) -> PenstockError:
+def run_error(
+    error: Exception, hint: str = RESUME, meant: Mapping[str, str] = NOTHING
+) -> PenstockError:
     """Return why a job failed, in one sentence, and what to do about it."""
     if isinstance(error, PenstockError):
         return error
     refuse_dead(error)
-    return RunError(sentence(error), hint=hint)
+    return RunError(sentence(error, meant), hint=hint)
 
 
 def _told(error: Any) -> str:
@@ -110,7 +121,7 @@ def is_data_error(error: BaseException | None) -> bool:
     return False
 
 
-def sentence(error: Exception) -> str:
+def sentence(error: Exception, meant: Mapping[str, str] = NOTHING) -> str:
     """Return the first sentence of Spark's message, without its apparatus."""
     text = _told(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
     if condition_of(error) == "PYTHON_EXCEPTION":
@@ -120,4 +131,10 @@ def sentence(error: Exception) -> str:
     text = NOISE.sub("", text)
     text = re.sub(r"^\[[A-Z0-9_.]+\]\s*", "", text.strip())
     first = text.splitlines()[0] if text else type(error).__name__
-    return first.strip().rstrip(".")
+    return in_users_words(first.strip().rstrip("."), meant)
+
+
+def in_users_words(text: str, meant: Mapping[str, str]) -> str:
+    """Return a message without names that only we know."""
+    text = QUALIFIER.sub("", worded(text, meant))
+    return LISTED.sub("", OWN.sub("…", text))

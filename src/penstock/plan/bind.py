@@ -1,6 +1,6 @@
 """From a parsed SELECT to operators."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -31,8 +31,17 @@ from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.constants import constant_source, is_constant
 from penstock.plan.consumed import refuse_unread
+from penstock.plan.meanings import meanings
 from penstock.plan.named_windows import with_windows_spelt_out
-from penstock.plan.operators import EventTime, Filter, Operator, Ordered, Project
+from penstock.plan.operators import (
+    Distinct,
+    EventTime,
+    Filter,
+    Operator,
+    Ordered,
+    Project,
+    Top,
+)
 from penstock.plan.operators.window_aggregate import EMITTED, END, START
 from penstock.plan.scope import Scope, place_of, plain, relation
 from penstock.plan.sources import Analyst, Flows, Lookup, Source, StreamSource, with_name
@@ -187,7 +196,7 @@ class Binder:
             columns = [*columns, (EMITTED, plain(EMITTED))]
         if not _compares(select, columns):
             return self._project(operator, columns)
-        per_window = PerWindow(self._project, self._filter, operator, self.emission)
+        per_window = PerWindow(self._project, self._filter, self._judged, operator, self.emission)
         return per_window.of(select, columns, compared)
 
     def _chosen(self, operator: Operator, read: BoundFrom, meetings: Iterable[Meeting]) -> Operator:
@@ -221,8 +230,13 @@ class Binder:
                 f"WHERE cannot use the aggregate {spark_sql(found)}", hint="use HAVING"
             )
         kept = Filter(operator, in_order(conjuncts(condition), operator.schema))
-        self.analyst.schema(kept.sql([LEAF]), {LEAF: operator.schema})
+        self.analyst.schema(kept.sql([LEAF]), {LEAF: operator.schema}, meanings(operator))
         return kept
+
+    def _judged(self, operator: Top | Distinct, meant: Mapping[str, str]) -> Operator:
+        """Return the operator, or raise where its rows cannot be compared."""
+        self.analyst.schema(operator.sql([LEAF]), {LEAF: operator.input.schema}, meant)
+        return operator
 
     def _project(self, operator: Operator, columns: list[tuple[str, exp.Expr]]) -> Operator:
         refuse_twins(name for name, _ in columns)
@@ -230,7 +244,7 @@ class Binder:
         if texts == tuple((name, quoted(name)) for name in operator.schema.names):
             return operator
         bare = Project(operator, texts, Schema())
-        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
+        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema}, meanings(operator))
         return Project(operator, texts, schema, _kept_times(operator, texts))
 
 

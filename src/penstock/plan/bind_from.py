@@ -27,6 +27,7 @@ from penstock.plan.bind_names import names_in_list, renamed, without_natural
 from penstock.plan.bind_whole_join import bind_whole, takes_whole
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.constants import constant_source, is_constant
+from penstock.plan.meanings import meanings
 from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
@@ -249,7 +250,8 @@ class FromBinder:
         name, version, rows = table.table, table.incarnation, table.rows
         bare = TableJoin(operator, name, version, kind, on, taken, Schema(), rows)
         # Only the ON can be wrong here; the columns follow from both sides.
-        schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema})
+        leaves = {LEAF: operator.schema}
+        schema = self.analyst.schema(bare.sql([LEAF]), leaves, meanings(bare))
         joined = replace(bare, schema=schema)
         if semi:
             return joined, scope

@@ -10,6 +10,7 @@ from penstock.errors import BadQueryError
 from penstock.model.windows import RangeWindow, RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
+from penstock.plan.meanings import meanings
 from penstock.plan.operators import EventTime, Filter, Operator
 from penstock.plan.operators.window_join import HIDDEN, KINDS, MET, JoinSide, WindowJoin
 from penstock.plan.scope import Relation, Scope, over_columns, place_of, plain, relation
@@ -218,7 +219,7 @@ class JoinBinder:
             left.operator, right.operator, (sides[0], sides[1]), kind, text, carry=not last
         )
         inputs = dict(zip(LEAVES, (each.schema for each in made.inputs), strict=True))
-        self.analyst.schema(made.sql(list(LEAVES)), inputs)
+        self.analyst.schema(made.sql(list(LEAVES)), inputs, meanings(made))
         return self._after(made, left, entry, names)
 
     def _after(

@@ -1,14 +1,15 @@
 """What compares the rows of one window: DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.errors import BadOptionError, BadQueryError
+from penstock.errors import BadOptionError, BadQueryError, TypeMismatchError
 from penstock.model.schema import quoted
 from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
+from penstock.plan.meanings import meanings, worded
 from penstock.plan.operators import Distinct, Operator, Top
 from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import place_of, plain
@@ -26,6 +27,7 @@ class PerWindow:
 
     project: Callable[[Operator, Shown], Operator]
     filter: Callable[[Operator, exp.Expr], Operator]
+    judge: Callable[[Top | Distinct, Mapping[str, str]], Operator]
     below: Operator
     emission: Emission
 
@@ -46,20 +48,39 @@ class PerWindow:
         orders = compared.orders
         hidden += [(f"{ORDER}{place}", node) for place, (node, _) in enumerate(orders)]
         operator = self.project(self.below, [*columns, *hidden])
-        if select.args.get("qualify"):
+        if compared.qualify is not None:
+            _refuse_value(compared.qualify, operator)
             operator = self.filter(operator, plain(QUALIFIES))
         if select.args.get("distinct"):
             _refuse_unshown(columns, [node for node, _ in orders])
-            operator = Distinct(self.project(operator, self._named([*columns, hidden[0]], orders)))
+            kept = self.project(operator, self._named([*columns, hidden[0]], orders))
+            operator = self.judge(Distinct(kept), self._meant(orders))
         if orders or select.args.get("limit") or select.args.get("offset"):
             texts = tuple(f"{quoted(f'{ORDER}{n}')}{how}" for n, (_, how) in enumerate(orders))
             limit, offset = _number(select, "limit"), _number(select, "offset") or 0
-            operator = Top(operator, BY, texts, limit, offset)
+            operator = self.judge(Top(operator, BY, texts, limit, offset), self._meant(orders))
         return self.project(operator, [(name, plain(name)) for name, _ in columns])
+
+    def _meant(self, orders: Orders) -> dict[str, str]:
+        """Return what the hidden columns of ORDER BY are, for errors."""
+        known = meanings(self.below)
+        texts = [worded(spark_sql(node), known).replace("`", "") for node, _ in orders]
+        return {f"{ORDER}{place}": text for place, text in enumerate(texts)}
 
     def _named(self, columns: Shown, orders: Orders) -> Shown:
         extra = [f"{ORDER}{place}" for place in range(len(orders))]
         return [(name, plain(name)) for name in [*(name for name, _ in columns), *extra]]
+
+
+def _refuse_value(condition: exp.Expr, operator: Operator) -> None:
+    """Raise where QUALIFY is no condition."""
+    found = operator.schema.find(QUALIFIES)
+    if found is not None and found.type.lower() != "boolean":
+        raise TypeMismatchError(
+            f"QUALIFY is {found.type}, not boolean",
+            hint="compare it with something, as in rank() OVER (…) <= 3",
+            place=place_of(condition),
+        )
 
 
 def _refuse_unshown(columns: Shown, orders: Iterable[exp.Expr]) -> None:

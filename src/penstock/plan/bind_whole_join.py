@@ -20,6 +20,7 @@ from penstock.plan.bind_join import (
     unknown_kind,
 )
 from penstock.plan.clauses import in_order
+from penstock.plan.meanings import meanings
 from penstock.plan.operators import HopJoin, Operator, RowsJoin
 from penstock.plan.operators.join_input import JoinInput, JoinStep
 from penstock.plan.operators.rows_join import Stay
@@ -61,7 +62,7 @@ def bind_whole(
     else:
         made = _hop_join(entries, joined, steps, mode)
     leaves = {f"input{place}": each.operator.schema for place, each in enumerate(joined)}
-    analyst.schema(made.sql(list(leaves)), leaves)
+    analyst.schema(made.sql(list(leaves)), leaves, meanings(made))
     bounds = ("window", ((START, plain(START)), (END, plain(END))))
     shown = [Relation(*bounds)] if isinstance(made, HopJoin) else []
     for place, (entry, each) in enumerate(zip(entries, joined, strict=True)):

@@ -14,7 +14,15 @@ from penstock.model.events import Mode
 from penstock.model.schema import Schema
 from penstock.plan.once import is_named_by_with
 from penstock.plan.operators import table_view
-from penstock.plan.sources import Analyst, EventSource, Lookup, Source, StreamSource, TableSource
+from penstock.plan.sources import (
+    NOTHING,
+    Analyst,
+    EventSource,
+    Lookup,
+    Source,
+    StreamSource,
+    TableSource,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +52,11 @@ class HeldAnalyst:
     analyst: Analyst
     views: Mapping[str, Schema]
 
-    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def schema(
+        self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str] = NOTHING
+    ) -> Schema:
         """Return the output's columns, or raise what is wrong."""
-        return self.analyst.schema(sql, {**leaves, **self.views})
+        return self.analyst.schema(sql, {**leaves, **self.views}, meant)
 
 
 def held_in(condition: exp.Expr, lookup: Lookup, rule: str) -> tuple[exp.Expr, tuple[Held, ...]]:

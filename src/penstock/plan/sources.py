@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from penstock.model.definitions import FunctionDefinition
@@ -57,11 +58,19 @@ class Flows(Protocol):
         ...
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
 class Analyst(Protocol):
     """Tells the columns of a SELECT, or what is wrong with it; Spark does, in the engine."""
 
-    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
-        """Return the output's columns, or raise what is wrong (UnknownColumnError …)."""
+    def schema(
+        self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str] = NOTHING
+    ) -> Schema:
+        """Return the output's columns, or raise what is wrong (UnknownColumnError …).
+
+        `meant` are names that only we know, with what an error is to call them.
+        """
         ...
 
 

@@ -42,9 +42,15 @@ def _answer(
 ) -> pa.Table:
     """Return the rows of a SELECT; `called` are names that stand for what functions gave."""
     relations: dict[str, Relation] = {}
+    meant: dict[str, str] = {}
     prefix = f"penstock_once_{next(_numbers)}"
 
     def view_of(name: str) -> str:
+        view = view_for(name)
+        meant[view] = name
+        return view
+
+    def view_for(name: str) -> str:
         known = None if name.lower() in called else system.directory.get(name)
         if isinstance(known, KnownTable):
             return table_view(known.definition.name, known.incarnation)
@@ -55,7 +61,8 @@ def _answer(
 
     sql = over_views(select, view_of)
     try:
-        return select_once(system.sessions.large, sql, relations, partial(_within, system))
+        within = partial(_within, system)
+        return select_once(system.sessions.large, sql, relations, within, meant)
     except UnknownColumnError as error:
         error.place = place_of_column(select, error.message)
         raise

@@ -12,7 +12,7 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.bind import Binder
 from penstock.plan.graph import Graph
 from penstock.plan.operators import EventTime, Operator, Scan, table_view
-from penstock.plan.sources import Source, StreamSource, TableSource
+from penstock.plan.sources import NOTHING, Source, StreamSource, TableSource
 from penstock.sql import parse_select
 
 DOUBLES = (exp.Avg, exp.Div, exp.Variance, exp.VariancePop, exp.Stddev)
@@ -47,7 +47,9 @@ class TwinAnalyst:
     tables: dict[str, Schema] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
 
-    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def schema(
+        self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str] = NOTHING
+    ) -> Schema:
         self.asked.append(sql)
         known = {name.lower(): schema for name, schema in {**self.tables, **leaves}.items()}
         try:
