@@ -111,6 +111,16 @@ OURS = re.compile(
 )
 
 
+def told(ps: Connection, text: str) -> str:
+    """Return what is said of a statement; Spark may learn to run some of them."""
+    try:
+        ps.sql(text)
+    except PenstockError as error:
+        return f"{error.message}\n{error.hint}"
+    ps.sql("DROP QUERY IF EXISTS q")
+    return ""
+
+
 def test_no_error_shows_a_name_of_ours(ps: Connection, tmp_path: Path) -> None:
     table = tmp_path / "t.json"
     table.write_text('{"k": "a", "m": 1}\n')
@@ -119,9 +129,7 @@ def test_no_error_shows_a_name_of_ours(ps: Connection, tmp_path: Path) -> None:
     ps.sql(f"CREATE TABLE t (k STRING, m INT) FROM files(path => '{table}', format => 'json')")
     found: list[tuple[str, str]] = []
     for text in (*(f"CREATE QUERY q AS {each}" for each in STANDING), *ONCE, *OTHERS):
-        with pytest.raises(PenstockError) as refused:
-            ps.sql(text)
-        shown = f"{refused.value.message}\n{refused.value.hint}"
+        shown = told(ps, text)
         found += [(text, shown)] if OURS.search(shown) else []
     assert not found
 
