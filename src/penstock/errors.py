@@ -9,6 +9,7 @@ PenstockError
  │   ├─ UnknownConnectorError UNKNOWN_CONNECTOR  no such interface or sink
  │   └─ UnknownOptionError  UNKNOWN_OPTION
  ├─ NameTakenError          NAME_TAKEN
+ ├─ BadNameError            BAD_NAME             a name that is kept for Penstock itself
  ├─ CycleError              CYCLE                a query that would read itself
  ├─ InUseError              IN_USE               dropped while others read it
  ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
@@ -160,6 +161,12 @@ class NameTakenError(PenstockError):
     """A stream, table or query of that name exists."""
 
     code = "NAME_TAKEN"
+
+
+class BadNameError(PenstockError):
+    """A name that cannot be given."""
+
+    code = "BAD_NAME"
 
 
 class CycleError(PenstockError):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from penstock.model.own_names import readable
 from penstock.plan.bundles.bundling import bundled
 from penstock.plan.bundles.layout import layout_of
 from penstock.plan.bundles.sweep import sweep_of, swept
@@ -63,14 +64,15 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
                 sweep = sweep_of([layout], bundle.input.schema).sql(f"({unit.input_sql(0, views)})")
                 each_train = f"{sweep}, once for it"
             for member in bundle.members:
-                assert f"the tail:    {tail_of(member).shape.sql('closed')}" in told
+                tail = readable(tail_of(member).shape.sql("closed"))
+                assert f"the tail:    {tail}" in told
         elif isinstance(bundle, FlowBundle):
             each_train = flow_sql(unit, bundle.members, views)
             for flow in bundle.members:
-                assert f"the tail:    {flow_tail_text(flow_tail_of(flow))}\n" in told
+                assert f"the tail:    {readable(flow_tail_text(flow_tail_of(flow)))}\n" in told
         else:
             each_train = unit.pane_sql(views) if unit.aggregate else unit.rows_sql(views)
-        assert f"each train:  {each_train}\n" in told
+        assert f"each train:  {readable(each_train)}\n" in told
 
 
 def test_a_query_that_does_not_run_yet_is_explained_as_if_it_did() -> None:
@@ -114,7 +116,7 @@ def test_what_is_not_long_is_shown_as_it_runs() -> None:
         f"({unit.input_sql(0, views)})"
     )
     told = explain("q0", graph.queries["q0"], graph, (unit,))
-    assert f"each train:  {sql}, once for it\n" in told
+    assert f"each train:  {readable(sql)}, once for it\n" in told
 
 
 def test_units_come_after_those_that_they_read() -> None:

@@ -32,6 +32,7 @@ from penstock.engine.spark_errors import RESUME, run_error
 from penstock.engine.time_limit import TimeLimits
 from penstock.engine.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
+from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.units import Unit
@@ -126,7 +127,7 @@ class Processor:
 
         With `touched`, only those of windows and keys that these partials belong to.
         """
-        view = f"penstock_{unit.key}_{PARTIALS}"
+        view = own(f"{unit.key}_{PARTIALS}")
         leaves: dict[str, Leaf] = {view: (parts, None)}
         if touched is not None:
             leaves[f"{view}_touched"] = (touched, None)
@@ -140,7 +141,7 @@ class Processor:
         """Return the same partials with equal keys and panes combined."""
         aggregate = unit.aggregate
         assert aggregate is not None  # noqa: S101  (only aggregates have partials)
-        view = f"penstock_{unit.key}_{PARTIALS}"
+        view = own(f"{unit.key}_{PARTIALS}")
         sql = aggregate.compact_sql(view, collapse_before)
         return self.select({view: (parts, None)}, sql, None, single=True)
 
@@ -159,7 +160,7 @@ class Processor:
 
     def views(self, unit: Unit, *, ahead: int | None = None) -> dict[str, str]:
         """Return the view of each of the unit's leaves, by the leaf's key."""
-        prefix = f"penstock_{unit.key}_{'' if ahead is None else f'ahead{ahead}_'}"
+        prefix = own(f"{unit.key}_{'' if ahead is None else f'ahead{ahead}_'}")
         return {name: f"{prefix}{place}" for place, name in enumerate(unit.inputs)}
 
     def leaves(

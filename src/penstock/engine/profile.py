@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from penstock.engine.processor import Processor
 from penstock.engine.rows import Rows, empty_table, fit, in_memory
 from penstock.engine.types import arrow_schema
+from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
@@ -41,7 +42,7 @@ def profile(
     timer: Callable[[], float] = time.perf_counter,
 ) -> Profile:
     """Run the plan up to each operator below the stateful one, or to all without one."""
-    views = {name: f"penstock_profile_{unit.key}_{n}" for n, name in enumerate(unit.inputs)}
+    views = {name: own(f"profile_{unit.key}_{n}") for n, name in enumerate(unit.inputs)}
     leaves = {
         views[name]: ([in_memory(sample[name])], leaf.schema)
         for name, leaf in zip(unit.inputs, unit.leaves, strict=True)

@@ -18,6 +18,7 @@ from penstock.errors import (
     UnknownColumnError,
     UnknownFunctionError,
 )
+from penstock.model.own_names import readable
 from penstock.plan.meanings import worded
 from penstock.plan.sources import NOTHING
 
@@ -137,4 +138,4 @@ def sentence(error: Exception, meant: Mapping[str, str] = NOTHING) -> str:
 def in_users_words(text: str, meant: Mapping[str, str]) -> str:
     """Return a message without names that only we know."""
     text = QUALIFIER.sub("", worded(text, meant))
-    return LISTED.sub("", OWN.sub("…", text))
+    return readable(LISTED.sub("", OWN.sub("…", text)))

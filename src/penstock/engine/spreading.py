@@ -18,6 +18,7 @@ from pyspark import cloudpickle
 
 from penstock import errors, events
 from penstock.events.detector import Answer, Detector, KeptEvents
+from penstock.events.inlet import END, ORDER
 from penstock.model import event_forms
 from penstock.model import events as event_model
 from penstock.model.events import Watch
@@ -69,7 +70,7 @@ def answers_of(table: pa.Table) -> tuple[Answer, list[KeptEvents]]:
     opened = [pickle.loads(loads[part]) for part in sorted(loads)]  # noqa: S301  (ours)
     found = _together([each[0] for each in opened])
     detections = {
-        name: every.sort_by([("_end", "ascending"), ("_seq", "ascending")])
+        name: every.sort_by([(END, "ascending"), (ORDER, "ascending")])
         for name, every in found.items()
     }
     late = _together([each[1] for each in opened])

@@ -24,6 +24,7 @@ from penstock.engine.spark_errors import sentence
 from penstock.engine.types import schema_of, spark_schema
 from penstock.errors import SourceError, UnknownConnectorError
 from penstock.model.definitions import TableDefinition
+from penstock.model.own_names import refuse_own
 from penstock.model.schema import Schema
 from penstock.plan.operators import table_view
 
@@ -104,9 +105,11 @@ class Tables:
                 reader = reader.option("mode", "FAILFAST")
         try:
             rows = reader.load(options["path"]).toArrow()
-            return rows.combine_chunks()  # Spark stops reading at an empty chunk
         except (PySparkException, Py4JError) as error:
             raise SourceError(f"table {definition.name}: {sentence(error)}") from error
+        for name in rows.column_names:
+            refuse_own(name)
+        return rows.combine_chunks()  # Spark stops reading at an empty chunk
 
 
 def check_table(definition: TableDefinition) -> dict[str, Any]:

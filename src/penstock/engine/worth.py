@@ -5,11 +5,12 @@ import pyarrow as pa
 
 from penstock.engine.processor import Leaf, Processor
 from penstock.engine.rows import SMALL_ROWS, in_memory
+from penstock.model.own_names import own
 from penstock.plan.operators import Gate, key
 from penstock.plan.punctuation import plain_column
 from penstock.qos.quantiles import Values
 
-VIEW = "penstock_worth"
+VIEW = own("worth")
 
 
 def is_plain(gate: Gate) -> bool:

@@ -39,7 +39,7 @@ BEGIN_OF_TIME = -(2**62)
 class Answer:
     """What a step found.
 
-    `detections` holds a table for each watch: `_start` and `_end` (int64 microseconds), `_seq`,
+    `detections` holds a table for each watch: `_start` and `_end` (int64 microseconds), `ORDER`,
     and `label.column` for each constituent's columns, lists where the constituent is plural. Its
     rows are in the order of their ends. `late` holds, by primitive event, rows that came behind the
     watermark and take no part.
@@ -66,7 +66,7 @@ class Detector:
     """One graph for all watches; equal sub-expressions in the same mode are one node.
 
     `step` takes tables by the name of their primitive event: `_end` (int64 microseconds, event
-    time), `_seq` (int64, the order of simultaneous occurrences), `_start` where the event lasts,
+    time), `ORDER` (int64, the order of simultaneous occurrences), `_start` where the event lasts,
     and any columns of parameters, the key columns among them. Everything before the watermark is
     known then; what is at it or after it waits. A step that raises has changed nothing, and
     tables of events that nobody watches are not looked at.

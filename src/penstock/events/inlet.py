@@ -8,10 +8,11 @@ import pyarrow as pa
 from penstock.events.batch import Batch, Ints, in_order, joined, nothing, occurrences
 from penstock.events.keys import NO_KEY, KeySpace
 from penstock.events.parameters import Parameters, no_parameters
+from penstock.model.own_names import own
 
 START = "_start"
 END = "_end"
-ORDER = "_seq"
+ORDER = own("seq")
 OWN = (START, END, ORDER)  # columns of an occurrence itself; all others are parameters
 
 

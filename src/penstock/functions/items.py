@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 
 from penstock.errors import TypeMismatchError, UnknownColumnError
 from penstock.functions.vectors import Array, Vectors, one_chunk
+from penstock.model.own_names import own
 
 if TYPE_CHECKING:
     from penstock.functions.types import StreamType
 
-NUMBER = "_item"  # the column in which an item's number travels from site to site
+NUMBER = own("item")  # the column in which an item's number travels from site to site
 
 Numbers = npt.NDArray[np.int64]
 

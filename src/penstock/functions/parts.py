@@ -12,8 +12,9 @@ from penstock.functions.items import Items, Numbers
 from penstock.functions.operator import BEGIN
 from penstock.functions.s_merge import ARRIVED, INPUT
 from penstock.functions.types import StreamType
+from penstock.model.own_names import own
 
-KEY, TURN = "_key", "_turn"  # what parts are matched by, after their time
+KEY, TURN = own("key"), own("turn")  # what parts are matched by, after their time
 
 
 @dataclass(frozen=True, slots=True)

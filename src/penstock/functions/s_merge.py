@@ -21,8 +21,9 @@ from penstock.functions.items import Items
 from penstock.functions.kept import Kept
 from penstock.functions.operator import BEGIN, Arrival, Step, Withheld, frontier
 from penstock.functions.types import StreamType
+from penstock.model.own_names import own
 
-INPUT, ARRIVED = "_input", "_arrived"
+INPUT, ARRIVED = own("input"), own("arrived")
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from penstock.functions.items import Items, joined
 from penstock.functions.kept import Kept
 from penstock.functions.operator import Arrival, Step, Withheld
 from penstock.functions.types import StreamType
+from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema
 
-PLACE = "_place"  # the column that says which item a row was made of
+PLACE = own("place")  # the column that says which item a row was made of
 
 Statement = Callable[[str], str]  # from the name of a relation to the SELECT over it
 

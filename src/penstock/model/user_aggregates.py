@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import BadOptionError
+from penstock.model.own_names import own
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,4 +48,4 @@ class UserAggregate:
 
     def part(self, of: str) -> str:
         """Return the name under which Spark knows one of its functions."""
-        return f"penstock_{self.name.lower()}_{of}"
+        return own(f"{self.name.lower()}_{of}")

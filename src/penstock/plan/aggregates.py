@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import own
 from penstock.plan.user_calls import parts_of
 
 
@@ -207,12 +208,14 @@ def _moments(finish: str) -> Callable[[_Call], Aggregate]:
     return make
 
 
+_A, _B, _EACH = own("a"), own("b"), own("each")  # variables of lambdas
+_APART = f"({_B}.mean - {_A}.mean)"
 _CHAN = (
-    "aggregate(collect_list({0}), named_struct('n', 0D, 'mean', 0D, 'm2', 0D), (a, b) -> "
-    "CASE WHEN b.n = 0 THEN a WHEN a.n = 0 THEN b ELSE named_struct("
-    "'n', a.n + b.n, "
-    "'mean', a.mean + (b.mean - a.mean) * b.n / (a.n + b.n), "
-    "'m2', a.m2 + b.m2 + (b.mean - a.mean) * (b.mean - a.mean) * a.n * b.n / (a.n + b.n)) END)"
+    f"aggregate(collect_list({{0}}), named_struct('n', 0D, 'mean', 0D, 'm2', 0D), ({_A}, {_B}) -> "
+    f"CASE WHEN {_B}.n = 0 THEN {_A} WHEN {_A}.n = 0 THEN {_B} ELSE named_struct("
+    f"'n', {_A}.n + {_B}.n, "
+    f"'mean', {_A}.mean + {_APART} * {_B}.n / ({_A}.n + {_B}.n), "
+    f"'m2', {_A}.m2 + {_B}.m2 + {_APART} * {_APART} * {_A}.n * {_B}.n / ({_A}.n + {_B}.n)) END)"
 )
 _POP = "CASE WHEN {0}.n > 0 THEN {0}.m2 / {0}.n END"
 _SAMPLE = "CASE WHEN {0}.n > 1 THEN {0}.m2 / ({0}.n - 1) END"
@@ -238,8 +241,9 @@ def _collect_list(call: _Call) -> Aggregate:
     """Collect in order of time; the sort is stable, so ties stay as they came."""
     value = call.argument()
     sql = f"collect_list(struct({call.time} AS t, {value} AS x)){call.without_nulls}"
-    order = "(a, b) -> CASE WHEN a.t < b.t THEN -1 WHEN a.t > b.t THEN 1 ELSE 0 END"
-    finish = f"transform(array_sort({{0}}, {order}), each -> each.x)"
+    less, more = f"{_A}.t < {_B}.t", f"{_A}.t > {_B}.t"
+    order = f"({_A}, {_B}) -> CASE WHEN {less} THEN -1 WHEN {more} THEN 1 ELSE 0 END"
+    finish = f"transform(array_sort({{0}}, {order}), {_EACH} -> {_EACH}.x)"
     return Aggregate(call.text, (sql,), ("flatten(collect_list({0}))",), finish)
 
 

@@ -12,7 +12,7 @@ from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.aliases import Aliases, Compared, Shown, has_aggregate, laterally
 from penstock.plan.bind_aggregate import ONCE, Emission, bind_aggregate, bind_content
-from penstock.plan.bind_from import LEAF, BoundFrom, FromBinder
+from penstock.plan.bind_from import BoundFrom, FromBinder
 from penstock.plan.bind_function import FunctionBinder
 from penstock.plan.bind_laterals import with_laterals
 from penstock.plan.bind_modifiers import bind_modifiers, modifies
@@ -42,14 +42,13 @@ from penstock.plan.operators import (
     Project,
     Top,
 )
-from penstock.plan.operators.window_aggregate import EMITTED, END, START
-from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Flows, Lookup, Source, StreamSource, with_name
+from penstock.plan.operators.window_aggregate import EMITTED
+from penstock.plan.scope import Scope, bounds, place_of, plain
+from penstock.plan.sources import LEAF, Analyst, Flows, Lookup, Source, StreamSource, with_name
 from penstock.plan.struct_stars import with_fields
 from penstock.plan.time_windows import check_time, in_brackets
 from penstock.sql import spark_sql
 
-BOUNDS = (START, END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +176,7 @@ class Binder:
             raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
         if self.emission:
             raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need an aggregate over a window")
-        inside = scope
-        if window is not None:
-            inside = Scope((*scope.relations, relation("", BOUNDS, plain)))
+        inside = scope if window is None else Scope((*scope.relations, bounds("")))
         columns = _resolve_shown(shown, inside)
         aliases = Aliases(laterally(shown, inside.knows), inside.knows, inside.knows)
         compared = aliases.compared(select).written(inside.resolve)
@@ -192,8 +189,8 @@ class Binder:
         self, select: exp.Select, operator: Operator, columns: Shown, compared: Compared
     ) -> Operator:
         """Return the output: columns, and what compares the rows of one window."""
-        if self.emission and EMITTED not in {name.lower() for name, _ in columns}:
-            columns = [*columns, (EMITTED, plain(EMITTED))]
+        if self.emission:
+            columns = [*columns, ("emitted", plain(EMITTED))]
         if not _compares(select, columns):
             return self._project(operator, columns)
         per_window = PerWindow(self._project, self._filter, self._judged, operator, self.emission)

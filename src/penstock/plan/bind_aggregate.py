@@ -1,6 +1,5 @@
 """GROUP BY over a window: keys, aggregates, and what is computed from them."""
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
+from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Window
 from penstock.plan import bind_keyed_rows, bind_session, bind_when
@@ -29,13 +29,11 @@ from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import NUMBER, Operator, Ordered, WindowAggregate, walk
 from penstock.plan.operators.grouping_sets import SET
 from penstock.plan.operators.sets_aggregate import of_sets
-from penstock.plan.operators.window_aggregate import END, START
+from penstock.plan.operators.window_aggregate import PUBLIC
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, VALUE, Analyst
 from penstock.plan.user_calls import is_users
 from penstock.sql import spark_sql
-
-LEAF = "input"
 
 # What is written to cut a time down to spans, with the unit where there is one.
 TRUNCATED = re.compile(
@@ -157,7 +155,7 @@ class _Keys:
         if places and len(places) < len(found.sets):
             raise BadQueryError(
                 "a grouping set without the window's bounds would go over all windows",
-                hint=f"leave {START} out of ROLLUP, CUBE and GROUPING SETS",
+                hint="leave window_start out of ROLLUP, CUBE and GROUPING SETS",
                 place=place_of(group),
             )
         return found.without(BOUND)
@@ -199,7 +197,7 @@ def _spell_over(shown: Shown, knows: Knows) -> Shown:
 
 
 def _is_bound_name(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and not node.table and node.name.lower() in (START, END)
+    return isinstance(node, exp.Column) and not node.table and node.name.lower() in PUBLIC
 
 
 def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
@@ -209,7 +207,9 @@ def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
 
     def replace(node: exp.Expr) -> exp.Expr:
         if _is_bound_name(node) and not inside_aggregate(node):
-            return exp.column(exp.to_identifier(node.name.lower(), quoted=True), table=WINDOW)
+            return exp.column(
+                exp.to_identifier(PUBLIC[node.name.lower()], quoted=True), table=WINDOW
+            )
         return node
 
     return tree.copy().transform(replace, copy=False)
@@ -231,26 +231,20 @@ class _Maker:
     emission: Emission
 
     def named(self, keys: list[str]) -> Named:
-        letter = self._unused("k")
-        return tuple((f"{letter}{place}", sql) for place, sql in enumerate(keys))
+        return tuple((own(f"k{place}"), sql) for place, sql in enumerate(keys))
 
     def aggregates(self, calls: list[exp.Expr]) -> Aggregates:
-        letter, time = self._unused("a"), self._time()
+        time = self._time()
         made: list[tuple[str, Aggregate]] = []
         for place, call in enumerate(calls):
             if not is_users(call):
                 self._type_of(spark_sql(call))  # Spark judges the call as it stands
             aggregate = decompose(call, time=time, show=spark_sql, type_of=self._type_of)
-            made.append((f"{letter}{place}", aggregate))
+            made.append((own(f"a{place}"), aggregate))
         return tuple(made)
 
     def operator(self, window: Window | None, asked: Asked) -> Operator:
         """Return the operator that answers for the windows."""
-        if asked.sets and self.below.schema.find(SET) is not None:
-            raise BadQueryError(
-                f"the column {SET} is where tuples carry their grouping set",
-                hint="give it another name in a SELECT below",
-            )
         if window is None:
             return self._of_sequence(self._instants(asked.keys), asked)
         found = sequence(window, self.below)
@@ -339,14 +333,10 @@ class _Maker:
         return f"unix_micros({quoted(numbering.time.column)})" if numbering.time else NUMBER
 
     def _type_of(self, sql: str) -> str:
-        seen = self.analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: self.below.schema})
+        seen = self.analyst.schema(
+            f"SELECT {sql} AS {VALUE} FROM {LEAF}", {LEAF: self.below.schema}
+        )
         return seen.columns[0].type
-
-    def _unused(self, letter: str) -> str:
-        """Return a beginning of names that no column of the input has."""
-        taken = re.compile(rf"_*{letter}\d+(_\d+)?", re.IGNORECASE)
-        found = [name for name in self.below.schema.names if taken.fullmatch(name)]
-        return "_" * (1 + max(map(len, found))) + letter if found else letter
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,11 +29,11 @@ from penstock.plan.bind_names import refuse_twins
 from penstock.plan.clauses import in_order, refuse_deep
 from penstock.plan.event_links import Attribute, Links, attributes, links_of, scope_of
 from penstock.plan.event_parts import Around, Part, part_of, relabelled
-from penstock.plan.occurrences import LEAF, TIMESTAMP, as_occurrences
+from penstock.plan.occurrences import TIMESTAMP, as_occurrences
 from penstock.plan.operators import Detect, EventTime, Filter, Operator, Project, key
 from penstock.plan.operators.detect import END, START, bases_of
 from penstock.plan.scope import place_of, plain
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, Analyst
 from penstock.sql import Constituent, Written, WrittenEvent, spark_sql
 from penstock.sql import constituents as written_constituents
 

@@ -6,11 +6,10 @@ from penstock.errors import TypeMismatchError
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator, Project
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, Analyst
 from penstock.sql import spark_sql
 
 CONDITIONS = (exp.Predicate, exp.Connector, exp.Not)  # of these Spark need not be asked
-LEAF = "input"  # the name under which the analyst sees the input
 
 
 def refuse_value(condition: exp.Expr, over: Operator, name: str, analyst: Analyst) -> None:

@@ -8,6 +8,7 @@ from sqlglot import exp
 from penstock.errors import BadQueryError, NotYetError, UnknownNameError
 from penstock.model.definitions import JoinMode
 from penstock.model.events import Mode
+from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
 from penstock.plan.bind_function import FunctionBinder
@@ -32,6 +33,7 @@ from penstock.plan.operators import Operator, TableJoin
 from penstock.plan.operators.table_join import KINDS
 from penstock.plan.scope import Relation, Scope, place_of, plain, relation, sided
 from penstock.plan.sources import (
+    LEAF,
     Analyst,
     EventSource,
     Lookup,
@@ -40,7 +42,6 @@ from penstock.plan.sources import (
 )
 from penstock.sql import context_of, spark_sql, window_of
 
-LEAF = "input"  # the name under which the analyst sees an operator's input
 Side = tuple[StreamSource | TableSource, exp.Expr, exp.Join | None]
 
 
@@ -238,8 +239,8 @@ class FromBinder:
         kind = _join_kind(join, swapped=swapped)
         if scope.has(alias):
             raise BadQueryError(f"two inputs are called {alias}", hint="give one of them AS a name")
-        right = relation(alias, table.schema.names, lambda name: sided("r", name))
-        left = scope.beside("l")
+        right = relation(alias, table.schema.names, lambda name: sided(RIGHT, name))
+        left = scope.beside(LEFT)
         both = Scope((*left.relations, right))
         on = _join_condition(join, both, left, right)
         if not on and kind not in ("CROSS", "INNER"):

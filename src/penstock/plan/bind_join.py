@@ -7,6 +7,7 @@ from datetime import timedelta
 from sqlglot import exp
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import LEFT, RIGHT, own
 from penstock.model.windows import RangeWindow, RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
@@ -17,7 +18,7 @@ from penstock.plan.scope import Relation, Scope, over_columns, place_of, plain, 
 from penstock.plan.sources import Analyst
 
 MICROSECOND = timedelta(microseconds=1)
-LEAVES = ("left_input", "right_input")  # the names under which the analyst sees both sides
+LEAVES = (own("left"), own("right"))  # the names under which the analyst sees both sides
 INNER = ("INNER", "CROSS")
 Columns = tuple[tuple[str, str], ...]
 Names = dict[str, str]  # of a side's columns in the join's output
@@ -102,12 +103,6 @@ def begun(entry: Entry) -> Joined:
 
 def event_time(entry: Entry) -> EventTime:
     """Return the event time by which a stream is joined, or raise where it has none."""
-    for name in HIDDEN:
-        if entry.operator.schema.find(name) is not None:
-            raise BadQueryError(
-                f"the column {name} is where joined tuples carry their times",
-                hint="give it another name in a SELECT below",
-            )
     if not entry.operator.times:
         raise BadQueryError(
             f"a join needs the event time of {entry.alias}",
@@ -203,7 +198,7 @@ class JoinBinder:
             raise unknown_kind(kind, entry.join)
         right = begun(entry)
         taken, names = self._outputs(left, entry)
-        seen = _seen(left.scope, names[0], "l"), _seen(right.scope, names[1], "r")
+        seen = _seen(left.scope, names[0], LEFT), _seen(right.scope, names[1], RIGHT)
         both = Scope((*seen[0].relations, *seen[1].relations))
         extra = self._take(some=[entry.alias], within=[each.alias for each in both.relations])
         on = [*condition_of(entry.join, both, *seen), *(both.resolve(each) for each in extra)]
@@ -310,7 +305,7 @@ def _equal_times(
         return None
     columns = [each for each in (node.left, node.right) if isinstance(each, exp.Column)]
     found: list[EventTime] = []
-    for name, each, outputs in zip("lr", sides, names, strict=True):
+    for name, each, outputs in zip((LEFT, RIGHT), sides, names, strict=True):
         mine = [column.name for column in columns if column.table == name]
         found += [time for column, time in _times_of(each) if outputs.get(column) in mine][:1]
     return (found[0], found[1]) if len(found) == len(sides) else None

@@ -8,9 +8,7 @@ from penstock.model.windows import RowsWindow
 from penstock.plan.asked import Asked
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Filter, KeyedRows, Operator
-from penstock.plan.sources import Analyst
-
-LEAF = "input"
+from penstock.plan.sources import LEAF, Analyst
 
 
 def make(

@@ -12,10 +12,9 @@ from penstock.plan.clauses import refuse_deep
 from penstock.plan.operators import EventTime, Modify, Operator
 from penstock.plan.operators.modify import NEW, OLD
 from penstock.plan.scope import Relation, Scope, place_of
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, VALUE, Analyst
 from penstock.sql import ModifierCall, modifier_of, spark_sql
 
-LEAF = "input"
 BELOW = "put the modifier into a SELECT below: SELECT … FROM (SELECT adiff(x) AS d FROM s) AS m"
 
 
@@ -137,7 +136,7 @@ class _Maker:
 
     def _run_of(self, x: exp.Expr) -> str:
         """Return how far x went; a time goes by seconds."""
-        sql = f"SELECT {spark_sql(self.scope.resolve(x))} AS x FROM {LEAF}"
+        sql = f"SELECT {spark_sql(self.scope.resolve(x))} AS {VALUE} FROM {LEAF}"
         kind = self.analyst.schema(sql, {LEAF: self.operator.schema}).columns[0].type
         if not kind.startswith("timestamp"):
             return self._difference(x)

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError, TypeMismatchError
+from penstock.model.own_names import own
 from penstock.model.schema import quoted
 from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.meanings import meanings, worded
 from penstock.plan.operators import Distinct, Operator, Top
 from penstock.plan.operators.window_aggregate import END, START
-from penstock.plan.scope import place_of, plain
+from penstock.plan.scope import is_bound, place_of, plain
 from penstock.plan.whole import window_column
 from penstock.sql import spark_sql
 
-BY, QUALIFIES, ORDER = "_by", "_qualifies", "_order"
+BY, QUALIFIES, ORDER = own("by"), own("qualifies"), own("order")
 
 Orders = tuple[tuple[exp.Expr, str], ...]
 

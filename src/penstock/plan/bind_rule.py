@@ -11,16 +11,16 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, PenstockError, TypeMismatchError, shortened
 from penstock.model.definitions import Expression
+from penstock.model.own_names import INPUT
 from penstock.model.rules import Insert, Reach, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bind import Binder
 from penstock.plan.bind_condition import refuse_value
-from penstock.plan.bind_from import LEAF
 from penstock.plan.held import Held, HeldAnalyst, held_in, with_held
 from penstock.plan.once import names_in
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan
 from penstock.plan.scope import Scope, place_of, plain, relation
-from penstock.plan.sources import Analyst, Lookup, StreamSource, with_name
+from penstock.plan.sources import LEAF, Analyst, Lookup, StreamSource, with_name
 from penstock.sql import parse_select, spark_sql
 
 FAMILIES = {
@@ -226,7 +226,7 @@ class RuleBinder:
         return written
 
     def _arguments(self, leaf: Scan, option: Expression) -> Project:
-        tree = parse_select(f"SELECT {option.sql} FROM i").expressions[0]
+        tree = parse_select(f"SELECT {option.sql} FROM {INPUT}").expressions[0]
         if not isinstance(tree, exp.Array) and tree.name.lower() != "array":
             raise BadQueryError(
                 f"{ARGUMENTS} of a command is an array of its arguments",

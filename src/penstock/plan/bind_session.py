@@ -9,9 +9,8 @@ from penstock.model.windows import SessionWindow
 from penstock.plan.asked import Asked
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Operator, SessionAggregate
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, Analyst
 
-LEAF = "input"
 MICROSECOND = timedelta(microseconds=1)
 
 

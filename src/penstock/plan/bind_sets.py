@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from sqlglot import exp
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import EventTime, Operator, Union
 from penstock.plan.scope import place_of, plain
 from penstock.plan.sources import Analyst
 from penstock.sql import parse_select
 
-ALL_ROWS = "_all_rows"  # the name under which a SELECT compares the rows of all inputs
-SIDE = "_side"
+ALL_ROWS = own("all_rows")  # the name under which a SELECT compares the rows of all inputs
+SIDE = own("side")
 HAVING: dict[type[exp.Expr], str] = {
     exp.Intersect: f" HAVING min({SIDE}) < max({SIDE})",
     exp.Except: f" HAVING max({SIDE}) = 0",
@@ -75,7 +76,7 @@ def tagged(
 
 def union(inputs: Sequence[Operator], analyst: Analyst) -> Union:
     """Return the operator that lays rows together."""
-    leaves = {f"input{place}": each.schema for place, each in enumerate(inputs)}
+    leaves = {own(f"input{place}"): each.schema for place, each in enumerate(inputs)}
     schema = analyst.schema(Union(tuple(inputs), Schema()).sql(list(leaves)), leaves)
     return Union(tuple(inputs), schema, _common_times(inputs, schema))
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, UnknownColumnError, UnknownNameError
+from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema
 from penstock.model.windows import RowsWindow, Window
 from penstock.plan.aggregates import is_aggregate
@@ -19,10 +20,9 @@ from penstock.plan.consumed import refuse_unread
 from penstock.plan.once import over_views
 from penstock.plan.operators import Operator, TableJoin, table_view
 from penstock.plan.scope import Scope, is_bound, place_of, relation, sided
-from penstock.plan.sources import Analyst, Lookup, TableSource
+from penstock.plan.sources import LEAF, Analyst, Lookup, TableSource
 from penstock.sql import spark_sql, window_of
 
-LEAF = "input"  # the name under which the analyst sees the input
 JOIN = "write a join: FROM a [RANGE …] LEFT SEMI JOIN b [RANGE …] ON … (LEFT ANTI for NOT)"
 # What a semi join over a table can do without: an order or equal rows change no answer.
 SIMPLE = {"expressions", "from_", "where", "distinct", "order"}
@@ -45,9 +45,9 @@ class Meeting:
 
     def over(self, operator: Operator, scope: Scope, analyst: Analyst) -> Operator:
         """Return the operator with the tuples that fulfil the conjunct."""
-        outer = scope.beside("l")
+        outer = scope.beside(LEFT)
         names = self.table.schema.names
-        inner = Scope((relation(self.alias, names, lambda name: sided("r", name)),))
+        inner = Scope((relation(self.alias, names, lambda name: sided(RIGHT, name)),))
         equal: list[exp.Expr] = [
             exp.EQ(this=outer.resolve(mine), expression=_resolved(other, inner, outer))
             for mine, other in self.pairs

@@ -5,6 +5,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import BadWindowError, UnknownColumnError
+from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.windows import SemanticWindow
 from penstock.plan.aggregates import is_aggregate
@@ -13,10 +14,8 @@ from penstock.plan.folds import Fold, fold_of
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Operator, WhenAggregate
 from penstock.plan.scope import is_bound, place_of, plain
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, VALUE, Analyst
 from penstock.sql import parse_select, spark_sql
-
-LEAF = "input"
 
 
 def make(
@@ -39,7 +38,7 @@ def _folded(condition: exp.Expr, below: Operator, analyst: Analyst) -> tuple[str
     """Return the condition as a template over the values of its aggregates, and these."""
 
     def type_of(sql: str) -> str:
-        seen = analyst.schema(f"SELECT {sql} AS x FROM {LEAF}", {LEAF: below.schema})
+        seen = analyst.schema(f"SELECT {sql} AS {VALUE} FROM {LEAF}", {LEAF: below.schema})
         return seen.columns[0].type
 
     calls: dict[str, exp.Expr] = {}
@@ -56,7 +55,7 @@ def _folded(condition: exp.Expr, below: Operator, analyst: Analyst) -> tuple[str
         type_of(text)  # Spark judges the call as it stands
     folds = tuple(fold_of(node, type_of) for node in calls.values())
     places = {text: place for place, text in enumerate(calls)}
-    marks = {place: f"__when_value_{place}__" for place in places.values()}
+    marks = {place: own(f"value_{place}_") for place in places.values()}
 
     def replaced(node: exp.Expr) -> exp.Expr:
         return exp.var(marks[places[spark_sql(node)]]) if is_aggregate(node) else node

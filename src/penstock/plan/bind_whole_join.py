@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError
 from penstock.model.definitions import JoinMode
+from penstock.model.own_names import own, side
 from penstock.model.windows import RangeWindow, RowsWindow
 from penstock.plan.bind_join import (
     INNER,
@@ -24,13 +25,9 @@ from penstock.plan.meanings import meanings
 from penstock.plan.operators import HopJoin, Operator, RowsJoin
 from penstock.plan.operators.join_input import JoinInput, JoinStep
 from penstock.plan.operators.rows_join import Stay
-from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.operators.window_join import KINDS
-from penstock.plan.scope import Relation, Scope, plain
+from penstock.plan.scope import Relation, Scope, bounds, plain
 from penstock.plan.sources import Analyst
-
-# What the engine adds to the tuples that it keeps.
-HIDDEN = ("_time", "_number", "_start", "_low", "_high", START, END)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +58,9 @@ def bind_whole(
         made: RowsJoin | HopJoin = _rows_join(entries, joined, steps)
     else:
         made = _hop_join(entries, joined, steps, mode)
-    leaves = {f"input{place}": each.operator.schema for place, each in enumerate(joined)}
+    leaves = {own(f"input{place}"): each.operator.schema for place, each in enumerate(joined)}
     analyst.schema(made.sql(list(leaves)), leaves, meanings(made))
-    bounds = ("window", ((START, plain(START)), (END, plain(END))))
-    shown = [Relation(*bounds)] if isinstance(made, HopJoin) else []
+    shown = [bounds("window")] if isinstance(made, HopJoin) else []
     for place, (entry, each) in enumerate(zip(entries, joined, strict=True)):
         if place == 0 or not steps[place - 1].is_lone:
             columns = tuple((name, plain(out)) for name, out in each.columns)
@@ -73,7 +69,7 @@ def bind_whole(
 
 
 def _inputs(select: exp.Select, entries: Sequence[Entry]) -> Iterator[JoinInput]:
-    taken = {name.lower() for name in HIDDEN} | {f"_count{n}" for n in range(len(entries))}
+    taken: set[str] = set()
     for entry in entries:
         wanted, time = names_asked(select, entry.alias), event_time(entry)
         columns: list[tuple[str, str]] = []
@@ -91,7 +87,7 @@ def _steps(
     entries: Sequence[Entry], joined: Sequence[JoinInput], where: Where
 ) -> tuple[tuple[JoinStep, ...], list[exp.Expr]]:
     """Return how each stream is joined, and the conjuncts that came from WHERE."""
-    seen = [_seen(e, joined[place], f"s{place}") for place, e in enumerate(entries)]
+    seen = [_seen(e, joined[place], side(place)) for place, e in enumerate(entries)]
     steps: list[JoinStep] = []
     taken: list[exp.Expr] = []
     for place, entry in enumerate(entries[1:], 1):

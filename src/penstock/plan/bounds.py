@@ -4,47 +4,50 @@ They are those of `penstock.qos.answers`, where they are explained. Each session
 before it runs a query over a sample.
 """
 
+from penstock.model.own_names import own
+
 Z = 1.959964  # of the normal distribution, for 95 %
 FIRST, SECOND = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96  # Student's t over it
 ENDLESS = "CAST('Infinity' AS DOUBLE)"
 
-COUNT, SUM, MEAN = "penstock_count_error", "penstock_sum_error", "penstock_mean_error"
+COUNT, SUM, MEAN = own("count_error"), own("sum_error"), own("mean_error")
+T, LOW, OVER, HALF, BESIDE = map(own, ("t", "low", "over", "half", "beside"))
 
 # By name: parameters and what it gives. Those that come first are used by those that follow.
 FUNCTIONS = {
-    "penstock_t": (
+    T: (
         "rows BIGINT",
         f"{Z}D + {FIRST}D / greatest(1, rows - 1) + {SECOND}D / pow(greatest(1, rows - 1), 2)",
     ),
-    "penstock_low": (
+    LOW: (
         "size DOUBLE, spread DOUBLE",
         "size + spread / 2 - sqrt(spread * size + spread * spread / 4)",
     ),
-    "penstock_over": (
+    OVER: (
         "size DOUBLE, low DOUBLE",
         f"CASE WHEN low > 0 THEN (size - low) / low ELSE {ENDLESS} END",
     ),
     COUNT: (
         "size DOUBLE, variance DOUBLE",
         "CASE WHEN variance = 0 THEN 0D WHEN size > 0 "
-        f"THEN penstock_over(size, penstock_low(size, {Z * Z}D * variance / size)) END",
+        f"THEN {OVER}(size, {LOW}(size, {Z * Z}D * variance / size)) END",
     ),
     SUM: (
         "size DOUBLE, variance DOUBLE, rows BIGINT",
-        "CASE WHEN variance = 0 THEN 0D WHEN size > 0 AND rows > 1 THEN penstock_over(size, "
-        "penstock_low(size, pow(penstock_t(rows), 2) * variance / size)) END",
+        f"CASE WHEN variance = 0 THEN 0D WHEN size > 0 AND rows > 1 THEN {OVER}(size, "
+        f"{LOW}(size, pow({T}(rows), 2) * variance / size)) END",
     ),
-    "penstock_half": (
+    HALF: (
         "count DOUBLE, variance DOUBLE, rows BIGINT",
-        "penstock_t(rows) * sqrt(greatest(0D, variance) * rows / greatest(1, rows - 1)) / count",
+        f"{T}(rows) * sqrt(greatest(0D, variance) * rows / greatest(1, rows - 1)) / count",
     ),
-    "penstock_beside": (
+    BESIDE: (
         "size DOUBLE, half DOUBLE",
         f"CASE WHEN half < size THEN half / (size - half) WHEN half = 0 THEN 0D ELSE {ENDLESS} END",
     ),
     MEAN: (
         "mean DOUBLE, count DOUBLE, counts DOUBLE, both DOUBLE, totals DOUBLE, rows BIGINT",
-        "CASE WHEN counts = 0 THEN 0D WHEN rows > 1 THEN penstock_beside(abs(mean), penstock_half("
+        f"CASE WHEN counts = 0 THEN 0D WHEN rows > 1 THEN {BESIDE}(abs(mean), {HALF}("
         "count, totals - 2 * mean * both + mean * mean * counts, rows)) END",
     ),
 }

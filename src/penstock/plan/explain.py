@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.model.own_names import readable
 from penstock.plan.abridged import few
 from penstock.plan.explain_bundle import bundle_lines
 from penstock.plan.graph import Graph
@@ -30,7 +31,7 @@ def explain(query: str, root: Operator, graph: Graph, units: Sequence[Unit]) -> 
         lines += ["", *_unit_lines(unit, graph, name)]
     if not read:
         lines += ["", "no unit: the rows of the stream are delivered as they come"]
-    return "\n".join(lines)
+    return readable("\n".join(lines))
 
 
 def units_behind(root: Operator, units: Sequence[Unit]) -> list[tuple[str, Unit]]:

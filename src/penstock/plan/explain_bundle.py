@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from penstock.model.own_names import INPUT
 from penstock.model.schema import quoted
 from penstock.plan.abridged import abridged, few, few_items
 from penstock.plan.bundles.layout import Closing, Layout, layout_of
@@ -94,7 +95,7 @@ def flow_sql(unit: Unit, members: Sequence[FlowMember], views: Mapping[str, str]
     """Return the SELECT that marks tuples with what tells them apart, long lists abridged."""
     told = told_by(members)
     wanted = told.wanted_sql([member.asked for member in members])
-    sql = f"SELECT * FROM {told.sql(f'({unit.input_sql(0, views)})')} AS i{wanted}"
+    sql = f"SELECT * FROM {told.sql(f'({unit.input_sql(0, views)})')} AS {INPUT}{wanted}"
     return abridged(_few_claims(sql, told))
 
 

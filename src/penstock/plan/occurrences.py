@@ -11,9 +11,8 @@ from penstock.plan.clauses import in_order
 from penstock.plan.operators import Detect, EventTime, Filter, Operator, Project
 from penstock.plan.operators.detect import END, START
 from penstock.plan.scope import plain
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, Analyst
 
-LEAF = "input"
 TIMESTAMP = "timestamp"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from penstock.errors import TypeMismatchError
+from penstock.model.own_names import LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.clauses import conjuncts
 from penstock.plan.operators import (
@@ -24,19 +25,19 @@ from penstock.plan.operators import (
     key,
     walk,
 )
-from penstock.plan.scope import Scope, place_of, plain, relation
+from penstock.plan.scope import Scope, is_bound, place_of, plain, relation
 from penstock.plan.sources import Analyst
 from penstock.plan.units import Unit
 from penstock.sql import parse_select, spark_sql
 
-VIEW = "penstock_punctuation"
+VIEW, HOLDS = own("punctuation"), own("holds")
 
 
 def bind_punctuation(scan: Scan, condition: exp.Expr, analyst: Analyst) -> str:
     """Return the condition over the stream's columns, or raise what is wrong with it."""
     scope = Scope((relation(scan.stream, scan.schema.names, plain),))
     sql = spark_sql(scope.resolve(condition))
-    found = analyst.schema(f"SELECT ({sql}) AS holds FROM {VIEW}", {VIEW: scan.schema})
+    found = analyst.schema(f"SELECT ({sql}) AS {HOLDS} FROM {VIEW}", {VIEW: scan.schema})
     kind = found.columns[0].type.lower()
     if kind != "boolean":
         raise TypeMismatchError(
@@ -109,8 +110,8 @@ def _equal_columns(on: str) -> Iterator[tuple[str, str]]:
             sides = {
                 node.table: node for node in (each.left, each.right) if type(node) is exp.Column
             }
-            if sides.keys() == {"l", "r"}:
-                yield sides["l"].name, sides["r"].name
+            if sides.keys() == {LEFT, RIGHT}:
+                yield sides[LEFT].name, sides[RIGHT].name
 
 
 def _type_of(schema: Schema, name: str) -> str | None:
@@ -129,7 +130,7 @@ def renamed(condition: str, names: Mapping[str, str]) -> str:
         return ""
     tree = parse_select(f"SELECT {condition}").expressions[0]
     known = {old.lower(): new for old, new in names.items()}
-    for column in list(tree.find_all(exp.Column)):
+    for column in [each for each in tree.find_all(exp.Column) if not is_bound(each)]:
         first = column.parts[0]
         if first.name.lower() not in known:
             return ""

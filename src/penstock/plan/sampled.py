@@ -17,12 +17,13 @@ from penstock.model.schema import Column, Schema, quoted
 from penstock.model.windows import GenericWindow, RangeWindow
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind import Binder
-from penstock.plan.bind_aggregate import LEAF, aggregates_of
+from penstock.plan.bind_aggregate import aggregates_of
 from penstock.plan.bind_modifiers import modifies
 from penstock.plan.gated import inputs_of, through_gates, why_not_joined, why_not_named
 from penstock.plan.lifted import lifted
 from penstock.plan.operators import Filter, Operator, Project, Weigh, WindowAggregate
 from penstock.plan.operators.gate import ADDED, ALL, ERROR, KEPT, ROWS, SHED
+from penstock.plan.sources import LEAF
 from penstock.plan.weighing import Estimate, Kind, Weighing
 from penstock.sql import spark_sql, window_of
 

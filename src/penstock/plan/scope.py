@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place, UnknownColumnError
+from penstock.model.own_names import own
+from penstock.plan.operators.window_aggregate import PUBLIC
 
 # The qualifier of a window's own bounds, so that they never meet a column of the input.
-WINDOW = "_window"
+WINDOW = own("bounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Scope:
                 return node
             return _placed(self._lookup(node), node)
 
-        return tree.copy().transform(written, copy=False)
+        return self._uncaptured(tree.copy()).transform(written, copy=False)
 
     def knows(self, column: exp.Column) -> bool:
         """Say whether there is such a column, in one input or in several."""
@@ -92,16 +94,32 @@ class Scope:
         """Say whether a relation of that alias is in sight."""
         return any(each.alias.lower() == alias.lower() for each in self.relations)
 
+    def _uncaptured(self, tree: exp.Expr) -> exp.Expr:
+        """Rename variables of lambdas that would capture a column: `x -> x + t.x` loses its t."""
+        columns = {sql.name.lower() for each in self.relations for _, sql in each.columns}
+        for function in tree.find_all(exp.Lambda):
+            for variable in function.expressions:
+                if variable.name.lower() in columns:
+                    _rename_variable(function, variable.name)
+        return tree
+
     def _is_spared(self, column: exp.Column, spared: set[str]) -> bool:
         first, *others = (part.name for part in column.parts)
         return first.lower() in spared and not (others and self.has(first))
 
     def _lookup(self, column: exp.Column) -> exp.Expr:
+        """Return how the column is written: a.b is b of input a, else field b of column a.
+
+        That is Spark's rule. Where there is neither, the input is what was meant.
+        """
         path = [part.name for part in column.parts]
-        if len(path) > 1 and self.has(path[0]):
-            within = [each for each in self.relations if each.alias.lower() == path[0].lower()]
+        by_name = [each.by_name() for each in self.relations]
+        within = [each for each in self.relations if each.alias.lower() == path[0].lower()]
+        is_of_input = any(each.find(path[1]) for each in within) if len(path) > 1 else False
+        is_field = any(each.find(path[0]) for each in by_name)
+        if is_of_input or (len(path) > 1 and within and not is_field):
             return self._field(column, within, path[1:])
-        return self._field(column, (each.by_name() for each in self.relations), path)
+        return self._field(column, by_name, path)
 
     def _field(
         self, column: exp.Column, relations: Iterable[Relation], path: list[str]
@@ -148,6 +166,11 @@ def over_columns(tree: exp.Expr, write: Callable[[str], exp.Expr]) -> exp.Expr:
     )
 
 
+def bounds(alias: str) -> Relation:
+    """Return the relation of a window's own bounds, over what gives them."""
+    return Relation(alias, tuple((name, plain(column)) for name, column in PUBLIC.items()))
+
+
 def place_of(node: exp.Expr) -> Place | None:
     """Return where the node stands in its text, if the parser noted it."""
     for each in node.walk():
@@ -162,6 +185,15 @@ def _placed(written: exp.Expr, column: exp.Expr) -> exp.Expr:
     where = next((each.meta for each in column.walk() if "line" in each.meta), {})
     written.meta.update(where)
     return written
+
+
+def _rename_variable(function: exp.Expr, name: str) -> None:
+    """Give a variable another name; the parser leaves variables as identifiers, not as columns."""
+    for node in list(function.find_all(exp.Identifier)):
+        is_field = isinstance(node.parent, exp.Dot) and node.arg_key == "expression"
+        is_other = is_field or node.arg_key == "alias" or isinstance(node.parent, exp.Column)
+        if node.name.lower() == name.lower() and not is_other:
+            node.replace(exp.to_identifier(own(name), quoted=True))
 
 
 def is_bound(column: exp.Column) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, PenstockError, TypeMismatchError
+from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.plan.gated import gates_above
 from penstock.plan.operators import Filter, Gate, Operator, Project, TableJoin
@@ -16,7 +17,7 @@ from penstock.plan.scope import Scope, plain, relation
 from penstock.plan.sources import Analyst
 from penstock.sql import parse_select, spark_sql
 
-VIEW = "penstock_worth"
+VIEW = own("worth")
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 

@@ -7,9 +7,12 @@ from typing import Any, Protocol
 
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.events import Mode
+from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
 from penstock.sql import WrittenFlow
+
+LEAF, VALUE = own("input"), own("x")  # an input, and a value over it, as the analyst sees them
 
 
 @dataclass(frozen=True, slots=True)

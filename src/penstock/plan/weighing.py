@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from penstock.model.own_names import own
 from penstock.model.schema import quoted
 from penstock.plan.bounds import COUNT, MEAN, SUM
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 
 WHOLE = ("tinyint", "smallint", "int", "bigint")
-_W, _MORE = "__w", "__more"
+_W, _MORE = own("w"), own("more")
 
 Kind = Literal["count", "sum", "avg"]
 

@@ -22,6 +22,7 @@ from penstock.engine.spark_errors import is_data_error
 from penstock.engine.spark_life import refuse_dead
 from penstock.engine.states.section_rows import asked_for
 from penstock.errors import told
+from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema
 from penstock.plan.bind_rule import BoundRule, plain_picks
 from penstock.plan.bundles.member import ColumnSpans, FlowMember
@@ -57,7 +58,7 @@ def ask(
     `held` tells what a stream holds now: the same to all rules that ask.
     """
     failures: dict[str, str] = {}
-    view = f"penstock_{reader.replace(':', '_')}"
+    view = own(reader.replace(":", "_"))
     found = _here(rules, trains)
     wrong: dict[str, Exception] = {}
     found |= _alike(processor, view, _for_spark(rules), trains, wrong)
@@ -175,7 +176,7 @@ def _together(
     members = [_member(rule.bound) for rule in rules]
     asked, apart = [member.asked for member in members], told_by(members)
     schema = rules[0].bound.leaf.schema
-    sql = f"SELECT * FROM {apart.sql(view)} AS i"
+    sql = f"SELECT * FROM {apart.sql(view)} AS {INPUT}"
     tuples = processor.select({view: (trains, schema)}, sql, None, single=False, wide=True)
     whole = tuples.select(list(schema.names))
     found: dict[str, pa.Table] = {}
@@ -211,7 +212,7 @@ def made(processor: Processor, rule: LiveRule, action: int, rows: pa.Table) -> p
         return None
     if (picks := plain_picks(make)) is not None:
         return rows.select(list(picks)).rename_columns(list(make.schema.names))
-    return _projected(processor, f"penstock_rule_{key(make)}_{action}", make, rows)
+    return _projected(processor, own(f"rule_{key(make)}_{action}"), make, rows)
 
 
 def _projected(processor: Processor, view: str, make: Project, rows: pa.Table) -> pa.Table:

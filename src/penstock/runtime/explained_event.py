@@ -7,6 +7,7 @@ from typing import Any
 from penstock.engine.states.detection import Detection
 from penstock.events.detector import NodeFacts
 from penstock.model.events import Mode
+from penstock.model.own_names import readable
 from penstock.plan.bundles.event_member import asking
 from penstock.plan.explain import explain
 from penstock.plan.operators import Detect, Operator, Scan, key, walk
@@ -43,7 +44,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
         graph = running.detecting.graph if running is not None else _alone(detect)
         leaves = {key(each): each for each in detect.primitives}
         nodes += [_node(each, events, leaves) for each in _below(graph, key(detect))]
-    above = [node.text() for node in walk(root) if node not in detects] if detects else []
+    above = [readable(node.text()) for node in walk(root) if node not in detects] if detects else []
     running_now = any(detection_of(system, detect) is not None for detect in detects)
     return {
         "mode": str(mode),

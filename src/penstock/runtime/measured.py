@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from penstock.model.own_names import readable
 from penstock.plan.operators import key
 from penstock.runtime.plant import Plant
 from penstock.runtime.quality import net_share
@@ -19,7 +20,9 @@ def measured(system: System) -> dict[str, Any]:
     shape = shape_of(supervisor.shared_graph())
     seen = supervisor.statistics.observation(plant, now)
     run_seconds = supervisor.statistics.run_seconds(now)
-    texts = {key(m): m.text() for live in plant.units.values() for m in live.unit.members()}
+    texts = {
+        key(m): readable(m.text()) for live in plant.units.values() for m in live.unit.members()
+    }
     net = {
         key(m): net_share(supervisor.statistics.record(name, now), run_seconds)
         for name, live in plant.units.items()

@@ -15,6 +15,7 @@ from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
 from penstock.errors import UnknownColumnError, UnknownNameError
+from penstock.model.own_names import own
 from penstock.plan.lateness import HELD, flows_in, judges, late_schema
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
@@ -43,7 +44,7 @@ def _answer(
     """Return the rows of a SELECT; `called` are names that stand for what functions gave."""
     relations: dict[str, Relation] = {}
     meant: dict[str, str] = {}
-    prefix = f"penstock_once_{next(_numbers)}"
+    prefix = own(f"once_{next(_numbers)}")
 
     def view_of(name: str) -> str:
         view = view_for(name)

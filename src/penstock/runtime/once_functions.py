@@ -19,6 +19,7 @@ from penstock.errors import BadQueryError, FunctionError, PenstockError
 from penstock.functions.run import Runner
 from penstock.functions.types import StreamType
 from penstock.model.definitions import FunctionDefinition
+from penstock.model.own_names import own
 from penstock.plan.bind import Binder
 from penstock.plan.bind_function import filled_body
 from penstock.plan.once import Called, calls_as_names
@@ -57,7 +58,7 @@ class OnceFunctions:
         found: dict[str, pa.Table] = {name: given.table for name, given in known.items()}
 
         def named(call: Called) -> str:
-            name = f"penstock_called_{next(self.numbers)}"
+            name = own(f"called_{next(self.numbers)}")
             found[name] = self._of(call, known).table
             return name
 

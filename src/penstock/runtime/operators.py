@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.model.own_names import readable
 from penstock.plan.explain_bundle import queries_in
 from penstock.plan.operators import key
 from penstock.plan.units import Unit
@@ -68,7 +69,7 @@ def _rows(
         first, last = place == 0, place == len(members) - 1
         row = {
             "unit": unit.key[:6],
-            "operator": member.text(),
+            "operator": readable(member.text()),
             "queries": _served(system, unit, users.get(name, [])),
             "runs": live.runs,
             "rows_in": _count(live.rows_in, 1.0 if whole else into),

@@ -9,7 +9,6 @@ import pyarrow as pa
 from penstock.engine.buffers import Train
 from penstock.model.goals import Goals
 from penstock.plan.operators.gate import ERROR, ROWS, SHED
-from penstock.plan.operators.window_aggregate import START
 from penstock.qos.allocation import Limit
 from penstock.qos.answers import Z
 from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
@@ -19,6 +18,7 @@ from penstock.qos.tempo import SECOND, Tempo
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
 SPREAD = 1.0  # of values while none was seen: as much as their mean, as with waiting times
 REMEMBERED = 0.7  # of how large groups were for a stream's rate: both follow changes with a lag
+WINDOW = "window_start"  # the column by which rows tell their window apart, where they show it
 FORGOTTEN = 0.9  # of what older deliveries told about groups, with each one
 
 
@@ -128,9 +128,9 @@ class Promise:
 
 def _windows(rows: pa.Table) -> np.ndarray:
     """Return the place of each row's window; all are of one where they do not show theirs."""
-    if START not in rows.schema.names:
+    if WINDOW not in rows.schema.names:
         return np.zeros(rows.num_rows, dtype=np.int64)
-    return np.unique(rows[START].to_numpy(), return_inverse=True)[1]
+    return np.unique(rows[WINDOW].to_numpy(), return_inverse=True)[1]
 
 
 def _figures(rows: pa.Table, name: str) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.engine.spare_processor import spare_processor
+from penstock.model.own_names import readable
 from penstock.plan.explain_bundle import queries_in
 from penstock.plan.operators import Scan, key
 from penstock.plan.units import Unit
@@ -69,7 +70,7 @@ def _what(unit: Unit) -> str:
     over = [
         leaf.stream if isinstance(leaf, Scan) else f"node {key(leaf)[:6]}" for leaf in unit.leaves
     ]
-    return f"{', '.join(each.text() for each in unit.members())} over {', '.join(over)}"
+    return f"{', '.join(readable(each.text()) for each in unit.members())} over {', '.join(over)}"
 
 
 def _row(live: LiveUnit, queries: int, share: float | None) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """A script in, its statements out; whatever cannot be read is a PenstockError with its place."""
 
 from collections.abc import Callable
+from itertools import chain
 from typing import TypeVar
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 
 from penstock.errors import PenstockError, SqlError
+from penstock.model.own_names import refuse_own
 from penstock.sql.dialect import Penstock
 from penstock.sql.grammar import read_select, read_statement
 from penstock.sql.refusals import place_at
@@ -17,7 +19,11 @@ T = TypeVar("T")
 
 def parse(text: str) -> list[Statement]:
     """Return the statements of a script, which semicolons separate."""
-    return [_read(tokens, text, read_statement) for tokens in split(text)]
+    statements = split(text)
+    for token in chain.from_iterable(statements):
+        if token.token_type is not TokenType.STRING:
+            refuse_own(token.text, place_at(text, token.start))
+    return [_read(tokens, text, read_statement) for tokens in statements]
 
 
 def parse_select(text: str) -> exp.Query:

@@ -14,12 +14,13 @@ from pyspark import cloudpickle
 from penstock.engine.spreading import answers_of, load_of, part_of, spreading, table_of_loads
 from penstock.engine.states.detecting import keys_of
 from penstock.events.detector import Detector, KeptEvents
+from penstock.events.inlet import ORDER
 from penstock.events.keeping import split
 from penstock.model.events import And, Mode, Not, Plus, Primitive, Seq, Watch
 
 A, B, C = (Primitive(name, name, ("k",)) for name in "abc")
 SCHEMA = pa.schema(
-    [("k", pa.string()), ("v", pa.int64())] + [(n, pa.int64()) for n in ("_start", "_end", "_seq")]
+    [("k", pa.string()), ("v", pa.int64())] + [(n, pa.int64()) for n in ("_start", "_end", ORDER)]
 )
 SCHEMAS = dict.fromkeys("abc", SCHEMA)
 EVENTS = (Seq((A, B, C), 40), And((A, B), 40), Not(B, A, C, 40))
@@ -38,7 +39,7 @@ def tables(rows: list[Row], first: int) -> dict[str, pa.Table]:
             "v": [n for n, _ in mine],
             "_start": [row[2] for _, row in mine],
             "_end": [row[2] for _, row in mine],
-            "_seq": [n for n, _ in mine],
+            ORDER: [n for n, _ in mine],
         }
         found[name] = pa.table(columns, schema=SCHEMA)
     return found

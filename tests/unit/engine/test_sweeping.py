@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 
 from penstock.engine.states.section_rows import asked_for
 from penstock.engine.sweeping import SECTION, TABLE, sweeping, swept, tables_of
+from penstock.model.own_names import own
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.bundles.buckets import NONE, Buckets
 from penstock.plan.bundles.layout import Layout, layout_of
@@ -116,7 +117,7 @@ def test_every_member_finds_the_tuples_that_it_asks_for(rows: list[Row]) -> None
             if holds(text, k, x):
                 wanted[at - at % (5 * SECOND), *((k,) if keyed == "0" else ())] += 1
         keys = [PANE, *(key for key, _ in layouts[place].keys)]
-        counts = next(n for n in mine.column_names if n.startswith("a") and _is_count(mine, n))
+        counts = next(n for n in mine.column_names if n.startswith(own("a")) and _is_count(mine, n))
         found: Counter[Any] = Counter()
         for row in mine.to_pylist():
             found[tuple(row[key] for key in keys)] += row[counts]

@@ -20,7 +20,7 @@ def made(name: str = "total", takes: tuple[str, ...] = ("double",)) -> UserAggre
 
 def test_its_parts_have_names_of_their_own() -> None:
     assert penstock.UserAggregate is UserAggregate
-    assert made("Total").part("update") == "penstock_total_update"
+    assert made("Total").part("update") == "_penstock_total_update"
 
 
 @pytest.mark.parametrize("name", ["", "geo mean", "1st", "größe"])

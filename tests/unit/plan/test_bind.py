@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import PenstockError
+from penstock.model.own_names import readable
 from penstock.model.schema import quoted
 from penstock.plan.operators import EventTime, Filter, Operator, Project, TableJoin, Union
 from tests.unit.plan.twin import ROADS, TRAFFIC, World, bind
@@ -96,7 +97,10 @@ def test_a_lambdas_variables_are_its_own() -> None:
         "y": "transform(`xs`, x -> x + `mph`)"
     }
     assert shown("SELECT transform(xs, mph -> mph + 1) AS y FROM traffic") == {
-        "y": "transform(`xs`, mph -> mph + 1)"
+        "y": "transform(`xs`, `_penstock_mph` -> `_penstock_mph` + 1)"
+    }
+    assert shown("SELECT transform(xs, mph -> mph + traffic.mph) AS y FROM traffic") == {
+        "y": "transform(`xs`, `_penstock_mph` -> `_penstock_mph` + `mph`)"
     }
     assert shown("SELECT transform(xs, (x, i) -> x + i) AS y FROM traffic") == {
         "y": "transform(`xs`, (x, i) -> x + i)"
@@ -181,7 +185,7 @@ def test_a_select_in_from_is_bound_first() -> None:
 def test_the_analyst_is_asked_about_every_filter_and_projection() -> None:
     world = World()
     world.bind("SELECT mph + 1 AS n FROM traffic WHERE mph > 3")
-    assert world.analyst.asked == [
+    assert list(map(readable, world.analyst.asked)) == [
         "SELECT * FROM input AS i WHERE (`mph` > 3)",
         "SELECT `mph` + 1 AS `n` FROM input",
     ]
@@ -213,7 +217,7 @@ def join_of(select: str) -> TableJoin:
 def test_a_stream_is_joined_with_a_table(written: str, kind: str) -> None:
     join = join_of(f"SELECT car_id FROM traffic t {written}")
     assert join.kind == kind
-    assert join.on == ("" if kind == "CROSS" else "(l.`mph` = r.`id`)")
+    assert readable(join.on) == ("" if kind == "CROSS" else "(l.`mph` = r.`id`)")
     assert join.times == TS
 
 
@@ -261,7 +265,8 @@ def test_a_semi_join_shows_nothing_of_the_table() -> None:
 
 
 def test_using_compares_the_columns_of_both_sides() -> None:
-    assert join_of("SELECT car_id FROM traffic JOIN roads USING (MPH)").on == "l.`mph` = r.`mph`"
+    join = join_of("SELECT car_id FROM traffic JOIN roads USING (MPH)")
+    assert readable(join.on) == "l.`mph` = r.`mph`"
     assert code("SELECT car_id FROM traffic JOIN roads USING (kind)") == "UNKNOWN_COLUMN"
     assert code("SELECT car_id FROM traffic JOIN roads USING (name)") == "UNKNOWN_COLUMN"
 
@@ -270,7 +275,8 @@ def test_using_compares_the_columns_of_both_sides() -> None:
 @settings(deadline=None)
 def test_the_order_of_a_joins_conditions_makes_no_difference(order: list[str]) -> None:
     on = " AND ".join(f"({each})" for each in order)
-    assert join_of(f"SELECT car_id FROM traffic t JOIN roads r ON {on}").on == (
+    join = join_of(f"SELECT car_id FROM traffic t JOIN roads r ON {on}")
+    assert readable(join.on) == (
         "(l.`kind` = 'car' OR r.`id` = 1) AND (l.`mph` = r.`id`) AND (r.`name` LIKE 'a%')"
     )
 
@@ -330,3 +336,10 @@ def test_a_union_of_windows_and_tuples_has_the_windows_end_as_its_time() -> None
     assert world.known["q"].operator.times == (EventTime("window_end", 10_000_000),)
     root = world.bind("SELECT window_end, n FROM q UNION ALL SELECT at, mph FROM south")
     assert root.times == (EventTime("window_end"),)
+
+
+def test_a_qualifier_is_an_input_first_and_then_a_column() -> None:
+    assert shown("SELECT st.mph AS n FROM traffic st") == {"n": "`mph`"}  # as Spark has it
+    assert shown("SELECT st.a AS n FROM traffic st") == {"n": "`st`.`a`"}
+    assert shown("SELECT st.st.a AS n FROM traffic st") == {"n": "`st`.`a`"}
+    assert code("SELECT t.nothing AS n FROM traffic t") == "UNKNOWN_COLUMN"

@@ -1,8 +1,11 @@
 import pytest
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import own, readable
+from penstock.model.schema import quoted
 from penstock.plan.operators import EventTime, Filter, Operator, Project, WindowAggregate
 from penstock.plan.operators.hops import spans
+from penstock.plan.operators.window_aggregate import END, START
 from tests.unit.plan.twin import TRAFFIC, World, bind
 
 MINUTE = "traffic [RANGE 1 MINUTE]"
@@ -25,7 +28,7 @@ def calls(select: str) -> list[str]:
 def shown(select: str) -> dict[str, str]:
     root = bind(select)
     assert isinstance(root, Project)
-    return dict(root.columns)
+    return {name: readable(sql) for name, sql in root.columns}
 
 
 @pytest.mark.parametrize(
@@ -102,7 +105,7 @@ def test_having_may_use_aliases_aggregates_keys_and_bounds() -> None:
     )
     assert isinstance(root, Project)
     assert isinstance(root.input, Filter)
-    assert root.input.conditions == (
+    assert tuple(map(readable, root.input.conditions)) == (
         "(`a0`) > 2",
         "(`k0`) <> 'X'",
         "NOT `window_start` IS NULL",
@@ -160,7 +163,7 @@ def test_outside_an_aggregate_the_bounds_are_the_windows_and_inside_the_inputs()
     world.name("q", f"SELECT window_start, count(*) AS n FROM {MINUTE}")
     root = world.bind("SELECT window_start, max(window_start) AS m FROM q [RANGE 1 HOUR]")
     assert isinstance(root, Project)
-    assert root.columns == (("window_start", "`window_start`"), ("m", "`a0`"))
+    assert root.columns == (("window_start", quoted(START)), ("m", quoted(own("a0"))))
     hour = aggregate_of(root)
     assert hour.hops == spans(3_600_000_000, 3_600_000_000)
     assert [each.text for _, each in hour.aggregates] == ["MAX(`window_start`)"]
@@ -180,4 +183,4 @@ def test_windows_over_windows_go_by_the_start_or_by_the_end_with_its_offset() ->
 
 def test_the_aggregates_columns_are_bounds_keys_and_calls() -> None:
     found = aggregate_of(bind(f"SELECT kind, avg(mph) AS m FROM {MINUTE} GROUP BY kind"))
-    assert found.schema.names == ("window_start", "window_end", "k0", "a0")
+    assert found.schema.names == (START, END, own("k0"), own("a0"))

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadQueryError, PenstockError
+from penstock.model.own_names import readable
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.bind import Binder
 from penstock.plan.operators import (
@@ -58,7 +59,7 @@ def test_conditions_of_where_go_where_they_save_most() -> None:
     join = the_join(root)
     assert isinstance(join.left, Filter)
     assert join.left.conditions == ("`kind` = 'Car'",)
-    assert join.on == "(l.`car_id` = r.`id`) AND (l.`mph` > 3 * r.`r_mph`)"
+    assert readable(join.on) == "(l.`car_id` = r.`id`) AND (l.`mph` > 3 * r.`r_mph`)"
     assert isinstance(root, Project)
     assert isinstance(root.input, Filter)
     assert isinstance(root.input.input, TableJoin)
@@ -104,7 +105,7 @@ def test_equal_event_times_bound_a_join_without_windows() -> None:
         "SELECT a.n FROM a JOIN b ON a.window_start = b.window_start "
         "JOIN c ON c.window_start = b.window_start"
     )
-    assert "l._met = r._met" in the_join(three).meets
+    assert "l.met = r.met" in readable(the_join(three).meets)
 
 
 @pytest.mark.parametrize(
@@ -161,11 +162,11 @@ def test_rows_of_three_wait_for_the_first_streams_tuple_where_one_is_preserved(k
     assert join.waits
     assert join.preserved == (0,)
     assert [time.column for time in join.times] == ["ts"]
-    sql = join.run_sql({"passed_0": "p", "all_2": "c"})
+    sql = readable(join.run_sql({"passed_0": "p", "all_2": "c"}))
     assert sql.startswith("SELECT s0.")
     assert "WHERE false) AS s1" in sql
     assert "LEFT JOIN c AS s2" in sql
-    assert ("s1._number IS NULL" in sql) == (kind in ("LEFT", ""))
+    assert ("s1.number IS NULL" in sql) == (kind in ("LEFT", ""))
     assert not join.run_sql({"all_1": "b", "all_2": "c"})
 
 
@@ -197,12 +198,11 @@ def test_reuse_keeps_combinations_of_any_number_of_streams() -> None:
     )
     root = reusing(select)
     (join,) = (node for node in walk(root) if isinstance(node, HopJoin))
-    sql = join.pairs_sql(
-        {f"{kind}_{n}": f"{kind}_{n}" for kind in ("new", "all") for n in range(3)}
-    )
+    names = [f"{kind}_{n}" for kind in ("new", "all") for n in range(3)]
+    sql = readable(join.pairs_sql({name: name for name in names}))
     assert sql.count("SELECT") == 1
     assert "FROM new_0 AS s0 JOIN all_1 AS s1" in sql
-    assert "greatest(s0._time, s1._time, s2._time)" in sql
+    assert "greatest(s0.time, s1.time, s2.time)" in sql
     with pytest.raises(BadQueryError):
         reusing(select.replace("JOIN", "LEFT JOIN"))
 
@@ -231,7 +231,7 @@ def test_conditions_do_not_move_the_windows_of_rows() -> None:
     )
     join = next(node for node in walk(root) if isinstance(node, RowsJoin))
     assert join.inputs == (TRAFFIC, SOUTH)
-    assert join.steps[0].on == "(s0.`car_id` = s1.`id`) AND (s0.`kind` = 'Car')"
+    assert readable(join.steps[0].on) == "(s0.`car_id` = s1.`id`) AND (s0.`kind` = 'Car')"
 
 
 MARKS = st.sampled_from([BEGIN_OF_TIME, *range(0, 60, 7), END_OF_TIME])

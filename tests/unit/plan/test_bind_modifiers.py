@@ -5,6 +5,7 @@ import pytest
 from penstock.errors import BadQueryError, UnknownColumnError
 from penstock.plan.lateness import judges
 from penstock.plan.operators import EventTime, Filter, Modify, Operator, Ordered, key, walk
+from penstock.plan.operators.modify import NEW, OLD
 from tests.unit.plan.twin import TRAFFIC, World, bind
 
 
@@ -59,8 +60,8 @@ def test_the_old_time_is_event_time_only_of_the_whole_stream() -> None:
 def test_the_profile_tells_whose_values_the_other_columns_are() -> None:
     new = modify("SELECT car_id, adiff(mph) AS d FROM traffic")
     old = modify("SELECT car_id, adiff(mph, profile => 'O') AS d FROM traffic")
-    assert new.columns[0] == ("car_id", "_new.`car_id`")
-    assert old.columns[0] == ("car_id", "_old.`car_id`")
+    assert new.columns[0] == ("car_id", f"{NEW}.`car_id`")
+    assert old.columns[0] == ("car_id", f"{OLD}.`car_id`")
 
 
 def test_a_name_of_the_select_may_be_used_behind_it() -> None:

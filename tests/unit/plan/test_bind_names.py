@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import readable
 from penstock.plan.operators import EventTime, Project, TableJoin, WindowAggregate, walk
 from tests.unit.plan.twin import World, bind
 
@@ -54,7 +55,7 @@ def test_a_natural_join_uses_what_both_sides_have() -> None:
         natural = bind(f"SELECT * FROM traffic NATURAL {kind}JOIN roads")
         assert natural == bind(f"SELECT * FROM traffic {kind}JOIN roads USING (mph)")
         (join,) = (node for node in walk(natural) if isinstance(node, TableJoin))
-        assert join.on == "l.`mph` = r.`mph`"
+        assert readable(join.on) == "l.`mph` = r.`mph`"
     world = World()
     world.name("other", "SELECT ts, car_id, mph AS speed FROM traffic")
     one = "[RANGE 1 MINUTE]"

@@ -1,5 +1,7 @@
 """UNION, INTERSECT and EXCEPT: which rows are compared, and for how long they are kept."""
 
+from penstock.model.own_names import readable
+from penstock.plan.bind_sets import SIDE
 from penstock.plan.operators import EventTime, Operator, Project, Union, WindowAggregate, walk
 from tests.unit.plan.twin import bind
 
@@ -51,12 +53,12 @@ def test_the_window_is_a_moment_too() -> None:
 def test_intersect_and_except_ask_which_sides_have_a_row() -> None:
     root = bind(f"{A} INTERSECT {B}")
     assert root.schema.names == ("ts", "mph")
-    assert "filter (`a1` < `a0`)" in [node.text() for node in walk(root)]
+    assert "filter (`a1` < `a0`)" in [readable(node.text()) for node in walk(root)]
     (aggregate,) = comparing(root)
-    assert [each.text for _, each in aggregate.aggregates] == ["MAX(`_side`)", "MIN(`_side`)"]
-    texts = [node.text() for node in walk(bind(f"{A} EXCEPT {B}"))]
+    assert [each.text for _, each in aggregate.aggregates] == [f"MAX(`{SIDE}`)", f"MIN(`{SIDE}`)"]
+    texts = [readable(node.text()) for node in walk(bind(f"{A} EXCEPT {B}"))]
     assert "filter (`a0` = 0)" in texts
-    assert "project `at`, `mph`, 1 AS `_side`" in texts
+    assert "project `at`, `mph`, 1 AS `side`" in texts
 
 
 def test_intersect_binds_more_strongly() -> None:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.model.own_names import readable
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.graph import Graph
 from penstock.plan.operators import (
@@ -191,14 +192,17 @@ def only_unit(select: str) -> Unit:
 
 def test_a_flow_is_one_select_over_its_leaf() -> None:
     unit = only_unit("SELECT mph + 1 AS n FROM traffic WHERE mph > 3")
-    assert unit.rows_sql({key(TRAFFIC): "leaf"}) == (
+    assert readable(unit.rows_sql({key(TRAFFIC): "leaf"})) == (
         "SELECT `mph` + 1 AS `n` FROM (SELECT * FROM leaf AS i WHERE (`mph` > 3))"
     )
 
 
 def test_an_aggregates_rows_are_its_inputs() -> None:
     unit = only_unit("SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] WHERE mph > 3")
-    assert unit.rows_sql({key(TRAFFIC): "leaf"}) == "SELECT * FROM leaf AS i WHERE (`mph` > 3)"
+    assert (
+        readable(unit.rows_sql({key(TRAFFIC): "leaf"}))
+        == "SELECT * FROM leaf AS i WHERE (`mph` > 3)"
+    )
     bare = only_unit("SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE]")
     assert bare.rows_sql({key(TRAFFIC): "leaf"}) == "SELECT * FROM leaf"
 
@@ -207,10 +211,10 @@ def test_what_stands_above_an_aggregate_runs_when_windows_close() -> None:
     unit = only_unit(
         "SELECT kind, count(*) AS n FROM traffic [RANGE 1 MINUTE] GROUP BY kind HAVING n > 2"
     )
-    panes = unit.pane_sql({key(TRAFFIC): "leaf"})
+    panes = readable(unit.pane_sql({key(TRAFFIC): "leaf"}))
     assert "FROM leaf AS i GROUP BY" in panes
     assert "> 2" not in panes
-    closed = unit.close_sql("parts", (0, 1))
+    closed = readable(unit.close_sql("parts", (0, 1)))
     assert closed.startswith("SELECT `k0` AS `kind`, `a0` AS `n` FROM (SELECT * FROM (")
     assert "BETWEEN 0L AND 60000000L" in closed
     assert closed.endswith("AS i WHERE ((`a0`) > 2))")

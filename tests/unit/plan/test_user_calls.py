@@ -36,11 +36,11 @@ def test_partials_are_of_the_stated_types() -> None:
     found = call("total(x, y) FILTER (WHERE x > 1)")
     made = decompose(found, time="ts", show=spark_sql, type_of=lambda _: "double")
     assert made.partials == (
-        "penstock_total_update(collect_list(struct(CAST(x AS double) AS x0, CAST(y AS int) AS x1))"
+        "_penstock_total_update(collect_list(struct(CAST(x AS double) AS x0, CAST(y AS int) AS x1))"
         " FILTER (WHERE x > 1))",
     )
-    assert made.combines == ("penstock_total_merge(collect_list({0}))",)
-    assert made.finish == "penstock_total_finish({0})"
+    assert made.combines == ("_penstock_total_merge(collect_list({0}))",)
+    assert made.finish == "_penstock_total_finish({0})"
     assert not made.is_holistic
 
 

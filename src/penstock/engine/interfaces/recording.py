@@ -22,9 +22,10 @@ from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.rejects import REJECTS, joined
 from penstock.engine.spark_errors import sentence
 from penstock.errors import SourceError
+from penstock.model.own_names import own
 from penstock.model.schema import quoted
 
-ORDER = "_penstock_order"
+ORDER = own("order")
 PART_BYTES = 64 << 20  # of a sorted part file
 GROUP_BYTES = 4 << 20  # of a row group: what is read for one train
 

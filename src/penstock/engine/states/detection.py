@@ -15,12 +15,13 @@ import pyarrow.compute as pc
 
 from penstock.engine.rows import empty_table, fit, in_memory, laid_together
 from penstock.engine.states.detecting import Detecting
-from penstock.engine.states.masks import ORDER, Masks
+from penstock.engine.states.masks import Masks
 from penstock.engine.states.ordered import with_whole_leaves
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.engine.types import arrow_schema
 from penstock.events.detector import Answer, KeptEvents
+from penstock.events.inlet import ORDER
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.event_member import primitives_of
 from penstock.plan.lateness import MISSED

@@ -12,6 +12,7 @@ from penstock.engine.states.section_rows import asked_for
 from penstock.engine.states.state import Kept, Run, State, Step
 from penstock.engine.states.tails import with_constants
 from penstock.engine.types import arrow_schema
+from penstock.model.own_names import INPUT
 from penstock.plan.bundles.member import Asking, FlowMember
 from penstock.plan.bundles.tails import MEMBER, Tail, flow_tail_of
 from penstock.plan.bundles.told import Told, told_by
@@ -65,7 +66,7 @@ class FlowState:
 
     def _rows(self, run: Run, members: Sequence[FlowMember]) -> dict[str, pa.Table]:
         wanted = self.told.wanted_sql([member.asked for member in members])
-        sql = f"SELECT * FROM {self.told.sql(f'({run.input_sql()})')} AS i{wanted}"
+        sql = f"SELECT * FROM {self.told.sql(f'({run.input_sql()})')} AS {INPUT}{wanted}"
         tuples = run.select(sql, run.leaves(), single=False, wide=bool(self.told.claims))
         places = [np.flatnonzero(asked_for(tuples, self.told, m.asked)) for m in members]
         rows = np.concatenate(places)

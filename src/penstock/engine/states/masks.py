@@ -12,6 +12,8 @@ from penstock.engine.states.section_rows import asked_for
 from penstock.engine.states.state import Run
 from penstock.engine.states.tails import with_constants
 from penstock.engine.types import arrow_schema
+from penstock.events.inlet import ORDER
+from penstock.model.own_names import INPUT
 from penstock.model.schema import quoted
 from penstock.plan.bundles.event_member import asking
 from penstock.plan.bundles.member import FlowMember
@@ -19,7 +21,6 @@ from penstock.plan.bundles.tails import MEMBER, Tail, flow_tail_of
 from penstock.plan.bundles.told import Told, told_by
 from penstock.plan.operators import Operator
 
-ORDER = "_seq"
 FEW = 16  # conditions that are asked once more, so that only what somebody asks for comes back
 
 
@@ -61,7 +62,7 @@ class Masks:
         columns = [*map(quoted, self._needed()), *map(quoted, self.told.names)]
         told = self.told.sql(f"({run.input_sql(self.place)})")
         wanted = self.told.wanted_sql(asked) or self._anybodys()
-        return f"SELECT {', '.join(columns) or '*'} FROM {told} AS i{wanted}"
+        return f"SELECT {', '.join(columns) or '*'} FROM {told} AS {INPUT}{wanted}"
 
     def _anybodys(self) -> str:
         """Return a WHERE clause that leaves out tuples that nobody asks for, where that is easy."""

@@ -36,6 +36,7 @@ from penstock.engine.states.section_windows import closings, kept_from, moved
 from penstock.engine.states.state import Kept, KeptPart, Run
 from penstock.engine.types import arrow_schema
 from penstock.errors import PenstockError
+from penstock.model.own_names import INPUT, own
 from penstock.model.schema import quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.bundles.layout import Layout, layout_of
@@ -46,7 +47,7 @@ from penstock.plan.operators import key
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
-AT = "__at"
+AT = own("section_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,7 @@ class SectionState:
         at = f"unix_micros({quoted(self.layout.time)})"
         told = self.layout.told.sql(f"({run.input_sql()})")
         before = max(span[1] for span in late.values())
-        sql = f"SELECT *, {at} AS {AT} FROM {told} AS i WHERE {at} < {before}L"
+        sql = f"SELECT *, {at} AS {AT} FROM {told} AS {INPUT} WHERE {at} < {before}L"
         rows = run.select(sql, run.leaves(), single=False)
         places, schema = rows[AT].to_numpy(), arrow_schema(self.members[0].base.schema)
         found: dict[str, pa.Table] = {}
@@ -298,7 +299,7 @@ class SectionState:
             whole = laid_together(tables)
             if is_small(whole):
                 return whole  # not worth a job: laying them together makes one leaf as well
-        view = f"penstock_parts_{id(self)}"
+        view = own(f"parts_{id(self)}")
         leaves = {view: ([part.rows for part in parts], None)}
         return processor.select(leaves, self.layout.compact_sql(view), None, single=True)
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.engine.processor import Leaf, Processor
 from penstock.engine.rows import Rows, in_memory
+from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.plan.operators.gate import KEPT
@@ -59,7 +60,7 @@ class Run:
     def view(self, name: str) -> str:
         """Return a name for rows of the state that no other unit uses."""
         lane = "" if self.lane is None else f"lane{self.lane}_"
-        return f"penstock_{self.unit.key}_{lane}{name}"
+        return own(f"{self.unit.key}_{lane}{name}")
 
     def select(
         self,

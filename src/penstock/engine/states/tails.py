@@ -15,6 +15,7 @@ from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Run
 from penstock.engine.states.weighing import weighed
 from penstock.engine.types import arrow_schema
+from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.bundles.layout import NUMBER
 from penstock.plan.bundles.member import Asking, Member
@@ -23,11 +24,10 @@ from penstock.plan.bundles.told import SELECTION
 from penstock.plan.operators.window_aggregate import END, START
 
 FAR_BACK = -(2**62)
-PARTIAL = re.compile(r"\ba[0-9a-f]{12}_\d+")
-MEAN = re.compile(r"CAST\((a[0-9a-f]{12}_0) / nullif\((a[0-9a-f]{12}_1), 0\) AS double\)")
-
-
-ROW = "__row"
+NAME = own("a[0-9a-f]{12}")
+PARTIAL = re.compile(rf"\b{NAME}_\d+")
+MEAN = re.compile(rf"CAST\(({NAME}_0) / nullif\(({NAME}_1), 0\) AS double\)")
+ROW = own("row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def _values(shapes: Iterable[Shape]) -> dict[str, str]:
 
 
 def _value(sql: str) -> str:
-    return f"v{hashlib.sha256(sql.encode()).hexdigest()[:12]}"
+    return own(f"v{hashlib.sha256(sql.encode()).hexdigest()[:12]}")
 
 
 def _valued(run: Run, table: pa.Table, values: Mapping[str, str]) -> pa.Table:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.combining import grouped
+from penstock.model.own_names import own
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.weighing import WHOLE, Estimate, Weighing
 from penstock.qos.answers import Sampled
@@ -98,15 +99,15 @@ class _Sums:
 
 
 def _w(name: str) -> str:
-    return f"__w_{name}"
+    return own(f"w_{name}")
 
 
 def _more(name: str) -> str:
-    return f"__more_{name}"
+    return own(f"more_{name}")
 
 
 def _least(name: str) -> str:
-    return f"__least_{name}"
+    return own(f"least_{name}")
 
 
 def _sample(found: pa.Table, each: Estimate) -> Sampled:

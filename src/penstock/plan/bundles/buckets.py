@@ -12,10 +12,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from penstock.model.own_names import own
 from penstock.model.schema import quoted
 from penstock.plan.bundles.spans import BEFORE, Cut, Span, Value
 
 Numbers = tuple[int, int]  # the first and the last bucket of a span
+PLACE, STEP = own("p"), own("s")
 NONE = -1  # the bucket of tuples without a value
 
 
@@ -104,7 +106,9 @@ class Buckets:
             step *= 2
         column, array = quoted(self.column), self._array_sql()
         halves = f"array({', '.join(reversed(steps))})"
-        return f"aggregate({halves}, 0, (p, s) -> IF(get({array}, p + s - 1) < {column}, p + s, p))"
+        less = f"get({array}, {PLACE} + {STEP} - 1) < {column}"
+        further = f"IF({less}, {PLACE} + {STEP}, {PLACE})"
+        return f"aggregate({halves}, 0, ({PLACE}, {STEP}) -> {further})"
 
     def number_sql(self, searched: str) -> str:
         """Return SQL for the bucket, where `searched` is the outcome of the search."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.bundles.member import Member
@@ -16,7 +17,9 @@ from penstock.plan.bundles.told import NODE, SELECTION, WINDOWS, Told, bucket, t
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.window_aggregate import PANE
 
-NUMBER = "__n"
+NUMBER = own("number")
+SIZE, SLIDE, FIRST, LAST = own("size"), own("slide"), own("first"), own("last")
+FROM, TO = own("from"), own("to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,8 @@ class Layout:
             for name, each in self.aggregates
             for part, sql in each.partial_sql(name)
         ]
-        return f"SELECT {', '.join(columns)} FROM {self.told.sql(relation)} AS i GROUP BY {groups}"
+        told = f"{self.told.sql(relation)} AS {INPUT}"
+        return f"SELECT {', '.join(columns)} FROM {told} GROUP BY {groups}"
 
     def compact_sql(self, parts: str) -> str:
         """Return the SELECT that combines partials that nothing tells apart."""
@@ -85,16 +89,16 @@ class Layout:
             return f"SELECT {WINDOWS} AS {SELECTION}, * EXCEPT ({WINDOWS}) FROM {windows}"
         if self.told.buckets:
             windows = self._by_node_sql(windows, nodes)
-        keys = [f"p.{name}" for name in self._key_names()]
+        keys = [f"{LEFT}.{name}" for name in self._key_names()]
         names = [SELECTION, *keys, NUMBER]
         columns = ", ".join([*names, *self.combined()])
-        joined = f"{windows} AS p JOIN {selections} AS s ON {self.told.met_sql()}"
+        joined = f"{windows} AS {LEFT} JOIN {selections} AS {RIGHT} ON {self.told.met_sql()}"
         return f"SELECT {columns} FROM {joined} GROUP BY {', '.join(names)}"
 
     def _by_node_sql(self, windows: str, nodes: str) -> str:
         """Return the partials of each node: many selections are made of few of them."""
         names = [WINDOWS, NODE, *self._key_names(), NUMBER]
-        joined = f"{windows} AS p JOIN {nodes} AS t USING ({bucket(0)})"
+        joined = f"{windows} AS {LEFT} JOIN {nodes} AS {RIGHT} USING ({bucket(0)})"
         return f"({self._combined_sql(joined, names)})"
 
     def _spread_sql(self, parts: str, closing: Sequence[Closing]) -> str:
@@ -104,14 +108,14 @@ class Layout:
             f"{c.hops.start_of(c.first)}L, {c.hops.end_of(c.last)}L)"
             for place, c in enumerate(closing)
         )
-        fields = f"{WINDOWS}, __size, __slide, __first, __last, __from, __to"
-        low = f"greatest(__first, {_floor(f'{PANE} - __size', '__slide')} + 1)"
-        high = f"least(__last, {_floor(PANE, '__slide')})"
+        fields = ", ".join((WINDOWS, SIZE, SLIDE, FIRST, LAST, FROM, TO))
+        low = f"greatest({FIRST}, {_floor(f'{PANE} - {SIZE}', SLIDE)} + 1)"
+        high = f"least({LAST}, {_floor(PANE, SLIDE)})"
         numbers = f"explode(CASE WHEN {low} <= {high} THEN sequence({low}, {high}, 1L) END)"
         return (
             f"(SELECT *, {numbers} AS {NUMBER} FROM {parts} "
-            f"LATERAL VIEW inline(array({rows})) w AS {fields} "
-            f"WHERE {PANE} >= __from AND {PANE} < __to)"
+            f"LATERAL VIEW inline(array({rows})) {RIGHT} AS {fields} "
+            f"WHERE {PANE} >= {FROM} AND {PANE} < {TO})"
         )
 
     def _spread_names(self) -> list[str]:
@@ -145,7 +149,7 @@ def layout_of(members: Sequence[Member]) -> Layout:
 def aggregate_name(aggregate: Aggregate) -> str:
     """Return the name of an aggregate's partials."""
     text = "\x00".join((aggregate.text, *aggregate.partials))
-    return f"a{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return own(f"a{hashlib.sha256(text.encode()).hexdigest()[:12]}")
 
 
 def _floor(sql: str, by: str) -> str:

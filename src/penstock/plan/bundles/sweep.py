@@ -11,11 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.bundles.buckets import Buckets, buckets_of
 from penstock.plan.bundles.layout import Layout
 from penstock.plan.bundles.spans import WHOLE, Span
-from penstock.plan.bundles.told import Told, bucket, claim
+from penstock.plan.bundles.told import Told, bucket, claim, searched_at
 from penstock.plan.plain import plain_partials
 
 SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
@@ -36,7 +37,7 @@ class Sweep:
         """Return the SELECT from tuples to what workers group."""
         searched = ", ".join(["*", *(f"{sql} AS {name}" for name, sql in self.searches)])
         shown = ", ".join(f"{sql} AS {name}" for name, sql in self.columns)
-        return f"SELECT {shown} FROM (SELECT {searched} FROM {relation} AS i)"
+        return f"SELECT {shown} FROM (SELECT {searched} FROM {relation} AS {INPUT})"
 
 
 def swept(layouts: Sequence[Layout]) -> list[int]:
@@ -112,7 +113,7 @@ class _Making:
         """Return the column with a tuple's bucket among everybody's."""
         every = self.buckets[column]
         if column not in self.searches:
-            self.searches[column] = (f"__p{len(self.searches)}", every.search_sql())
+            self.searches[column] = (searched_at(len(self.searches)), every.search_sql())
         return self._column(every.number_sql(self.searches[column][0]))
 
     def _value(self, sql: str) -> str:
@@ -124,7 +125,7 @@ class _Making:
         return self._column(sql)
 
     def _column(self, sql: str) -> str:
-        return self.columns.setdefault(sql, f"c{len(self.columns)}")
+        return self.columns.setdefault(sql, own(f"c{len(self.columns)}"))
 
 
 def all_buckets(layouts: Iterable[Layout]) -> dict[str, Buckets]:

@@ -11,6 +11,7 @@ from decimal import Decimal
 
 from sqlglot import exp, parse_one
 
+from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.bundles.layout import aggregate_name
 from penstock.plan.bundles.member import FlowMember, Member
@@ -20,7 +21,7 @@ from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.weighing import Weighing
 from penstock.sql import spark_sql
 
-MEMBER, STARTS, ENDS = "__m", "__start", "__end"
+MEMBER, STARTS, ENDS = own("m"), own("start"), own("end")
 Constant = int | Decimal | str
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 INT, BIGINT = 2**31, 2**63
@@ -83,7 +84,7 @@ class Tail:
 
 def constant(place: int) -> str:
     """Return the column of a constant."""
-    return f"__c{place}"
+    return own(f"c{place}")
 
 
 def tail_of(member: Member) -> Tail:
@@ -189,6 +190,6 @@ def _constant(node: exp.Expr) -> tuple[str, Constant] | None:
 def _over(sql: str, step: Step, carried: Sequence[str]) -> str:
     if step.columns is None:
         held = " AND ".join(f"({each})" for each in step.conditions)
-        return f"SELECT * FROM ({sql}) AS i WHERE {held}"
+        return f"SELECT * FROM ({sql}) AS {INPUT} WHERE {held}"
     columns = [*carried, *(f"{text} AS {quoted(name)}" for name, text in step.columns)]
     return f"SELECT {', '.join(columns)} FROM ({sql})"

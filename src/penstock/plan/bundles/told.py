@@ -11,13 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import quoted
 from penstock.plan.bundles.buckets import Buckets, Numbers, buckets_of
 from penstock.plan.bundles.member import Asked, Asking, ColumnSpans
 from penstock.plan.bundles.spans import Span
 
 CLAIMS_A_COLUMN = 62  # bits of a bigint that need no care for its sign
-SELECTION, WINDOWS, NODE = "__s", "__w", "__node"
+SELECTION, WINDOWS, NODE = own("selection"), own("windows"), own("node")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +50,15 @@ class Told:
         """Return the relation with these columns, without tuples that nobody can ask for."""
         if not self:
             return relation
-        searched = [f"{each.search_sql()} AS __p{n}" for n, each in enumerate(self.buckets)]
+        searches = [
+            f"{each.search_sql()} AS {searched_at(n)}" for n, each in enumerate(self.buckets)
+        ]
         known = [f"{quoted(each.column)} IS NOT NULL" for each in self.buckets if not each.optional]
         where = f" WHERE {' AND '.join(known)}" if known else ""
-        inner = f"SELECT {', '.join(['*', *searched])} FROM {relation} AS i{where}"
+        inner = f"SELECT {', '.join(['*', *searches])} FROM {relation} AS {INPUT}{where}"
         told = [
-            f"{each.number_sql(f'__p{n}')} AS {bucket(n)}" for n, each in enumerate(self.buckets)
+            f"{each.number_sql(searched_at(n))} AS {bucket(n)}"
+            for n, each in enumerate(self.buckets)
         ]
         told += [f"{self.claims_sql(n)} AS {claim(n)}" for n in self.claim_places]
         return f"(SELECT {', '.join(['*', *told])} FROM ({inner}))"
@@ -110,10 +114,12 @@ class Told:
         return {NODE: [node for node, _ in nodes], bucket(0): [number for _, number in nodes]}
 
     def met_sql(self) -> str:
-        """Return the condition under which a row `p` belongs to a selection `s`."""
-        met = [f"p.{WINDOWS} = s.{WINDOWS}"]
-        met += [f"p.{NODE} = s.{NODE}"] if self.buckets else []
-        met += [f"p.{claim(n)} & s.{need(n)} = s.{need(n)}" for n in self.claim_places]
+        """Return the condition under which a row, on the left, belongs to a selection."""
+        met = [f"{LEFT}.{WINDOWS} = {RIGHT}.{WINDOWS}"]
+        met += [f"{LEFT}.{NODE} = {RIGHT}.{NODE}"] if self.buckets else []
+        for n in self.claim_places:
+            needed = f"{RIGHT}.{need(n)}"
+            met.append(f"{LEFT}.{claim(n)} & {needed} = {needed}")
         return " AND ".join(met)
 
     def to_json(self) -> dict[str, Any]:
@@ -168,16 +174,21 @@ def told_by(members: Sequence[Asking]) -> Told:
     return Told(buckets, tuple(sorted(claims)), within)
 
 
+def searched_at(place: int) -> str:
+    """Return the column with the outcome of a search among a column's values."""
+    return own(f"p{place}")
+
+
 def bucket(place: int) -> str:
     """Return the column with the bucket of one of the columns asked about."""
-    return f"__b{place}"
+    return own(f"b{place}")
 
 
 def claim(place: int) -> str:
     """Return the column with some of the claims."""
-    return f"__claims{place}"
+    return own(f"claims{place}")
 
 
 def need(place: int) -> str:
     """Return the column with the claims that a selection needs."""
-    return f"__need{place}"
+    return own(f"need{place}")

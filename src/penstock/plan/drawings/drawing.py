@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import readable
 from penstock.plan.graph import Graph
 from penstock.plan.operators import key
 from penstock.plan.units import Unit
@@ -84,6 +85,6 @@ def _block(unit: Unit, by_node: dict[str, list[tuple[str, str]]]) -> Block:
         unit.bundle is not None,
         unit.inputs,
         gives,
-        tuple(Node(key(each), each.text()) for each in unit.members()),
+        tuple(Node(key(each), readable(each.text())) for each in unit.members()),
         tuple(sorted(query for node in gives for query in by_node.get(node, ()))),
     )

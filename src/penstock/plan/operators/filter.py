@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import INPUT
 from penstock.plan.operators.operator import Operator
 from penstock.plan.operators.pass_through import PassThrough
 
@@ -21,7 +22,7 @@ class Filter(PassThrough):
     def sql(self, inputs: Sequence[str]) -> str:
         """Keep what satisfies them all."""
         # The alias is needed: Spark would take WHERE (`x`) for an alias with a column list.
-        return f"SELECT * FROM {inputs[0]} AS i WHERE {self._held()}"
+        return f"SELECT * FROM {inputs[0]} AS {INPUT} WHERE {self._held()}"
 
     def _held(self) -> str:
         return " AND ".join(f"({each})" for each in self.conditions)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 
-KEPT = "_kept"  # with each tuple: how many of a million came through where it did
+KEPT = own("kept")  # with each tuple: how many of a million came through where it did
 ALL = 1_000_000
 ERROR, SHED, ROWS = "_error", "_shed", "_rows"
 ADDED = (ERROR, SHED, ROWS)  # to the answers of a query over gates

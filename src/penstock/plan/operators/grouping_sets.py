@@ -6,7 +6,9 @@ NULL of the data and a key that is left out are different groups.
 
 from collections.abc import Collection
 
-SET = "_grouping_set"
+from penstock.model.own_names import own
+
+SET = own("grouping_set")
 
 
 def each_set_sql(relation: str, sets: int) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.model.definitions import JoinMode
+from penstock.model.own_names import own, side
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import shifted
 from penstock.plan.operators.join_input import JoinInput, JoinStep, columns_of, columns_text
@@ -17,7 +18,7 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 from penstock.plan.operators.window_aggregate import END, START
 
-TIME, WINDOW, LOW, HIGH = "_time", "_start", "_low", "_high"
+TIME, WINDOW, LOW, HIGH = own("time"), own("start"), own("low"), own("high")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +109,13 @@ class HopJoin:
         """Return the SELECT that joins the windows which start from the first to the last."""
         low, high = (self._window_sql(TIME, shift) for shift in (self.size, 0))
         spread = [self._spread_sql(each, low, high, starts) for each in rows]
-        sql, start = f"{spread[0]} AS s0", f"s0.{WINDOW}"
+        sql, start = f"{spread[0]} AS {side(0)}", f"{side(0)}.{WINDOW}"
         for place, step in enumerate(self.steps, 1):
-            on = f"s{place}.{WINDOW} = {start}" + (f" AND {step.on}" if step.on else "")
-            sql += f" {step.kind} JOIN {spread[place]} AS s{place} ON {on}"
+            on = f"{side(place)}.{WINDOW} = {start}" + (f" AND {step.on}" if step.on else "")
+            sql += f" {step.kind} JOIN {spread[place]} AS {side(place)} ON {on}"
             if step.preserved and 1 in step.preserved:
-                start = f"coalesce({start}, s{place}.{WINDOW})"
-        columns = [f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
+                start = f"coalesce({start}, {side(place)}.{WINDOW})"
+        columns = [f"{side(p)}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
         return f"SELECT {', '.join((*self._bounds(start), *columns))} FROM {sql}"
 
     def pairs_sql(self, at: Mapping[str, str]) -> str:
@@ -125,7 +126,7 @@ class HopJoin:
         """Yield the combinations whose first new tuple is of each input in turn: so each once."""
         places = range(len(self.joined))
         low, high = self._common_windows(len(places))
-        columns = [f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
+        columns = [f"{side(p)}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
         columns += [f"{low} AS {LOW}", f"{high} AS {HIGH}"]
         for first in places:
             kinds = ["old" if p < first else "new" if p == first else "all" for p in places]
@@ -136,16 +137,16 @@ class HopJoin:
 
     def _together_sql(self, relations: Sequence[str]) -> str:
         """Return the join of tuples that some window holds together."""
-        sql = f"{relations[0]} AS s0"
+        sql = f"{relations[0]} AS {side(0)}"
         for place, step in enumerate(self.steps, 1):
             low, high = self._common_windows(place + 1)
             on = f"{step.on} AND " if step.on else ""
-            sql += f" JOIN {relations[place]} AS s{place} ON {on}{low} <= {high}"
+            sql += f" JOIN {relations[place]} AS {side(place)} ON {on}{low} <= {high}"
         return sql
 
     def _common_windows(self, inputs: int) -> tuple[str, str]:
         """Return the first and the last window that hold a tuple of each of the first inputs."""
-        times = ", ".join(f"s{place}.{TIME}" for place in range(inputs))
+        times = ", ".join(f"{side(place)}.{TIME}" for place in range(inputs))
         return (
             self._window_sql(f"greatest({times})", self.size),
             self._window_sql(f"least({times})", 0),

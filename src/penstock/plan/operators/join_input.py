@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import side
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.window_join import PRESERVED
@@ -36,7 +37,7 @@ class JoinInput:
 
 @dataclass(frozen=True, slots=True)
 class JoinStep:
-    """How the next input is joined; `on` speaks of the inputs' columns as s0.x and s1.x."""
+    """How the next input is joined; `on` speaks of the inputs' columns by `side`."""
 
     kind: str
     on: str
@@ -59,7 +60,7 @@ class JoinStep:
 def columns_text(inputs: Sequence[JoinInput]) -> str:
     """Show which columns of which input go on under which names."""
     return ", ".join(
-        f"s{place}.{name}" + (f" as {out}" if out != name else "")
+        f"{side(place)}.{name}" + (f" as {out}" if out != name else "")
         for place, each in enumerate(inputs)
         for name, out in each.columns
     )

@@ -9,6 +9,7 @@ The input is in order and holds all tuples: `holds` is the WHERE that chooses am
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.operators.grouping_sets import each_set_sql, sets_text
@@ -16,9 +17,9 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 from penstock.plan.operators.window_aggregate import END, START
 
-PLACE, BASE, TOTAL = "_rows_place", "_rows_base", "_rows_total"
-HOLDS, IS_LAST, IS_NEEDED = "_rows_holds", "_rows_is_last", "_rows_is_needed"
-COUNT, IS_NEW, AT, WINDOW = "_rows_count", "_rows_is_new", "_rows_at", "_rows_window"
+PLACE, BASE, TOTAL = own("place"), own("base"), own("total")
+HOLDS, IS_LAST, IS_NEEDED = own("holds"), own("is_last"), own("is_needed")
+COUNT, IS_NEW, AT, WINDOW = own("count"), own("is_new"), own("at"), own("window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class KeyedRows:
             f"0L AS {COUNT}",
             f"1L AS {IS_NEW}",
         ]
-        both = f"SELECT {', '.join(given)} FROM {relation} AS i"
+        both = f"SELECT {', '.join(given)} FROM {relation} AS {INPUT}"
         if counts is not None:
             known = [*(f"NULL AS {name}" for name in raw), *self.parts]
             known += [f"false AS {HOLDS}", f"0L AS {AT}", COUNT, f"0L AS {IS_NEW}"]
@@ -105,15 +106,16 @@ class KeyedRows:
 
         `spans` tell how many tuples each partition had and has; at the end all windows close.
         """
-        same = " AND ".join(f"r.{name} <=> s.{name}" for name in self.parts)
+        same = " AND ".join(f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in self.parts)
         names = ", ".join([*map(quoted, self.raw), *self.parts, PLACE])
         counted = (
             f"SELECT {', '.join(self.parts)}, max({BASE}) AS {BASE}, max({TOTAL}) AS {TOTAL} "
             f"FROM {spans} GROUP BY {', '.join(self.parts)}"
         )
         met = (
-            f"SELECT r.*, s.{BASE}, s.{TOTAL} FROM (SELECT {names} FROM {tuples}) AS r "
-            f"JOIN ({counted}) AS s ON {same}"
+            f"SELECT {LEFT}.*, {RIGHT}.{BASE}, {RIGHT}.{TOTAL} "
+            f"FROM (SELECT {names} FROM {tuples}) AS {LEFT} "
+            f"JOIN ({counted}) AS {RIGHT} ON {same}"
         )
         low, high = self._numbers(at_end)
         inside = f"CASE WHEN {low} <= {high} THEN sequence({low}, {high}, 1L) END"
@@ -122,12 +124,14 @@ class KeyedRows:
         groups = [*self.parts, WINDOW, *(name for name, _ in self.keys)]
         # In order, for those aggregates that look at it.
         ordered = (
-            f"SELECT {keyed} FROM {each_set_sql(f'({spread})', self.sets)} AS i "
+            f"SELECT {keyed} FROM {each_set_sql(f'({spread})', self.sets)} AS {INPUT} "
             f"DISTRIBUTE BY {', '.join(groups)} SORT BY {', '.join([*groups, PLACE])}"
         )
         partials = [part for name, each in self.aggregates for part in each.partial_sql(name)]
         columns = [*groups, *(f"{sql} AS {name}" for name, sql in partials)]
-        gathered = f"SELECT {', '.join(columns)} FROM ({ordered}) AS i GROUP BY {', '.join(groups)}"
+        gathered = (
+            f"SELECT {', '.join(columns)} FROM ({ordered}) AS {INPUT} GROUP BY {', '.join(groups)}"
+        )
         shown = [
             f"1L + {WINDOW} * {self.slide}L AS {START}",
             f"{self.rows}L + {WINDOW} * {self.slide}L AS {END}",
@@ -146,10 +150,10 @@ class KeyedRows:
 
     def needed_sql(self, tuples: str, counts: str) -> str:
         """Return the SELECT of the kept tuples that a window still needs."""
-        same = " AND ".join(f"r.{name} <=> s.{name}" for name in self.parts)
-        on = f"{same} AND {self._last_end('r.')} > s.{COUNT}"
-        counted = f"({self.counts_sql(counts)}) AS s"
-        return f"SELECT r.* FROM {tuples} AS r LEFT SEMI JOIN {counted} ON {on}"
+        same = " AND ".join(f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in self.parts)
+        on = f"{same} AND {self._last_end(f'{LEFT}.')} > {RIGHT}.{COUNT}"
+        counted = f"({self.counts_sql(counts)}) AS {RIGHT}"
+        return f"SELECT {LEFT}.* FROM {tuples} AS {LEFT} LEFT SEMI JOIN {counted} ON {on}"
 
     def counts_sql(self, counts: str) -> str:
         """Return the SELECT of the latest count of each partition."""

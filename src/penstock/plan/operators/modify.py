@@ -8,13 +8,15 @@ The input is in order, so its numbers tell which tuple is before which.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 
-NEW, OLD = "_new", "_old"
+NEW, OLD = own("new"), own("old")
 # What a run gives beside the rows: the tuple's number, whether it has an old one, the carry.
-AT, HAS_OLD, CARRY = "_modify_at", "_modify_has_old", "_modify_carry"
+AT, HAS_OLD, CARRY = own("at"), own("has_old"), own("carry")
+LAST, NEXT, TUPLES = own("last"), own("next"), own("w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +67,15 @@ class Modify:
         whole = f"struct({', '.join([*map(quoted, self.used), *self._keys(), NUMBER])})"
         partition = f"PARTITION BY {', '.join(self._keys())} " if self.keys else ""
         paired = (
-            f"SELECT {whole} AS {NEW}, lag({whole}) OVER w AS {OLD}, "
-            f"lead({NUMBER}) OVER w IS NULL AS _last "
-            f"FROM {tuples} WINDOW w AS ({partition}ORDER BY {NUMBER})"
+            f"SELECT {whole} AS {NEW}, lag({whole}) OVER {TUPLES} AS {OLD}, "
+            f"lead({NUMBER}) OVER {TUPLES} IS NULL AS {LAST} "
+            f"FROM {tuples} WINDOW {TUPLES} AS ({partition}ORDER BY {NUMBER})"
         )
         shown = [
             *(f"{sql} AS {quoted(name)}" for name, sql in self.columns),
             f"{NEW}.{NUMBER} AS {AT}",
             f"{OLD} IS NOT NULL AS {HAS_OLD}",
-            f"CASE WHEN _last THEN {NEW} END AS {CARRY}",
+            f"CASE WHEN {LAST} THEN {NEW} END AS {CARRY}",
         ]
         return f"SELECT {', '.join(shown)} FROM ({paired}) WHERE {NEW}.{NUMBER} > {since}L"
 
@@ -82,9 +84,9 @@ class Modify:
         columns = [*map(quoted, self.used), *self._keys(), NUMBER]
         partition = f"PARTITION BY {', '.join(self._keys())} " if self.keys else ""
         lasts = (
-            f"SELECT *, lead({NUMBER}) OVER ({partition}ORDER BY {NUMBER}) AS _next FROM {carry}"
+            f"SELECT *, lead({NUMBER}) OVER ({partition}ORDER BY {NUMBER}) AS {NEXT} FROM {carry}"
         )
-        return f"SELECT {', '.join(columns)} FROM ({lasts}) WHERE _next IS NULL"
+        return f"SELECT {', '.join(columns)} FROM ({lasts}) WHERE {NEXT} IS NULL"
 
     def steps_sql(self) -> Iterator[tuple[str, str]]:
         """Return when which SELECT runs, for EXPLAIN."""

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.errors import BadQueryError
+from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 
-NUMBER = "_n"
+NUMBER = own("n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +26,6 @@ class Ordered:
     input: Operator
     axis: Literal["time", "number"]
     reads_history: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse an input whose own column would be hidden."""
-        if self.input.schema.find(NUMBER) is not None:
-            raise BadQueryError(
-                f"the column {NUMBER} is where tuples are numbered",
-                hint="give it another name in a SELECT below",
-            )
 
     @property
     def inputs(self) -> tuple[Operator, ...]:

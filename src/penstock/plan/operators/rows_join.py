@@ -10,6 +10,7 @@ several inputs are there together where each two are.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import own, side
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import shifted
 from penstock.plan.operators.join_input import (
@@ -22,8 +23,8 @@ from penstock.plan.operators.join_input import (
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 
-TIME, NUMBER = "_time", "_number"
-HIDDEN_PREFIX = "_count"
+TIME, NUMBER = own("time"), own("number")
+HIDDEN_PREFIX = own("count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +165,17 @@ class RowsJoin:
         """Yield all that the passed tuples of the first input make."""
         if "passed_0" not in at:
             return
-        sql = f"{at['passed_0']} AS s0"
+        sql = f"{at['passed_0']} AS {side(0)}"
         for place, step in enumerate(self.steps, 1):
             others = at.get(f"all_{place}") or self._nobody(place)
-            sql += f" {step.kind} JOIN {others} AS s{place} ON {self._joins(place)}"
-        shown = (f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps))
+            sql += f" {step.kind} JOIN {others} AS {side(place)} ON {self._joins(place)}"
+        shown = (f"{side(p)}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps))
         yield f"SELECT {', '.join(shown)} FROM {sql}"
 
     def _joins(self, place: int) -> str:
         """Return the condition of a step as `meets` does, where inputs before may be missing."""
         there = [
-            f"(s{each}.{NUMBER} IS NULL OR {self._is_there(*pair)})"
+            f"({side(each)}.{NUMBER} IS NULL OR {self._is_there(*pair)})"
             for each in range(place)
             if not (each and self.steps[each - 1].is_lone)
             for pair in ((each, place), (place, each))
@@ -190,39 +191,39 @@ class RowsJoin:
     def _combinations(self, at: Mapping[str, str]) -> Iterator[str]:
         """Yield those whose first new tuple is of each input in turn: so each comes once."""
         columns = ", ".join(
-            f"s{p}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)
+            f"{side(p)}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)
         )
         for first in range(len(self.joined)):
             kinds = ["old" if p < first else "new" if p == first else "all" for p in self._places]
             names = [f"{kind}_{place}" for place, kind in enumerate(kinds)]
             if any(name not in at for name in names):
                 continue
-            sql = f"SELECT {columns} FROM {at[names[0]]} AS s0"
+            sql = f"SELECT {columns} FROM {at[names[0]]} AS {side(0)}"
             for place in self._places[1:]:
-                sql += f" JOIN {at[names[place]]} AS s{place} ON {self.meets(place)}"
+                sql += f" JOIN {at[names[place]]} AS {side(place)} ON {self.meets(place)}"
             yield sql
 
     def _first_partners(self, at: Mapping[str, str]) -> Iterator[str]:
         columns, meets = ", ".join(quoted(c.name) for c in self.schema), self.meets(1)
         if "new_0" in at and "all_1" in at:
             yield (
-                f"SELECT {columns} FROM {at['new_0']} AS s0 "
-                f"LEFT SEMI JOIN {at['all_1']} AS s1 ON {meets}"
+                f"SELECT {columns} FROM {at['new_0']} AS {side(0)} "
+                f"LEFT SEMI JOIN {at['all_1']} AS {side(1)} ON {meets}"
             )
         if "old_0" in at and "new_1" in at:
-            found = f"{at['old_0']} AS s0 LEFT SEMI JOIN {at['new_1']} AS s1 ON {meets}"
+            first, other = side(0), side(1)
+            found = f"{at['old_0']} AS {first} LEFT SEMI JOIN {at['new_1']} AS {other} ON {meets}"
             if "old_1" in at:
-                found = (
-                    f"(SELECT * FROM {found}) AS s0 LEFT ANTI JOIN {at['old_1']} AS s1 ON {meets}"
-                )
+                found = f"(SELECT * FROM {found}) AS {first}"
+                found += f" LEFT ANTI JOIN {at['old_1']} AS {other} ON {meets}"
             yield f"SELECT {columns} FROM {found}"
 
     def _without_partner(self, at: Mapping[str, str], place: int) -> Iterator[str]:
         if f"passed_{place}" not in at:
             return
-        found, other = f"{at[f'passed_{place}']} AS s{place}", 1 - place
+        found, other = f"{at[f'passed_{place}']} AS {side(place)}", 1 - place
         if f"all_{other}" in at:
-            found += f" LEFT ANTI JOIN {at[f'all_{other}']} AS s{other} ON {self.meets(1)}"
+            found += f" LEFT ANTI JOIN {at[f'all_{other}']} AS {side(other)} ON {self.meets(1)}"
         yield f"SELECT {', '.join(alone_sql(self.joined, self.steps, place))} FROM {found}"
 
     def meets(self, place: int) -> str:
@@ -239,9 +240,9 @@ class RowsJoin:
         """Return when a tuple is there at one of another input; at an earlier one it always is."""
         stay = self.stays[mine]
         if stay.rows is None:
-            return f"s{other}.{TIME} <= s{mine}.{TIME} + {stay.span}L"
+            return f"{side(other)}.{TIME} <= {side(mine)}.{TIME} + {stay.span}L"
         count = count_of(mine)
-        return f"s{other}.{count} - s{mine}.{count} < {stay.rows}L"
+        return f"{side(other)}.{count} - {side(mine)}.{count} < {stay.rows}L"
 
     @property
     def _places(self) -> range:

@@ -10,6 +10,7 @@ the columns in `raw` only, and meet their session when it closes.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.operators.grouping_sets import each_set_sql, sets_text
@@ -17,9 +18,9 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 from penstock.plan.operators.window_aggregate import END, START
 
-AT, ARRIVAL = "_session_at", "_session_arrival"
-FIRST, LAST = "_session_first", "_session_last"
-LATE, NEW, ISLAND = "_session_late", "_session_new", "_session_island"
+AT, ARRIVAL = own("at"), own("arrival")
+FIRST, LAST = own("first"), own("last")
+LATE, NEW, ISLAND, BEGINS = own("late"), own("new"), own("island"), own("begins")
 BEFORE = "ROWS BETWEEN UNBOUNDED PRECEDING AND"
 
 
@@ -68,11 +69,11 @@ class SessionAggregate:
         columns += [f"{sql} AS {name}" for name, sql in self.keys]
         columns.append(f"unix_micros({quoted(self.time.column)}) AS {AT}")
         columns.append(f"{arrival} AS {ARRIVAL}")
-        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS i"
+        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS {INPUT}"
 
     def late_sql(self, relation: str, limit: int) -> str:
         """Return the SELECT of the input's tuples up to a time (microseconds)."""
-        return f"SELECT * FROM {relation} AS i WHERE {self._micros()} <= {limit}L"
+        return f"SELECT * FROM {relation} AS {INPUT} WHERE {self._micros()} <= {limit}L"
 
     def islands_sql(self, tuples: str, is_late: str) -> str:
         """Return the SELECT from tuples to the sessions that they make among themselves.
@@ -82,8 +83,8 @@ class SessionAggregate:
         window = self._over([LATE], [AT, ARRIVAL])
         told = f"SELECT *, {is_late} AS {LATE} FROM {tuples}"
         begins = f"CASE WHEN {AT} - lag({AT}) OVER {window} < {self.gap}L THEN 0L ELSE 1L END"
-        begun = f"SELECT *, {begins} AS _session_begins FROM ({told})"
-        count = f"sum(_session_begins) OVER {window[:-1]} {BEFORE} CURRENT ROW)"
+        begun = f"SELECT *, {begins} AS {BEGINS} FROM ({told})"
+        count = f"sum({BEGINS}) OVER {window[:-1]} {BEFORE} CURRENT ROW)"
         placed = f"SELECT *, {count} AS {ISLAND} FROM ({begun})"
         columns = [
             *self._names(),
@@ -94,7 +95,7 @@ class SessionAggregate:
             *(f"{sql} AS {name}" for name, sql in self._partials()),
         ]
         by = ", ".join([*self._names(), LATE, ISLAND])
-        return f"SELECT {', '.join(columns)} FROM ({placed}) AS i GROUP BY {by}"
+        return f"SELECT {', '.join(columns)} FROM ({placed}) AS {INPUT} GROUP BY {by}"
 
     def merge_sql(self, new: str, state: str | None = None) -> str:
         """Return the SELECT of all sessions, those that have met as one."""
@@ -108,8 +109,8 @@ class SessionAggregate:
         window = self._over([LATE], [FIRST, LAST, NEW])[:-1]
         reached = f"max({LAST}) OVER {window} {BEFORE} 1 PRECEDING)"
         begins = f"CASE WHEN {FIRST} - {reached} < {self.gap}L THEN 0L ELSE 1L END"
-        begun = f"SELECT *, {begins} AS _session_begins FROM ({both})"
-        count = f"sum(_session_begins) OVER {window} {BEFORE} CURRENT ROW)"
+        begun = f"SELECT *, {begins} AS {BEGINS} FROM ({both})"
+        count = f"sum({BEGINS}) OVER {window} {BEFORE} CURRENT ROW)"
         placed = f"SELECT *, {count} AS {ISLAND} FROM ({begun})"
         # What is known came first: an aggregate that collects keeps the order of arrival.
         groups = [*self._names(), LATE, ISLAND]
@@ -130,25 +131,28 @@ class SessionAggregate:
 
     def close_raw_sql(self, sessions: str, tuples: str) -> str:
         """Return the SELECT from sessions and kept tuples to rows."""
-        same = [f"r.{name} <=> c.{name}" for name in self._names()]
-        on = " AND ".join([*same, f"r.{AT} BETWEEN c.{FIRST} AND c.{LAST}"])
+        same = [f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in self._names()]
+        on = " AND ".join([*same, f"{LEFT}.{AT} BETWEEN {RIGHT}.{FIRST} AND {RIGHT}.{LAST}"])
         met = (
-            f"SELECT /*+ BROADCAST(c) */ r.*, c.{FIRST}, c.{LAST} "
-            f"FROM {tuples} AS r JOIN {sessions} AS c ON {on}"
+            f"SELECT /*+ BROADCAST({RIGHT}) */ {LEFT}.*, {RIGHT}.{FIRST}, {RIGHT}.{LAST} "
+            f"FROM {tuples} AS {LEFT} JOIN {sessions} AS {RIGHT} ON {on}"
         )
         groups = [*self._names(), FIRST, LAST]
         # In order of time, ties by arrival, for those aggregates that look at the order.
         order = ", ".join([*groups, AT, ARRIVAL])
         ordered = f"SELECT * FROM ({met}) DISTRIBUTE BY {', '.join(groups)} SORT BY {order}"
         columns = [*groups, *(f"{sql} AS {name}" for name, sql in self._all_partials())]
-        gathered = f"SELECT {', '.join(columns)} FROM ({ordered}) AS i GROUP BY {', '.join(groups)}"
+        gathered = (
+            f"SELECT {', '.join(columns)} FROM ({ordered}) AS {INPUT} GROUP BY {', '.join(groups)}"
+        )
         return f"SELECT {', '.join(self._shown())} FROM ({gathered})"
 
     def needed_sql(self, tuples: str, sessions: str) -> str:
         """Return the SELECT of the kept tuples that belong to one of the sessions."""
-        same = [f"r.{name} <=> c.{name}" for name in self._names()]
-        on = " AND ".join([*same, f"r.{AT} BETWEEN c.{FIRST} AND c.{LAST}"])
-        return f"SELECT r.* FROM {tuples} AS r LEFT SEMI JOIN {sessions} AS c ON {on}"
+        same = [f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in self._names()]
+        on = " AND ".join([*same, f"{LEFT}.{AT} BETWEEN {RIGHT}.{FIRST} AND {RIGHT}.{LAST}"])
+        met = f"{tuples} AS {LEFT} LEFT SEMI JOIN {sessions} AS {RIGHT}"
+        return f"SELECT {LEFT}.* FROM {met} ON {on}"
 
     def steps_sql(self) -> Iterator[tuple[str, str]]:
         """Return when which SELECT runs, for EXPLAIN."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 
@@ -13,7 +14,7 @@ def table_view(table: str, incarnation: int) -> str:
     """Return the name under which a unit finds the table's rows."""
     # Spark takes no other letters in a view's name; the incarnation alone tells tables apart.
     safe = "".join(c if c.isascii() and c.isalnum() else "_" for c in table.lower())
-    return f"penstock_table_{safe}_{incarnation}"
+    return own(f"table_{safe}_{incarnation}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,13 @@ class TableJoin:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Join, the table sent to every worker: it is the small side."""
-        columns = ["l.*", *(f"r.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)]
+        columns = [
+            f"{LEFT}.*",
+            *(f"{RIGHT}.{quoted(name)} AS {quoted(out)}" for name, out in self.taken),
+        ]
         view = f"({self.rows})" if self.rows else table_view(self.table, self.incarnation)
         on = f" ON {self.on}" if self.on else ""
         return (
-            f"SELECT /*+ BROADCAST(r) */ {', '.join(columns)} "
-            f"FROM {inputs[0]} AS l {self.kind} JOIN {view} AS r{on}"
+            f"SELECT /*+ BROADCAST({RIGHT}) */ {', '.join(columns)} "
+            f"FROM {inputs[0]} AS {LEFT} {self.kind} JOIN {view} AS {RIGHT}{on}"
         )

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import own
 from penstock.model.schema import quoted
 from penstock.plan.operators.operator import Operator
 from penstock.plan.operators.pass_through import PassThrough
 
-RANK = "_rank"
+RANK = own("rank")
 
 
 @dataclass(frozen=True, slots=True)

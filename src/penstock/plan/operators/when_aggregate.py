@@ -9,6 +9,7 @@ The condition is folded over each group's tuples in order, so a tuple is looked 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.folds import Fold
@@ -17,9 +18,12 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 from penstock.plan.operators.window_aggregate import END, START
 
-N, AT, ITEMS = "_when_n", "_when_at", "_when_items"
-COUNT, SINCE, BASE, CLOSED = "_when_count", "_when_since", "_when_base", "_when_closed"
-NEXT, IS_TUPLE, FOLD = "_when_next", "_when_is_tuple", "_when_fold"
+N, AT, ITEMS = own("n"), own("at"), own("items")
+COUNT, SINCE, BASE, CLOSED = own("count"), own("since"), own("base"), own("closed")
+NEXT, IS_TUPLE, FOLD = own("next"), own("is_tuple"), own("fold")
+FIRST, LAST, DONE = own("first"), own("last"), own("done")
+# Variables of lambdas: groups before a slice, after it and in between, slices, tuples, numbers.
+GROUP, AFTER, WAS, PART, TUPLE, PLACE = map(own, ("g", "r", "s", "p", "t", "i"))
 # Spark copies what a fold has with every step, all closing numbers too: so they are gathered slice
 # by slice of so many tuples, and laid together only behind a slice.
 SLICE = 200
@@ -82,7 +86,7 @@ class WhenAggregate:
         columns += [f"{sql} AS {name}" for name, sql in self._arguments()]
         at = f"unix_micros({quoted(self.time.column)})" if self.time else NUMBER
         columns += [f"{at} AS {AT}", f"{NUMBER} AS {N}"]
-        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS i"
+        return f"SELECT {', '.join(columns)} FROM {each_set_sql(relation, self.sets)} AS {INPUT}"
 
     def fold_sql(self, tuples: str, state: str | None = None) -> str:
         """Return the SELECT of every group: its open window, and which tuples closed one."""
@@ -128,13 +132,15 @@ class WhenAggregate:
             f"DISTRIBUTE BY {', '.join(groups)} SORT BY {', '.join([*groups, N])}"
         )
         partials = [part for name, each in self.aggregates for part in each.partial_sql(name)]
-        gathered = [*groups, f"min({AT}) AS _when_first", f"max({AT}) AS _when_last"]
+        gathered = [*groups, f"min({AT}) AS {FIRST}", f"max({AT}) AS {LAST}"]
         gathered += [f"{sql} AS {name}" for name, sql in partials]
-        whole = f"SELECT {', '.join(gathered)} FROM ({ordered}) AS i GROUP BY {', '.join(groups)}"
+        whole = (
+            f"SELECT {', '.join(gathered)} FROM ({ordered}) AS {INPUT} GROUP BY {', '.join(groups)}"
+        )
         moment = "timestamp_micros({})" if self.time else "{}"
         shown = [
-            f"{moment.format('_when_first')} AS {START}",
-            f"{moment.format('_when_last')} AS {END}",
+            f"{moment.format(FIRST)} AS {START}",
+            f"{moment.format(LAST)} AS {END}",
             *self.names,
             *(f"{each.finish_sql(name)} AS {name}" for name, each in self.aggregates),
         ]
@@ -142,9 +148,9 @@ class WhenAggregate:
 
     def needed_sql(self, tuples: str, state: str) -> str:
         """Return the SELECT of the kept tuples of open windows."""
-        same = [f"r.{name} <=> s.{name}" for name in self.names]
-        on = " AND ".join([*same, f"s.{COUNT} > 0", f"r.{N} > s.{SINCE}"])
-        return f"SELECT r.* FROM {tuples} AS r LEFT SEMI JOIN {state} AS s ON {on}"
+        same = [f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in self.names]
+        on = " AND ".join([*same, f"{RIGHT}.{COUNT} > 0", f"{LEFT}.{N} > {RIGHT}.{SINCE}"])
+        return f"SELECT {LEFT}.* FROM {tuples} AS {LEFT} LEFT SEMI JOIN {state} AS {RIGHT} ON {on}"
 
     def steps_sql(self) -> Iterator[tuple[str, str]]:
         """Return when which SELECT runs, for EXPLAIN."""
@@ -154,7 +160,7 @@ class WhenAggregate:
 
     def _arguments(self) -> list[tuple[str, str]]:
         return [
-            (f"_when_x{place}_{at}", sql)
+            (_argument(place, at), sql)
             for place, fold in enumerate(self.folds)
             for at, sql in enumerate(fold.arguments)
         ]
@@ -164,22 +170,24 @@ class WhenAggregate:
         fixed = [(COUNT, "0L", "bigint"), (SINCE, "0L", "bigint")]
         fixed += [(name, "CAST(NULL AS bigint)", "bigint") for name in (N, AT)]
         return fixed + [
-            (f"_when_f{place}_{at}", _typed(field.zero, field.type), field.type)
+            (_field(place, at), _typed(field.zero, field.type), field.type)
             for place, fold in enumerate(self.folds)
             for at, field in enumerate(fold.fields)
         ]
 
     def _folded(self, items: str) -> str:
         """Return every group after its tuples, slice by slice."""
-        fields = [*(name for name, _, _ in self._fields()), "done"]
-        first = {name: name for name in fields} | {"done": "false", "closed": NO_NUMBERS}
-        begun = {name: f"g.{name}" for name in fields} | {"closed": NO_NUMBERS}
-        ended = {name: f"r.{name}" for name in fields} | {"closed": "concat(g.closed, r.closed)"}
+        fields = [*(name for name, _, _ in self._fields()), DONE]
+        first = {name: name for name in fields} | {DONE: "false", CLOSED: NO_NUMBERS}
+        begun = {name: f"{GROUP}.{name}" for name in fields} | {CLOSED: NO_NUMBERS}
+        ended = {name: f"{AFTER}.{name}" for name in fields}
+        ended[CLOSED] = f"concat({GROUP}.{CLOSED}, {AFTER}.{CLOSED})"
         last = f"CAST(greatest(size({items}) - 1, 0) div {SLICE} AS INT)"
-        cut = f"slice({items}, i * {SLICE} + 1, {SLICE})"
-        inner = f"aggregate(p, {_struct(begun)}, (s, t) -> {self._step()}, r -> {_struct(ended)})"
-        slices = f"transform(sequence(0, {last}), i -> {cut})"
-        return f"aggregate({slices}, {_struct(first)}, (g, p) -> {inner})"
+        cut = f"slice({items}, {PLACE} * {SLICE} + 1, {SLICE})"
+        step = f"({WAS}, {TUPLE}) -> {self._step()}"
+        inner = f"aggregate({PART}, {_struct(begun)}, {step}, {AFTER} -> {_struct(ended)})"
+        slices = f"transform(sequence(0, {last}), {PLACE} -> {cut})"
+        return f"aggregate({slices}, {_struct(first)}, ({GROUP}, {PART}) -> {inner})"
 
     def _step(self) -> str:
         """Return a group with one tuple more.
@@ -189,29 +197,32 @@ class WhenAggregate:
         """
         after = {
             COUNT: f"{_was(COUNT, '0L')} + 1L",
-            SINCE: f"CASE WHEN s.done THEN s.{N} ELSE s.{SINCE} END",
-            N: f"t.{N}",
-            AT: f"t.{AT}",
+            SINCE: f"CASE WHEN {WAS}.{DONE} THEN {WAS}.{N} ELSE {WAS}.{SINCE} END",
+            N: f"{TUPLE}.{N}",
+            AT: f"{TUPLE}.{AT}",
         }
         stepped = [self._stepped(place) for place in range(len(self.folds))]
         for place, fields in enumerate(stepped):
-            after |= {f"_when_f{place}_{at}": sql for at, sql in enumerate(fields)}
+            after |= {_field(place, at): sql for at, sql in enumerate(fields)}
         values = [
             f"({fold.value.format(**{f'f{at}': sql for at, sql in enumerate(fields)})})"
             for fold, fields in zip(self.folds, stepped, strict=True)
         ]
-        after["done"] = f"coalesce({self.condition.format(*values)}, false)"
-        after["closed"] = f"CASE WHEN s.done THEN concat(s.closed, array(s.{N})) ELSE s.closed END"
+        after[DONE] = f"coalesce({self.condition.format(*values)}, false)"
+        closed = f"{WAS}.{CLOSED}"
+        after[CLOSED] = (
+            f"CASE WHEN {WAS}.{DONE} THEN concat({closed}, array({WAS}.{N})) ELSE {closed} END"
+        )
         return _struct(after)
 
     def _stepped(self, place: int) -> list[str]:
         """Return the fields of a fold after one tuple more."""
         fold = self.folds[place]
         names = {
-            f"f{at}": _was(f"_when_f{place}_{at}", _typed(field.zero, field.type))
+            f"f{at}": _was(_field(place, at), _typed(field.zero, field.type))
             for at, field in enumerate(fold.fields)
         }
-        names |= {f"x{at}": f"t._when_x{place}_{at}" for at in range(len(fold.arguments))}
+        names |= {f"x{at}": f"{TUPLE}.{_argument(place, at)}" for at in range(len(fold.arguments))}
         return [
             f"CAST({field.step.format(**names, count=_was(COUNT, '0L'))} AS {field.type})"
             for field in fold.fields
@@ -221,18 +232,26 @@ class WhenAggregate:
         """Return the open windows after a run, a new one where the last tuple closed one."""
         fresh = {name: zero for name, zero, _ in self._fields()} | {SINCE: f"{FOLD}.{N}"}
         return [
-            f"CASE WHEN {FOLD}.done THEN {sql} ELSE {FOLD}.{name} END AS {name}"
+            f"CASE WHEN {FOLD}.{DONE} THEN {sql} ELSE {FOLD}.{name} END AS {name}"
             for name, sql in fresh.items()
         ]
 
     def _closed(self) -> str:
-        last = f"CASE WHEN {FOLD}.done THEN array({FOLD}.{N}) ELSE {NO_NUMBERS} END"
-        return f"concat({FOLD}.closed, {last})"
+        last = f"CASE WHEN {FOLD}.{DONE} THEN array({FOLD}.{N}) ELSE {NO_NUMBERS} END"
+        return f"concat({FOLD}.{CLOSED}, {last})"
+
+
+def _argument(place: int, at: int) -> str:
+    return own(f"x{place}_{at}")
+
+
+def _field(place: int, at: int) -> str:
+    return own(f"f{place}_{at}")
 
 
 def _was(name: str, zero: str) -> str:
     """Return a field of the window that a tuple comes into."""
-    return f"(CASE WHEN s.done THEN {zero} ELSE s.{name} END)"
+    return f"(CASE WHEN {WAS}.{DONE} THEN {zero} ELSE {WAS}.{name} END)"
 
 
 def _typed(zero: str, kind: str) -> str:

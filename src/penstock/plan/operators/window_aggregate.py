@@ -15,18 +15,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.operators.hops import Hops
 from penstock.plan.operators.operator import EventTime, Operator
 
-PANE = "_pane"
-AT = "_at"
-ARRIVAL = "_arrival"
-NUMBER = "_window"
-START = "window_start"
-END = "window_end"
-EMITTED = "emitted"
+PANE = own("pane")
+AT = own("at")
+ARRIVAL = own("arrival")
+NUMBER = own("window")
+START, END, EMITTED = own("window_start"), own("window_end"), own("emitted")
+PUBLIC = {"window_start": START, "window_end": END}  # what users call a window's bounds
 
 Axis = Literal["time", "number"]
 Numbers = tuple[int, int]
@@ -123,11 +123,11 @@ class WindowAggregate:
         pane = f"{at} - pmod({at} - {self.hops.begin}L, {self.hops.pane}L) AS {PANE}"
         if self.raw is not None:
             columns = [*map(quoted, self.raw), f"{at} AS {AT}", pane]
-            return f"SELECT {', '.join(columns)} FROM {relation} AS i{where}"
+            return f"SELECT {', '.join(columns)} FROM {relation} AS {INPUT}{where}"
         columns = [f"{sql} AS {quoted(name)}" for name, sql in self.keys]
         columns.append(pane)
         columns += [f"{sql} AS {name}" for name, sql in self._partials()]
-        grouped = f"FROM {relation} AS i{where} GROUP BY {self._ordinals()}"
+        grouped = f"FROM {relation} AS {INPUT}{where} GROUP BY {self._ordinals()}"
         return f"SELECT {', '.join(columns)} {grouped}"
 
     def compact_sql(self, parts: str, collapse_before: int | None = None) -> str:
@@ -173,18 +173,22 @@ class WindowAggregate:
         order = ", ".join([*names, AT, ARRIVAL])
         ordered = f"{spread} DISTRIBUTE BY {', '.join(names)} SORT BY {order}"
         columns = [*names, *(f"{sql} AS {name}" for name, sql in self._partials())]
-        return f"SELECT {', '.join(columns)} FROM ({ordered}) AS i GROUP BY {', '.join(names)}"
+        return (
+            f"SELECT {', '.join(columns)} FROM ({ordered}) AS {INPUT} GROUP BY {', '.join(names)}"
+        )
 
     def _keyed_sql(self, parts: str, numbers: Numbers) -> str:
         spread = self._spread_sql(parts, numbers)
         if self.raw is None or not self.keys:
             return spread
         keys = (f"{sql} AS {quoted(name)}" for name, sql in self.keys)
-        return f"SELECT *, {', '.join(keys)} FROM ({spread}) AS i"
+        return f"SELECT *, {', '.join(keys)} FROM ({spread}) AS {INPUT}"
 
     def _touched_sql(self, spread: str, touched: str) -> str:
-        same = " AND ".join(f"l.{name} <=> r.{name}" for name in [*self._key_names(), NUMBER])
-        return f"SELECT l.* FROM ({spread}) AS l LEFT SEMI JOIN ({touched}) AS r ON {same}"
+        names = [*self._key_names(), NUMBER]
+        same = " AND ".join(f"{LEFT}.{name} <=> {RIGHT}.{name}" for name in names)
+        met = f"({spread}) AS {LEFT} LEFT SEMI JOIN ({touched}) AS {RIGHT}"
+        return f"SELECT {LEFT}.* FROM {met} ON {same}"
 
     def _bounds(self) -> list[str]:
         start = f"{self.hops.begin}L + {NUMBER} * {self.hops.lower}L"

@@ -15,12 +15,13 @@ A tuple that has no partner is known to have none once the other side's watermar
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock.model.own_names import LEFT, RIGHT, own
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.span_text import span_text
 
-MET, UNTIL = "_met", "_until"
+MET, UNTIL = own("met"), own("until")
 HIDDEN = (MET, UNTIL)
 PRESERVED = {"LEFT": (0,), "RIGHT": (1,), "FULL": (0, 1), "LEFT SEMI": (0,), "LEFT ANTI": (0,)}
 LONE = ("LEFT SEMI", "LEFT ANTI")  # what gives tuples of the left alone
@@ -39,8 +40,8 @@ class How:
 
     def hint(self, left: str, right: str) -> str:
         """Return the hint for two relations; of what is not counted, the new rows are looked up."""
-        new = "r" if right.startswith("new") else "l"
-        fewer = "l" if self.counts.get(left, 0) < self.counts.get(right, 0) else "r"
+        new = RIGHT if right.startswith("new") else LEFT
+        fewer = LEFT if self.counts.get(left, 0) < self.counts.get(right, 0) else RIGHT
         return f"{self.kind}({fewer if self.counts else new})"
 
 
@@ -160,7 +161,7 @@ class WindowJoin:
         on = f" on {self.on}" if self.on else ""
         columns = ", ".join(
             f"{alias}.{name}" + (f" as {out}" if out != name else "")
-            for alias, side in zip("lr", self.sides, strict=True)
+            for alias, side in zip((LEFT, RIGHT), self.sides, strict=True)
             for name, out in side.columns
         )
         carried = " with their times" if self.carry else ""
@@ -240,34 +241,36 @@ class WindowJoin:
 
     def _pairs(self, at: Mapping[str, str], how: How) -> Iterator[str]:
         columns = [
-            f"{side}.{quoted(c.name)}" for p, side in enumerate("lr") for c in self._columns(p)
+            f"{side}.{quoted(c.name)}"
+            for p, side in enumerate((LEFT, RIGHT))
+            for c in self._columns(p)
         ]
         if self.carry:
-            columns.append(f"greatest(l.{MET}, r.{MET}) AS {MET}")
-            columns.append(f"least(l.{UNTIL}, r.{UNTIL}) AS {UNTIL}")
+            columns.append(f"greatest({LEFT}.{MET}, {RIGHT}.{MET}) AS {MET}")
+            columns.append(f"least({LEFT}.{UNTIL}, {RIGHT}.{UNTIL}) AS {UNTIL}")
         for left, right in (("new_l", "all_r"), ("old_l", "new_r")):
             if left in at and right in at:
                 yield (
                     f"SELECT /*+ {how.hint(left, right)} */ {', '.join(columns)} "
-                    f"FROM {at[left]} AS l JOIN {at[right]} AS r ON {self.meets}"
+                    f"FROM {at[left]} AS {LEFT} JOIN {at[right]} AS {RIGHT} ON {self.meets}"
                 )
 
     def _first_partners(self, at: Mapping[str, str]) -> Iterator[str]:
         columns = ", ".join(quoted(c.name) for c in self.schema)
         if "new_l" in at and "all_r" in at:
             yield (
-                f"SELECT {columns} FROM {at['new_l']} AS l "
-                f"LEFT SEMI JOIN {at['all_r']} AS r ON {self.meets}"
+                f"SELECT {columns} FROM {at['new_l']} AS {LEFT} "
+                f"LEFT SEMI JOIN {at['all_r']} AS {RIGHT} ON {self.meets}"
             )
         if "old_l" in at and "new_r" in at:
             found = (
-                f"SELECT * FROM {at['old_l']} AS l "
-                f"LEFT SEMI JOIN {at['new_r']} AS r ON {self.meets}"
+                f"SELECT * FROM {at['old_l']} AS {LEFT} "
+                f"LEFT SEMI JOIN {at['new_r']} AS {RIGHT} ON {self.meets}"
             )
             if "old_r" in at:
                 found = (
-                    f"SELECT * FROM ({found}) AS l "
-                    f"LEFT ANTI JOIN {at['old_r']} AS r ON {self.meets}"
+                    f"SELECT * FROM ({found}) AS {LEFT} "
+                    f"LEFT ANTI JOIN {at['old_r']} AS {RIGHT} ON {self.meets}"
                 )
             yield f"SELECT {columns} FROM ({found})"
 
@@ -287,8 +290,8 @@ class WindowJoin:
             passed = f"SELECT * FROM {at[name]}{where}"
             if f"all_{other}" in at:
                 passed = (
-                    f"SELECT * FROM ({passed}) AS {me} "
-                    f"LEFT ANTI JOIN {at[f'all_{other}']} AS {other} ON {self.meets}"
+                    f"SELECT * FROM ({passed}) AS {own(me)} "
+                    f"LEFT ANTI JOIN {at[f'all_{other}']} AS {own(other)} ON {self.meets}"
                 )
             yield f"SELECT {', '.join(self._alone(place))} FROM ({passed})"
 
@@ -309,9 +312,9 @@ class WindowJoin:
     def meets(self) -> str:
         """Return the condition of two rows of the state."""
         if all(side.width == 0 for side in self.sides):
-            together = f"l.{MET} = r.{MET}"
+            together = f"{LEFT}.{MET} = {RIGHT}.{MET}"
         else:
-            together = f"l.{MET} <= r.{UNTIL} AND r.{MET} <= l.{UNTIL}"
+            together = f"{LEFT}.{MET} <= {RIGHT}.{UNTIL} AND {RIGHT}.{MET} <= {LEFT}.{UNTIL}"
         return f"{self.on} AND {together}" if self.on else together
 
 

@@ -14,10 +14,9 @@ from penstock.engine.rows import in_memory
 from penstock.engine.states import KeptPart, new_state, ordered, restored
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.state import Kept, Run
-from penstock.errors import BadQueryError
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.operators import EventTime, Operator, Ordered, Scan, key
+from penstock.plan.operators import NUMBER, EventTime, Operator, Ordered, Scan, key
 from penstock.plan.units import Unit
 
 pytest.importorskip("pyspark")
@@ -33,7 +32,7 @@ FIRST = int(BEGIN.timestamp()) * 1_000_000
 @pytest.fixture(autouse=True)
 def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tell the types that Spark would: it parses them in a session."""
-    wide = pa.schema([*ARROW, ("_n", pa.int64())])
+    wide = pa.schema([*ARROW, (NUMBER, pa.int64())])
     kinds = {2: ARROW, 3: wide}
     monkeypatch.setattr(ordered, "arrow_schema", lambda schema: kinds[len(schema)])
     monkeypatch.setattr(ordered, "empty_table", lambda _: ARROW.empty_table())
@@ -62,7 +61,7 @@ def run(rows: pa.Table, mark: int, before: int, spill: Path, below: Operator = T
 
 
 def shown(found: pa.Table) -> list[tuple[Any, ...]]:
-    return [(row["id"], row["_n"]) for row in found.to_pylist()]
+    return [(row["id"], row[NUMBER]) for row in found.to_pylist()]
 
 
 def again(state: OrderedState) -> OrderedState:
@@ -142,8 +141,3 @@ def test_a_tuple_at_the_watermark_has_its_place_behind_those_before_it(tmp_path:
     assert shown(step.table) == [(2, 2)]
     assert step.late is not None
     assert step.late.column("id").to_pylist() == [3]
-
-
-def test_a_column_in_the_numbers_place_is_refused() -> None:
-    with pytest.raises(BadQueryError):
-        Ordered(Scan("s", 1, Schema((Column("_N", "int"),))), "time")

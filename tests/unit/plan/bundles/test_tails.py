@@ -2,6 +2,7 @@
 
 from decimal import Decimal
 
+from penstock.model.own_names import readable
 from penstock.plan.bundles.member import Member, member_of
 from penstock.plan.bundles.tails import tail_of
 from tests.unit.plan.bundles.queries import aggregate, kept, shown
@@ -30,6 +31,6 @@ def test_other_literals_and_other_types_are_part_of_the_shape() -> None:
 
 
 def test_a_shape_reads_partials_and_carries_its_member() -> None:
-    sql = tail_of(member("`a0` > 5")).shape.sql("closed")
-    assert sql.startswith("SELECT __m, `k0`, `l` FROM (SELECT __m, __c0, __c1, ")
-    assert "(`a0` > `__c0`)" in sql or "(`a0` > __c0)" in sql
+    sql = readable(tail_of(member("`a0` > 5")).shape.sql("closed"))
+    assert sql.startswith("SELECT m, `k0`, `l` FROM (SELECT m, c0, c1, ")
+    assert "(`a0` > `c0`)" in sql or "(`a0` > c0)" in sql

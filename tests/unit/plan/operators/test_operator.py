@@ -172,11 +172,11 @@ def test_different_plans_have_different_keys() -> None:
         (
             "SELECT kind, window_start, count(*) AS n, avg(mph) AS m FROM traffic "
             "[RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY kind HAVING n > 2",
-            "d6eafda244eada91",
+            "389c0ee74f9e7522",
         ),
         (
             "SELECT t.car_id, r.name FROM traffic t LEFT JOIN roads r ON t.mph = r.id",
-            "02026a1f9b2d619f",
+            "05c443d9becf052d",
         ),
         ("SELECT ts, mph FROM traffic UNION ALL SELECT at, mph FROM south", "8cd3af0e8bacdf8c"),
     ],

@@ -3,6 +3,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.model.own_names import readable
 from penstock.plan.operators import TableJoin, table_view
 from tests.unit.plan.twin import TRAFFIC
 
@@ -25,7 +26,7 @@ def test_the_columns_that_are_taken_get_their_names_and_the_table_is_broadcast()
     join = TableJoin(
         TRAFFIC, "roads", 4, "LEFT", "l.`mph` = r.`id`", (("mph", "roads_mph"),), TRAFFIC.schema
     )
-    assert join.sql(["leaf"]) == (
+    assert readable(join.sql(["leaf"])) == (
         "SELECT /*+ BROADCAST(r) */ l.*, r.`mph` AS `roads_mph` "
-        "FROM leaf AS l LEFT JOIN penstock_table_roads_4 AS r ON l.`mph` = r.`id`"
+        "FROM leaf AS l LEFT JOIN table_roads_4 AS r ON l.`mph` = r.`id`"
     )

@@ -56,11 +56,12 @@ from penstock.engine.types import arrow_schema
 from penstock.engine.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError, shortened
 from penstock.model.definitions import StreamDefinition
+from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema
 
 PIECE_BYTES = 128 << 20  # a larger file is cut: its text, lines and rows are in memory at once
-CORRUPT = "_penstock_corrupt"
-BAD = "_penstock_bad"
+CORRUPT = own("corrupt")
+BAD = own("bad")
 
 Layout = tuple[str, ...] | None  # a CSV file's own columns in order; None where none are named
 
@@ -271,7 +272,7 @@ class TextReader:
             return Schema((*as_lists(self._stream.schema), corrupt))
         left = {column.name.lower(): column for column in as_lists(self._stream.schema)}
         found = [left.pop(name.strip().lower(), None) for name in layout]
-        others = [Column(f"_penstock_{place}", "string") for place in range(len(layout))]
+        others = [Column(own(str(place)), "string") for place in range(len(layout))]
         return Schema((*(a or b for a, b in zip(found, others, strict=True)), corrupt))
 
     def _reject(self, raw: str, row: dict[str, Any], layout: Layout, is_bad: bool) -> Reject:
