@@ -16,6 +16,8 @@ def own(name: str) -> str:
     return PREFIX + name
 
 
+# A window's bounds: what users call them, and the columns that carry them.
+BOUNDS = {name: own(name) for name in ("window_start", "window_end")}
 # What stands for an operator's input, and for both sides where it has two.
 INPUT, LEFT, RIGHT = own("i"), own("l"), own("r")
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
-from penstock.model.own_names import own
+from penstock.model.own_names import BOUNDS, own
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Window
 from penstock.plan import bind_keyed_rows, bind_session, bind_when
@@ -29,7 +29,6 @@ from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import NUMBER, Operator, Ordered, WindowAggregate, walk
 from penstock.plan.operators.grouping_sets import SET
 from penstock.plan.operators.sets_aggregate import of_sets
-from penstock.plan.operators.window_aggregate import PUBLIC
 from penstock.plan.scope import WINDOW, Scope, is_bound, place_of, plain
 from penstock.plan.sources import LEAF, VALUE, Analyst
 from penstock.plan.user_calls import is_users
@@ -197,7 +196,7 @@ def _spell_over(shown: Shown, knows: Knows) -> Shown:
 
 
 def _is_bound_name(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and not node.table and node.name.lower() in PUBLIC
+    return isinstance(node, exp.Column) and not node.table and node.name.lower() in BOUNDS
 
 
 def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
@@ -208,7 +207,7 @@ def _marked(tree: exp.Expr, bounds: bool) -> exp.Expr:
     def replace(node: exp.Expr) -> exp.Expr:
         if _is_bound_name(node) and not inside_aggregate(node):
             return exp.column(
-                exp.to_identifier(PUBLIC[node.name.lower()], quoted=True), table=WINDOW
+                exp.to_identifier(BOUNDS[node.name.lower()], quoted=True), table=WINDOW
             )
         return node
 

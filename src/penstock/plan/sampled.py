@@ -1,6 +1,6 @@
 """Sampled: a SELECT over a stream as one over a sample of it, with answers that admit it.
 
-Tuples come through a gate, which says with each how many did (`_kept`). Windows are aggregated
+Tuples come through a gate, which says with each how many did (`KEPT`). Windows are aggregated
 for each such share apart, plainly, and weighed when they close (`weighing.py`). Three columns are
 added: `_error`, how wrong the row may be at most, relative to the truth, in 95 of 100 rows;
 `_shed`, the share of its tuples that was dropped; `_rows`, from how many tuples it was made.

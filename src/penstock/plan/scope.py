@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place, UnknownColumnError
-from penstock.model.own_names import own
-from penstock.plan.operators.window_aggregate import PUBLIC
+from penstock.model.own_names import BOUNDS, own
 
 # The qualifier of a window's own bounds, so that they never meet a column of the input.
 WINDOW = own("bounds")
@@ -168,7 +167,7 @@ def over_columns(tree: exp.Expr, write: Callable[[str], exp.Expr]) -> exp.Expr:
 
 def bounds(alias: str) -> Relation:
     """Return the relation of a window's own bounds, over what gives them."""
-    return Relation(alias, tuple((name, plain(column)) for name, column in PUBLIC.items()))
+    return Relation(alias, tuple((name, plain(column)) for name, column in BOUNDS.items()))
 
 
 def place_of(node: exp.Expr) -> Place | None:

@@ -1,7 +1,7 @@
 """Weighing: what the windows' rows over samples tell of all tuples.
 
 A window has a row for each key and each share that a gate kept while its tuples came. A tuple that
-came through where `_kept` of a million did stands for w = 1,000,000 / `_kept`, and adds w (w - 1)
+came through where `KEPT` of a million did stands for w = 1,000,000 / `KEPT`, and adds w (w - 1)
 to the variance of a count. So sums over tuples that came plainly are weighed afterwards, row by
 row; `bounds.py` tells how wrong what comes of it may be.
 """

@@ -53,7 +53,7 @@ class KeyedRows:
     @property
     def parts(self) -> list[str]:
         """Return the names under which the partition is kept."""
-        return [f"_rows_part{place}" for place in range(len(self.partition))]
+        return [own(f"part{place}") for place in range(len(self.partition))]
 
     def text(self) -> str:
         """Show window, partition, keys and aggregates."""

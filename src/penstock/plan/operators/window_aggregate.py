@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.model.own_names import INPUT, LEFT, RIGHT, own
+from penstock.model.own_names import BOUNDS, INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.aggregates import Aggregate
 from penstock.plan.operators.hops import Hops
@@ -25,8 +25,8 @@ PANE = own("pane")
 AT = own("at")
 ARRIVAL = own("arrival")
 NUMBER = own("window")
-START, END, EMITTED = own("window_start"), own("window_end"), own("emitted")
-PUBLIC = {"window_start": START, "window_end": END}  # what users call a window's bounds
+START, END = BOUNDS.values()
+EMITTED = own("emitted")
 
 Axis = Literal["time", "number"]
 Numbers = tuple[int, int]
