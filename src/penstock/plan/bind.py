@@ -50,7 +50,6 @@ from penstock.plan.time_windows import check_time, in_brackets
 from penstock.sql import spark_sql
 
 
-
 @dataclass(frozen=True, slots=True)
 class Binder:
     """Binds SELECTs against what `lookup` knows; `analyst` tells types.

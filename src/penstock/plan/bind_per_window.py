@@ -6,15 +6,14 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError, TypeMismatchError
-from penstock.model.own_names import own
+from penstock.model.own_names import own, readable
 from penstock.model.schema import quoted
 from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.meanings import meanings, worded
 from penstock.plan.operators import Distinct, Operator, Top
-from penstock.plan.operators.window_aggregate import END, START
-from penstock.plan.scope import is_bound, place_of, plain
-from penstock.plan.whole import window_column
+from penstock.plan.scope import place_of, plain
+from penstock.plan.whole import window_columns
 from penstock.sql import spark_sql
 
 BY, QUALIFIES, ORDER = own("by"), own("qualifies"), own("order")
@@ -34,15 +33,15 @@ class PerWindow:
 
     def of(self, select: exp.Select, columns: Shown, compared: Compared) -> Operator:
         """Return the output's operators."""
-        by = window_column(self.below)
-        if by is None or self.emission:
+        by = window_columns(self.below)
+        if not by or self.emission:
             raise BadQueryError(
                 "DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT need the rows of a whole window",
                 hint="give the stream a window, such as [RANGE 10 SECONDS]",
             )
         for _, node in columns:
             _check_over(node, by)
-        hidden = [(BY, plain(by))]
+        hidden = [(BY, plain(by[0]))]
         if compared.qualify is not None:
             _check_over(compared.qualify, by)
             hidden.append((QUALIFIES, compared.qualify))
@@ -97,14 +96,15 @@ def _refuse_unshown(columns: Shown, orders: Iterable[exp.Expr]) -> None:
                 )
 
 
-def _check_over(node: exp.Expr, by: str) -> None:
-    """Raise where OVER would look beyond a window."""
+def _check_over(node: exp.Expr, by: tuple[str, ...]) -> None:
+    """Raise where OVER would look beyond a window, whose columns are `by`."""
     for window in node.find_all(exp.Window):
-        named = {each.name.lower() for each in window.args.get("partition_by") or ()}
-        if not named & {by.lower(), START, END}:
+        parts = [each.unnest() for each in window.args.get("partition_by") or ()]
+        named = {each.name for each in parts if isinstance(each, exp.Column)}
+        if not named & set(by):
             raise BadQueryError(
-                f"{spark_sql(window)} would look beyond its window",
-                hint=f"PARTITION BY {START} too",
+                f"{readable(spark_sql(window))} would look beyond its window",
+                hint=f"PARTITION BY {readable(by[0])} too",
                 place=place_of(window),
             )
 

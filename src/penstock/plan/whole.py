@@ -12,25 +12,26 @@ from penstock.plan.operators import (
     Weigh,
     WindowAggregate,
 )
-from penstock.plan.operators.window_aggregate import START
+from penstock.plan.operators.window_aggregate import END, START
 
 
-def window_column(operator: Operator) -> str | None:
-    """Return the column that tells the windows of an operator's rows apart.
+def window_columns(operator: Operator) -> tuple[str, ...]:
+    """Return the columns each of which tells the windows of an operator's rows apart.
 
-    None where a window's rows come in several trains, or are no window's.
+    A bound that does not move is none of them: all windows from a landmark share their start.
+    Nothing where a window's rows come in several trains, or are no window's.
     """
     match operator:
-        case WindowAggregate():
-            return None if operator.lateness else START
+        case WindowAggregate(hops=hops):
+            if operator.lateness:
+                return ()
+            return ((START,) if hops.lower else ()) + ((END,) if hops.upper else ())
         case HopJoin():
-            return START
+            return (START, END)
         case Filter() | TableJoin() | Top() | Distinct() | Weigh():
-            return window_column(operator.input)
+            return window_columns(operator.input)
         case Project(input=below, columns=columns):
-            kept = window_column(below)
-            if kept is None:
-                return None
-            return next((name for name, sql in columns if sql == quoted(kept)), None)
+            kept = set(map(quoted, window_columns(below)))
+            return tuple(name for name, sql in columns if sql in kept)
         case _:
-            return None
+            return ()

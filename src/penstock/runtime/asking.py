@@ -66,14 +66,14 @@ def ask(
     with ExitStack() as reading:
         look = cache(lambda name: held(name, reading))
         for place, rule in enumerate(rules):
-            own = f"{view}_{place}"
+            mine = f"{view}_{place}"
             if rule.bound.conditions is None:
                 try:
-                    found[rule.key] = _alone(processor, own, rule, trains, look)
+                    found[rule.key] = _alone(processor, mine, rule, trains, look)
                 except Exception as error:
                     wrong[rule.key] = error
             if rule.key in wrong:
-                work = partial(_piece, processor, own, rule, look)
+                work = partial(_piece, processor, mine, rule, look)
                 try:
                     found[rule.key], unasked[rule.key] = _apart(rule, trains, work, wrong[rule.key])
                 except Exception as error:  # whatever it is holds this rule, and no other
