@@ -1,5 +1,6 @@
 """GROUP BY over a window: keys, aggregates, and what is computed from them."""
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any

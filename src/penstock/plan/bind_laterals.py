@@ -6,11 +6,11 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError
 from penstock.model.schema import Schema
-from penstock.plan.bind_from import LEAF, fresh_names
+from penstock.plan.bind_from import fresh_names
 from penstock.plan.clauses import refuse_deep
 from penstock.plan.operators import LateralView, Operator
 from penstock.plan.scope import Relation, Scope, place_of, plain
-from penstock.plan.sources import Analyst
+from penstock.plan.sources import LEAF, Analyst
 from penstock.sql import spark_sql
 
 

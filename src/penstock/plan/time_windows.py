@@ -16,12 +16,12 @@ from penstock.errors import BadQueryError, BadWindowError, PenstockError
 from penstock.model.windows import Window
 from penstock.plan.aggregates import is_aggregate
 from penstock.plan.bind_from import BoundFrom
-from penstock.plan.operators.window_aggregate import END, START
 from penstock.plan.scope import place_of, plain
 from penstock.sql import parse_select, spark_sql, window_of
 from penstock.sql.trees import WINDOW
 
-BOUNDS = {"start": START, "end": END}
+START = "window_start"
+BOUNDS = {"start": START, "end": "window_end"}
 USAGE = {
     "window": "window(ts, '10 seconds'), window(ts, '10 seconds', '5 seconds')",
     "session_window": "session_window(ts, '30 seconds')",
