@@ -18,6 +18,7 @@ from penstock.functions import (
 from penstock.functions.selecting import Selecting
 from penstock.functions.templates import auto
 from penstock.model.definitions import FunctionDefinition, Parameter, Sites
+from penstock.model.own_names import readable
 from penstock.model.schema import Column, Schema
 from penstock.plan.lateness import flows_in
 from penstock.plan.operators import EventTime, Filter, Flow, Operator, Ordered, Project, Scan, key
@@ -182,7 +183,8 @@ def test_functions_in_sql_stand_inside_branches_and_keep_the_flow_in_the_driver(
         for operator in task.program.operators
         if isinstance(operator, Selecting) and operator.name == "quiet"
     ]
-    assert statements == [f"SELECT * FROM items AS i WHERE (`n` < ({each},))" for each in range(3)]
+    shown = [readable(statement) for statement in statements]
+    assert shown == [f"SELECT * FROM items AS i WHERE (`n` < ({each},))" for each in range(3)]
     assert bound("pcc(2, rr_part, quiet(1), s_merge)").graph != (
         bound("pcc(2, rr_part, quiet(2), s_merge)").graph
     )
