@@ -72,7 +72,7 @@ def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_
         assert not system.sessions.small.catalog.tableExists(alone)
     assert "of 4 queries: q0, q1, q2, q3\n" in told
     assert "tells tuples apart by n (5 buckets); panes of 10 s" in told
-    assert " with __c0 = 1" in told
+    assert " with c0 = 1" in told
     *_, done, tried = told.splitlines()
     assert re.fullmatch(r"  bundle \w{6}: \d+ runs?, 60 rows in, .* s at work", done)
     found = TRIAL.fullmatch(tried)

@@ -18,7 +18,8 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER
 from penstock.plan.operators.window_aggregate import END, START
 
-N, AT, ITEMS = own("n"), own("at"), own("items")
+# Of their own kind: kept tuples may carry the number that their input gave them.
+N, AT, ITEMS = own("when_n"), own("when_at"), own("when_items")
 COUNT, SINCE, BASE, CLOSED = own("count"), own("since"), own("base"), own("closed")
 NEXT, IS_TUPLE, FOLD = own("next"), own("is_tuple"), own("fold")
 FIRST, LAST, DONE = own("first"), own("last"), own("done")
