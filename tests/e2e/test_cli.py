@@ -205,6 +205,7 @@ def test_a_run_that_lost_most_of_its_rows_does_not_end_well(
     assert main(["run", str(path), "--home", home, "--until-idle"]) == 2
     assert "BAD_OPTION" in capsys.readouterr().err
     path.write_text(script.format(more=""))
+    (tmp_path / "home" / "hosts").write_text("127.0.0.1\n")
     assert main(["run", str(path), "--home", home, "--until-idle", "--format", "csv"]) == 1
     told = capsys.readouterr()
     assert told.out == "query,v\nq,1\n"

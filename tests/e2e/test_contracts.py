@@ -101,9 +101,9 @@ def test_the_bounds_are_those_of_the_theory(ps: Connection) -> None:
     squares = total**2 / rows * drawn.uniform(1, 3, 40)
     whole = sampled(rows, total, squares, keep)
     asked = {
-        "penstock_count_error({count}, {counts})": whole.count_error(),
-        "penstock_sum_error(abs({total}), {totals}, {rows})": whole.sum_error(),
-        "penstock_mean_error({total} / {count}, {count}, {counts}, {both}, {totals}, {rows})": (
+        "_penstock_count_error({count}, {counts})": whole.count_error(),
+        "_penstock_sum_error(abs({total}), {totals}, {rows})": whole.sum_error(),
+        "_penstock_mean_error({total} / {count}, {count}, {counts}, {both}, {totals}, {rows})": (
             whole.average_error()
         ),
     }

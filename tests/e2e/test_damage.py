@@ -128,7 +128,7 @@ def test_a_home_without_its_catalog_or_journal_says_so(
     for _ in range(2):
         with pytest.raises(HomeError) as raised:
             opener()
-        assert "repair" in raised.value.hint
+        assert "penstock check" in raised.value.hint
     (tmp_path / "home" / name).write_bytes(whole)
     with opener() as ps:
         assert stream_figures(ps, "s")["state"] == "OPEN"

@@ -121,7 +121,7 @@ def test_vectors_come_from_files_and_go_to_files(spark: SparkSession, tmp_path: 
         )
         finish(ps)
         ps.script(
-            f"CREATE STREAM again {source.format(tmp_path / 'p', 'parquet')};"
+            f"DROP QUERY p; CREATE STREAM again {source.format(tmp_path / 'p', 'parquet')};"
             "CREATE QUERY back AS SELECT * FROM again;"
         )
         finish(ps)

@@ -4,6 +4,7 @@ import json
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -22,8 +23,8 @@ def test_the_example_ends_in_pictures(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def connected(home: str, *, begin: bool = True) -> Connection:
-        return connect(home, spark=spark, begin=begin)
+    def connected(home: str, **given: Any) -> Connection:
+        return connect(home, spark=spark, **given)
 
     monkeypatch.setattr(penstock, "connect", connected)
     monkeypatch.syspath_prepend(str(RADIO))

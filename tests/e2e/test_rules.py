@@ -285,7 +285,7 @@ def test_an_event_that_cannot_run_is_told_by_its_rules(ps: Connection) -> None:
     ps.action("told", heard.named("told"))
     ps.script(
         """
-        CREATE EVENT numbered AS SELECT room, CAST(room AS INT) AS temp AS number FROM house;
+        CREATE EVENT numbered AS SELECT room, CAST(room AS INT) AS number FROM house;
         CREATE RULE counts ON numbered WHEN number > 1 DO CALL told;
         """
     )

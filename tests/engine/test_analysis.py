@@ -130,9 +130,9 @@ def test_of_queries_that_differ_in_what_they_compare_with_spark_is_asked_about_o
     asked: list[str] = []
     ask = remembering._ask
 
-    def noted(sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def noted(sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str]) -> Schema:
         asked.append(sql)
-        return ask(sql, leaves)
+        return ask(sql, leaves, meant)
 
     monkeypatch.setattr(remembering, "_ask", noted)
 

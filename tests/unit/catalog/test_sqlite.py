@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from penstock.catalog import SqliteCatalog
-from penstock.errors import HomeBusyError, HomeError, PenstockError
+from penstock.errors import ClosedError, HomeBusyError, HomeError, PenstockError
 from penstock.model.definitions import QueryState
 
 
@@ -120,5 +120,5 @@ def test_a_closed_catalog_cannot_be_used(tmp_path: Path) -> None:
     catalog = SqliteCatalog(tmp_path / "catalog.db")
     catalog.close()
     catalog.close()
-    with pytest.raises(HomeError):
+    with pytest.raises(ClosedError):
         catalog.all()
