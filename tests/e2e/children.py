@@ -62,8 +62,10 @@ class Child:
 
     def end(self) -> int:
         """Wait for the end."""
-        rest, _ = self._process.communicate(timeout=PATIENCE)
-        self.said += rest.split("\n")
+        # Not communicate(): it reads past the lines that wait_for has in its buffer.
+        assert self._process.stdout is not None
+        self.said += self._process.stdout.read().split("\n")
+        self._process.wait(PATIENCE)
         self._errors.close()
         return self._process.returncode
 

@@ -236,7 +236,6 @@ def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_ru
         finally:
             child.kill()
         assert heard, child.errors()
-        # Another writer's words may stand on the same line.
         acknowledged += [int(n) for n in re.findall(r"acknowledged (\d+)", "\n".join(child.said))]
     assert acknowledged
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
