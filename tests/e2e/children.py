@@ -64,7 +64,8 @@ class Child:
         """Wait for the end."""
         # Not communicate(): it reads past the lines that wait_for has in its buffer.
         assert self._process.stdout is not None
-        self.said += self._process.stdout.read().split("\n")
+        with self._process.stdout as rest:
+            self.said += rest.read().split("\n")
         self._process.wait(PATIENCE)
         self._errors.close()
         return self._process.returncode
