@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
-from penstock.engine.actions.action import Allowed
 from penstock.engine.actions.call import Function
+from penstock.engine.allowed import Allowed
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
@@ -72,7 +72,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     commands: Sequence[str] = (),
     functions: Sequence[StreamFunction] = (),
     hosts: Sequence[str] = (),
+    formats: Sequence[str] = (),
     writable: Sequence[str | Path] = (),
+    readable: Sequence[str | Path] = (),
     allow_functions: Sequence[str] = (),
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
@@ -85,8 +87,10 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     Queries that call users' aggregates come back only where these are given again, and so do rules
     that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
     else where they are given. `commands` are the programs, by their whole paths, that rules may
-    start, `hosts` those that webhooks may tell, as `host` or `host:port`. Statements write files
-    (EXPLAIN SCHEDULE … INTO) below the working directory and the directories in `writable`.
+    start, `hosts` those that webhooks may tell, as `host` or `host:port`, `formats` those
+    that `spark(format => …)` may read besides Spark's own of local files. Statements write files
+    (sinks, EXPLAIN SCHEDULE … INTO) below the working directory and the directories in `writable`.
+    Where `readable` names any, they read files below these, those and the working directory alone.
     `allow_functions` are those of Spark's functions that SQL may call although they load classes
     or read what their arguments name (`reflect`, `from_xml`, `xpath` …).
     """
@@ -103,7 +107,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         actions=(actions, ACTIONS.or_none()),
         commands=(commands, TEXTS),
         hosts=(hosts, TEXTS),
+        formats=(formats, TEXTS),
         writable=(writable, many("a list of directories", PATH)),
+        readable=(readable, many("a list of directories", PATH)),
         allow_functions=(allow_functions, TEXTS),
         functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
     )
@@ -115,9 +121,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         held.refuse_lost_journal(len(catalog.all()))
         journal = SqliteJournal(held.journal)
         now = clock or WallClock()
-        allowed = Allowed(frozenset(commands), frozenset(hosts))
-        roots = tuple(map(Path, writable))
-        given = (tuple(aggregates), actions or {}, allowed, tuple(functions), roots)
+        names = (commands, hosts, formats, map(str, writable), map(str, readable))
+        allowed = Allowed(*map(frozenset, names))
+        given = (tuple(aggregates), actions or {}, allowed, tuple(functions))
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         with death_told():
             system = System(parts, settings)

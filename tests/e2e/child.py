@@ -22,7 +22,8 @@ def main(told: dict[str, object]) -> None:
     occasions.TOGETHER_ROWS = told["rows_a_run"]
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
     say("starting")
-    with penstock.connect(told["home"], master=told["master"], settings=settings) as ps:
+    where = {"writable": [Path(told["home"]).parent]}
+    with penstock.connect(told["home"], master=told["master"], settings=settings, **where) as ps:
         say("open")
         ps.script(told["script"])
         say("standing")

@@ -54,9 +54,9 @@ def shared(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """Let commands in this process use the Spark of all tests."""
     before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
-    def connected(home: str, *, master: str, begin: bool) -> Any:
+    def connected(home: str, *, master: str, begin: bool, **allow: Any) -> Any:
         assert master == "local[*]"
-        return connect(home, spark=spark, begin=begin, clock=Ahead())
+        return connect(home, spark=spark, begin=begin, clock=Ahead(), **allow)
 
     monkeypatch.setattr(penstock, "connect", connected, raising=False)
     yield

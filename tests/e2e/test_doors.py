@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import NotAllowedError, PenstockError, SqlError
+from tests.e2e.support import figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -92,3 +93,70 @@ def test_statements_write_files_where_they_may_and_over_none_but_their_own(
             write(ps, out / "x.txt")
     assert (here / "mine.txt").read_text() == "not yours"
     assert list(there.iterdir()) == []
+
+
+def test_sinks_sources_and_tables_keep_to_the_same_directories(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for each in (here, there / "in"):
+        each.mkdir(parents=True)
+        (each / "rows.json").write_text('{"n": 1}\n')
+    monkeypatch.chdir(here)
+    sink = f"CREATE QUERY q AS SELECT n FROM p INTO files(path => '{there}/out')"
+    readers = [
+        f"CREATE STREAM x (n INT) FROM files(path => '{there}/in/*.json', format => 'json')",
+        f"CREATE STREAM x (ts TIMESTAMP) TIMESTAMP BY ts FROM replay(path => '{there}/in', "
+        "format => 'json')",
+        f"CREATE STREAM x (n INT) FROM spark(path => '{there}/in', format => 'json')",
+        f"CREATE TABLE x FROM files(path => '{there}/in/rows.json', format => 'json')",
+    ]
+    with penstock.connect("home", spark=spark, readable=["."]) as ps:
+        ps.sql("CREATE STREAM p (n INT) FROM push()")
+        ps.sql("CREATE TABLE t FROM files(path => 'rows.json', format => 'json')")
+        for text in (sink, *readers):
+            with pytest.raises(NotAllowedError):
+                ps.sql(text)
+        (here / "home/writable").write_text(f"{there}\n")  # looked at each time
+        for text in (sink, *readers):
+            ps.sql(text)
+            ps.sql("DROP STREAM IF EXISTS x" if "STREAM" in text else "DROP TABLE IF EXISTS x")
+        assert not list(there.glob("out/*"))
+
+
+def test_a_sink_that_the_operator_closes_again_holds_its_query(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, out = tmp_path / "here", tmp_path / "out"
+    here.mkdir()
+    monkeypatch.chdir(here)
+
+    def rows() -> list[str]:
+        return [each.read_text() for each in sorted(out.glob("part-*"))]
+
+    with penstock.connect("home", spark=spark, writable=[out]) as ps:
+        ps.sql("CREATE STREAM p (n INT) FROM push()")
+        ps.sql(f"CREATE QUERY q AS SELECT n FROM p INTO files(path => '{out}')")
+        ps.push("p", {"n": 1})
+        until(ps, lambda: len(rows()) == 1)
+    with penstock.connect("home", spark=spark) as ps:
+        ps.push("p", {"n": 2})
+        assert figures(ps, "q")["state"] == "FAILED"
+        assert "NOT_ALLOWED" in figures(ps, "q")["cause"]
+        with pytest.raises(NotAllowedError):
+            ps.sql("RESUME QUERY q")
+    with penstock.connect("home", spark=spark, writable=[out]) as ps:
+        ps.sql("RESUME QUERY q")
+        until(ps, lambda: len(rows()) == 2)
+    assert rows() == ['{"n":1}\n', '{"n":2}\n']
+
+
+def test_formats_are_opened_by_name(ps: Connection) -> None:
+    text = "CREATE STREAM x (value STRING) FROM spark(format => 'socket', host => 'h', port => 1)"
+    with pytest.raises(NotAllowedError) as caught:
+        ps.sql(text)
+    assert "formats=['socket']" in caught.value.hint
+    (ps.system.home.path / "formats").write_text("socket\n")
+    with pytest.raises(PenstockError) as caught_later:
+        ps.sql(text.replace("port => 1", "port => 'none'"))
+    assert not isinstance(caught_later.value, NotAllowedError)

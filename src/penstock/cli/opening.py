@@ -1,6 +1,6 @@
 """Opening a home for a command, and leaving it in good order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -11,22 +11,30 @@ from penstock.cli.stop_signals import end_children, sigterm_kept
 if TYPE_CHECKING:
     from penstock.client import Connection
 
+NOTHING: Mapping[str, Sequence[str]] = {}
 STARTING = "starting Spark, which takes a few seconds …"
 
 
 @contextmanager
 def opened(
-    home: str, master: str, screen: Screen, listen: Callable[[], None], *, begin: bool = True
+    home: str,
+    master: str,
+    screen: Screen,
+    listen: Callable[[], None],
+    *,
+    begin: bool = True,
+    allow: Mapping[str, Sequence[str]] = NOTHING,
 ) -> Iterator["Connection"]:
     """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile.
 
+    `allow` is what the operator opens, by the arguments of `connect`.
     Without `begin` nothing flows until the connection is told to. The signals are taken before
     anything flows: to do recorded runs again may take long.
     """
     screen.live(STARTING)
     try:
         with sigterm_kept(listen):
-            connection = penstock.connect(home, master=master, begin=False)
+            connection = penstock.connect(home, master=master, begin=False, **allow)
     except KeyboardInterrupt:
         end_children()
         raise

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadOptionError, UnknownOptionError
@@ -88,6 +89,14 @@ def text(value: Option) -> str:
     if not isinstance(value, str) or not value:
         raise ValueError("must be a text")
     return value
+
+
+def local_path(value: Option) -> Path:
+    """Take the path of a local directory, also as file:/path."""
+    path = re.sub(r"^file:(//)?(?=/)", "", text(value))
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
+        raise ValueError("must be a local directory")
+    return Path(path).expanduser()
 
 
 def one_character(value: Option) -> str:

@@ -1,5 +1,6 @@
 """Tables: rows that tuples are joined with, read whole and held as views."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from stat import S_ISREG
@@ -9,6 +10,7 @@ import pyarrow as pa
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.options import (
     Declared,
     flag,
@@ -39,8 +41,11 @@ OPTIONS = {
 class Tables:
     """Loads tables into views of the sessions that units and the analyst use."""
 
-    def __init__(self, sessions: Sessions, directory: Path) -> None:
+    def __init__(
+        self, sessions: Sessions, directory: Path, allowed: Callable[[], Allowed] = Allowed
+    ) -> None:
         """Hold large tables as files below `directory`."""
+        self._allowed = allowed
         self._sessions = sessions
         self._views = (sessions.small, sessions.large, sessions.wide, sessions.analysis)
         self._directory = directory
@@ -88,6 +93,7 @@ class Tables:
     def read(self, definition: TableDefinition) -> pa.Table:
         """Return the table's rows, or raise what is wrong with it."""
         options = check_table(definition)
+        self._allowed().require_readable(options["path"])
         if not Path(options["path"]).exists():
             raise SourceError(
                 f"table {definition.name}: there is no {options['path']}", hint="check the path"
@@ -104,7 +110,8 @@ class Tables:
             if options["format"] != "parquet":
                 reader = reader.option("mode", "FAILFAST")
         try:
-            rows = reader.load(options["path"]).toArrow()
+            # Java has a working directory of its own, that of its start.
+            rows = reader.load(str(Path(options["path"]).absolute())).toArrow()
         except (PySparkException, Py4JError) as error:
             raise SourceError(f"table {definition.name}: {sentence(error)}") from error
         for name in rows.column_names:

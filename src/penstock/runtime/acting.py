@@ -13,8 +13,9 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine import actions
-from penstock.engine.actions.action import Allowed, Occasion
+from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.push import Push
 from penstock.engine.rows import Rows
 from penstock.engine.spark_errors import is_data_error

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def define_stream(system: "System", definition: StreamDefinition, incarnation: int) -> Feed:
     """Make a stream known, with a feed that is not open yet."""
     scan = scan_of(definition, incarnation)
-    around = Surroundings(system.sessions.large, system.clock, system.home.stream(file_of(scan)))
+    spark, own = system.sessions.large, system.home.stream(file_of(scan))
+    around = Surroundings(spark, system.clock, own, system.allowed)
     interface = interfaces.build(definition, around)
     if isinstance(interface, Push):
         interface.on_arrival = system.supervisor.wake

@@ -6,8 +6,7 @@ home/
  ├─ catalog.db  journal.db
  ├─ sums.json   checksums of the databases, while nobody is at home
  ├─ firings.db  what rules have still to do, and could not do
- ├─ commands    programs that rules may start, one a line; the operator writes it
- ├─ hosts       hosts that webhooks may tell, one a line; the operator writes it
+ ├─ commands  hosts  formats  writable  readable    what the operator allows, one a line
  ├─ written     files that statements wrote, one a line: they may be written anew
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
@@ -30,6 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.sinks.whole_file import write_whole
 from penstock.errors import DiskFullError, HomeBusyError, HomeError
 from penstock.runtime.state_files import sum_of
@@ -39,6 +39,7 @@ OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
 DATABASES = ("catalog.db", "journal.db", "firings.db")
 SUMS = "sums.json"  # sizes and checksums of the databases, while nobody has them open
+DOORS = ("commands", "hosts", "formats", "writable", "readable")  # in the order of Allowed
 ROOMS = ("state", "streams", "rejects", "archive", "tables", "results", "late", "spill")
 
 
@@ -129,13 +130,9 @@ class Home:
         with suppress(OSError, DiskFullError):
             write_whole(self.path / SUMS, body, sync=True)
 
-    def commands(self) -> frozenset[str]:
-        """Return the programs that the operator lets rules start."""
-        return self._lines("commands")
-
-    def hosts(self) -> frozenset[str]:
-        """Return the hosts that the operator lets webhooks tell."""
-        return self._lines("hosts")
+    def allowed(self) -> Allowed:
+        """Return what the operator's files in the home let statements and rules reach."""
+        return Allowed(*map(self._lines, DOORS))
 
     def written(self) -> frozenset[str]:
         """Return the files outside of the home that statements wrote."""

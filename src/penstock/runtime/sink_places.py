@@ -1,4 +1,4 @@
-"""Where sinks may write: not into the home, whose files go, and not where a stream reads."""
+"""Where sinks may write: where all statements may, but in no room of the home, nor what is read."""
 
 import glob
 from collections.abc import Sequence
@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.engine.interfaces.formats.listing import is_pattern
-from penstock.engine.sinks.files import FilesSink, local_path
+from penstock.engine.options import local_path
+from penstock.engine.sinks.files import FilesSink
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryDefinition, StreamDefinition
 from penstock.runtime.home import ROOMS
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 
 def refuse_sink(system: "System", query: QueryDefinition) -> None:
-    """Raise where a query would write into the home, or where a stream reads."""
+    """Raise where a query would write outside of where it may, or where a stream reads."""
     parts = parts_of(query)
     if parts is None:
         return
+    system.allowed().require_writable(parts.parent)
     home = system.home.path.resolve()
     if parts.parent == home or any(parts.is_relative_to(home / room) for room in ROOMS):
         raise BadOptionError(

@@ -14,6 +14,7 @@ from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.plant import Plant
 from penstock.runtime.rules import set_enabled
+from penstock.runtime.sink_places import refuse_sink
 from penstock.runtime.suspending import Orders
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def stop_query(system: "System", name: str) -> str:
 def resume_query(system: "System", name: str) -> str:
     """Let a query go on; only at rest."""
     known = system.directory.query(name)
+    refuse_sink(system, known.definition)
     if (query := system.plant.queries.get(name.lower())) is not None:
         system.plant.resume(query)
         return f"query {name} runs"

@@ -4,13 +4,12 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine import sinks
-from penstock.engine.actions.action import Allowed
 from penstock.engine.actions.call import Callables, Function
+from penstock.engine.allowed import Allowed
 from penstock.engine.analysis import SparkAnalyst
 from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.interfaces.push import Push
@@ -67,7 +66,6 @@ class Parts:
     actions: Mapping[str, Function] = field(default_factory=dict)
     allowed: Allowed = field(default_factory=Allowed)
     functions: tuple[StreamFunction, ...] = ()
-    writable: tuple[Path, ...] = ()
 
 
 class System:
@@ -84,10 +82,10 @@ class System:
             self.functions.register(function)
         self.analyst = SparkAnalyst(self.sessions.analysis)
         self.aggregates = UserAggregates(self.sessions)
-        self.knows_bounds, self.writable = False, parts.writable
+        self.knows_bounds = False
         for each in parts.aggregates:  # before the queries that call them come back
             self.aggregates.register(each)
-        tables = Tables(self.sessions, self.home.spill)
+        tables = Tables(self.sessions, self.home.spill, self.allowed)
         self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
         self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
@@ -141,9 +139,8 @@ class System:
         LOG.warning(told)
 
     def allowed(self) -> Allowed:
-        """Return what rules may reach: what the connection was given, and what the home says."""
-        given = self._allowed
-        return Allowed(given.programs | self.home.commands(), given.hosts | self.home.hosts())
+        """Return what may be reached: what the connection was given, and what the home says."""
+        return self._allowed | self.home.allowed()
 
     def start(self) -> None:
         """Let everything flow; what was defined last before a death comes with `complete`."""
@@ -205,6 +202,7 @@ class System:
 
     def _set_aside(self, query: LiveQuery, sink: FilesSink, known: int) -> None:
         try:
+            self.allowed().require_writable(sink.path)
             told = sink.set_aside(known)
         except PenstockError as error:
             self.plant.set_state(query, QueryState.FAILED, str(error))

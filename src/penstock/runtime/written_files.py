@@ -1,7 +1,7 @@
 """Files that statements write: EXPLAIN SCHEDULE … INTO, SHOW SITES … INTO.
 
-Only below the working directory and what the operator has named, never inside of the home, and
-never over a file that was somebody else's: the home remembers those that it wrote.
+Only where statements may write (engine/allowed.py), never inside of the home, and never over a file
+that was somebody else's: the home remembers those that it wrote.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ def write_file(system: System, name: str, write: Callable[[Path], object]) -> st
     """Let `write` write a file that a statement names; return what to say."""
     try:
         path = Path(name).expanduser().resolve()  # a link leads where it leads
-        _refuse_outside(system, path)
+        system.allowed().require_writable(path)
+        _refuse_home(system, path)
         _refuse_others(system, path)
         system.home.note_written(path)
         write(path)
@@ -25,14 +26,7 @@ def write_file(system: System, name: str, write: Callable[[Path], object]) -> st
     return f"{name} written"
 
 
-def _refuse_outside(system: System, path: Path) -> None:
-    roots = [each.expanduser().resolve() for each in (Path.cwd(), *system.writable)]
-    if not any(path.is_relative_to(root) for root in roots):
-        raise NotAllowedError(
-            f"{path} may not be written",
-            hint="statements write below the working directory; the operator can allow others: "
-            f"connect(writable=['{path.parent}'])",
-        )
+def _refuse_home(system: System, path: Path) -> None:
     if path.is_relative_to(system.home.path.resolve()):
         raise NotAllowedError(
             f"{path} lies in the home, which has files of its own", hint="name another directory"

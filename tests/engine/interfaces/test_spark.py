@@ -9,14 +9,22 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.clock import WallClock
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.interface import Boundary, Offer, Surroundings
 from penstock.engine.interfaces.spark import FAST_CHECKPOINTS, Spark
-from penstock.errors import BadOptionError, SourceError, TypeMismatchError, UnknownColumnError
+from penstock.errors import (
+    BadOptionError,
+    NotAllowedError,
+    SourceError,
+    TypeMismatchError,
+    UnknownColumnError,
+)
 from penstock.model.definitions import Connector, Option, StreamDefinition
 from penstock.model.schema import Column, Schema
 
 pytestmark = pytest.mark.spark
 
+RATE_CLASS = "org.apache.spark.sql.execution.streaming.sources.RateStreamProvider"
 RATE = Schema((Column("value", "int"), Column("timestamp", "timestamp")))
 Make = Callable[..., Spark]
 
@@ -31,7 +39,8 @@ def make(tmp_path: Path, spark: SparkSession) -> Make:
     """Make unopened interfaces on one home."""
 
     def made(schema: Schema = RATE, **options: Option) -> Spark:
-        around = Surroundings(spark, WallClock(), tmp_path / "home")
+        allowed = Allowed(formats=frozenset(["Nothing_Such"]))
+        around = Surroundings(spark, WallClock(), tmp_path / "home", lambda: allowed)
         return Spark(defined(schema, **options), around)
 
     return made
@@ -141,6 +150,8 @@ def test_a_source_that_fails_is_told_by_next(make: Make, tmp_path: Path) -> None
     ("schema", "options", "error"),
     [
         (RATE, {"format": "nothing_such"}, BadOptionError),
+        (RATE, {"format": "socket", "host": "localhost", "port": 9}, NotAllowedError),
+        (RATE, {"format": RATE_CLASS}, NotAllowedError),
         (RATE, {"format": "rate", "rowspersecond": "many"}, BadOptionError),
         (Schema((Column("speed", "int"),)), {"format": "rate"}, UnknownColumnError),
         (Schema((Column("value", "array<int>"),)), {"format": "rate"}, TypeMismatchError),

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from penstock.errors import BadOptionError
+from penstock.engine.allowed import Allowed
+from penstock.errors import BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector, QueryDefinition, StreamDefinition
 from penstock.model.schema import Schema
 from penstock.runtime.sink_places import refuse_sink, refuse_source
@@ -20,7 +21,7 @@ def system(
         streams=lambda: [SimpleNamespace(definition=each) for each in streams],
         queries=lambda: [SimpleNamespace(definition=each) for each in queries],
     )
-    return SimpleNamespace(home=SimpleNamespace(path=home), directory=directory)
+    return SimpleNamespace(home=SimpleNamespace(path=home), directory=directory, allowed=Allowed)
 
 
 def query(path: str | Path, form: str = "json") -> QueryDefinition:
@@ -64,6 +65,17 @@ def test_a_sink_inside_the_home_is_refused(place: Path, path: str) -> None:
 @pytest.mark.parametrize("path", ["out", "home/mine", "homely/state", "in"])
 def test_a_sink_elsewhere_is_not(place: Path, path: str) -> None:
     refuse_sink(system(place / "home"), query(path))
+
+
+@pytest.mark.parametrize("path", ["..", "../out", "/tmp", "out/../../x", "away", "away/x", "~/x"])
+def test_a_sink_outside_of_the_working_directory_is_closed(place: Path, path: str) -> None:
+    (place / "away").symlink_to(place.parent)
+    with pytest.raises(NotAllowedError) as caught:
+        refuse_sink(system(place / "home"), query(path))
+    assert "writable" in caught.value.hint
+    opened = system(place / "home")
+    opened.allowed = lambda: Allowed(writable=frozenset(["/", "~"]))
+    refuse_sink(opened, query(path))
 
 
 READ = [

@@ -8,6 +8,12 @@ from penstock.cli.formats import FORMATS
 
 DEFAULT_HOME = ".penstock"
 DEFAULT_MASTER = "local[*]"
+# The option, the argument of connect, and what help says; each may be given more than once.
+DOORS = (
+    ("--writable", "writable", ("DIR", "let statements write files there, besides from here down")),
+    ("--readable", "readable", ("DIR", "let them read files there, and nowhere else but here")),
+    ("--allow-format", "formats", ("NAME", "let spark(format => …) read this format, too")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,19 @@ def add_master(parser: argparse.ArgumentParser) -> None:
         metavar="URL",
         help="the Spark master to run on (default: %(default)s, this machine)",
     )
+
+
+def add_doors(parser: argparse.ArgumentParser) -> None:
+    """Add what the operator opens for the statements."""
+    for option, name, what in DOORS:
+        parser.add_argument(
+            option, dest=name, action="append", default=[], metavar=what[0], help=what[1]
+        )
+
+
+def doors(args: argparse.Namespace) -> dict[str, list[str]]:
+    """Return what the operator opens, by the arguments of `connect`."""
+    return {name: getattr(args, name) for _, name, _ in DOORS}
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

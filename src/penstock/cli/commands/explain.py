@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.catalog import SqliteCatalog
-from penstock.cli.commands.command import Command, add_master
+from penstock.cli.commands.command import Command, add_doors, add_master, doors
 from penstock.cli.formats.table_format import TableFormat
 from penstock.cli.opening import opened
 from penstock.cli.screen import Screen
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--home", metavar="DIR", help="let the script read what this home defines, too"
     )
     add_master(parser)
+    add_doors(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     screen, signals, form = Screen.standard(), StopSignals(), TableFormat()
     with (
         tempfile.TemporaryDirectory(prefix="penstock-explain-") as home,
-        opened(home, args.master, screen, signals.listen) as connection,
+        opened(home, args.master, screen, signals.listen, allow=doors(args)) as connection,
     ):
         plans = explained(connection, statements, args.query, drawn)
     for plan in plans:

@@ -5,7 +5,14 @@ import signal
 import time
 from dataclasses import dataclass
 
-from penstock.cli.commands.command import Command, add_format, add_home, add_master
+from penstock.cli.commands.command import (
+    Command,
+    add_doors,
+    add_format,
+    add_home,
+    add_master,
+    doors,
+)
 from penstock.cli.durations import seconds
 from penstock.cli.following import Until, follow
 from penstock.cli.formats import FORMATS
@@ -73,6 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
     add_home(parser)
     add_master(parser)
+    add_doors(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -110,7 +118,9 @@ class Attempt:
     def run(self) -> int:
         """Open the home and let it flow to the end."""
         args, screen, signals = self.args, self.screen, self.signals
-        with opened(args.home, args.master, screen, signals.listen, begin=False) as connection:
+        with opened(
+            args.home, args.master, screen, signals.listen, begin=False, allow=doors(args)
+        ) as connection:
             printer = Printer(FORMATS[args.format](screen.columns), screen)
             connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
             screen.live(CATCHING_UP)

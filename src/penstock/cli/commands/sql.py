@@ -6,7 +6,14 @@ import sys
 from types import FrameType
 
 from penstock import __version__
-from penstock.cli.commands.command import Command, add_format, add_home, add_master
+from penstock.cli.commands.command import (
+    Command,
+    add_doors,
+    add_format,
+    add_home,
+    add_master,
+    doors,
+)
 from penstock.cli.formats import FORMATS
 from penstock.cli.formats.rolling_table import RollingTable
 from penstock.cli.formats.table_format import TableFormat
@@ -31,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_format(parser)
     add_home(parser)
     add_master(parser)
+    add_doors(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     typed = sys.stdin.isatty()
     screen = Screen.standard()
     most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
-    with opened(args.home, args.master, screen, listen) as connection:
+    with opened(args.home, args.master, screen, listen, allow=doors(args)) as connection:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form
         printer = Printer(form(screen.columns), screen, most_rows=most)

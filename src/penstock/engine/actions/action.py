@@ -6,15 +6,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.sinks.json_lines import json_lines
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """What the operator lets rules reach: programs by whole paths, hosts as `host`, `host:port`."""
-
-    programs: frozenset[str] = frozenset()
-    hosts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.engine.actions.action import Allowed, Occasion
+from penstock.engine.actions.action import Occasion
+from penstock.engine.allowed import Allowed
 from penstock.engine.options import Declared, read_options, text
 from penstock.errors import ActionError, BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector, Expression, Option

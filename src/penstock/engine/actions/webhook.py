@@ -11,8 +11,9 @@ import os
 import re
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from penstock.engine.actions.action import Allowed, Occasion
+from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.within import within
+from penstock.engine.allowed import Allowed
 from penstock.engine.options import Declared, read_options, text
 from penstock.errors import ActionError, BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector

@@ -62,6 +62,7 @@ class Files:
     def open(self, after: Boundary | None) -> None:
         make_home(self._around.home)
         sweep(self._around)
+        self._around.allowed().require_readable(self._path)
         self._reader.open()
         record = Record(self._around.home / "files.jsonl")
         if not record.entries and not record.sealed:

@@ -1,6 +1,6 @@
 """What a source of tuples must do (GSDM-14: open, next, commit, close)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.clock import Clock
+from penstock.engine.allowed import Allowed
 from penstock.model.definitions import StreamDefinition
 
 # A boundary says which tuples form one train: JSON data that the journal keeps.
@@ -36,11 +37,12 @@ class Ingest:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an interface may use: Spark, the clock, and a directory of its own."""
+    """What an interface may use: Spark, the clock, a directory of its own, what is allowed now."""
 
     spark: SparkSession
     clock: Clock
     home: Path
+    allowed: Callable[[], Allowed] = Allowed
 
 
 class Interface(Protocol):

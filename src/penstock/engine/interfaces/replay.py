@@ -103,6 +103,7 @@ class Replay:
         return self._recording
 
     def _make(self) -> Recording:
+        self._around.allowed().require_readable(self._path)
         require(self._path)
         self._reader.open()
         return make_recording(self._path, self._reader, self._time, self._around)

@@ -1,10 +1,15 @@
 """`spark`: any Structured Streaming source, by its format and its own options.
 
+A format is the name of a class that Spark loads. Those that read local files or nothing at all are
+open to every statement; the others, and options that name classes, wait for the operator.
+
 An inner streaming query keeps each micro-batch as Parquet in the home, once, whatever Spark
 repeats after a crash; a train is one of those batches. A boundary is `{batch}`, Spark's number.
 """
 
+import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -16,19 +21,30 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.durable import make_home, read_json, write_json
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.rejects import REJECTS, Reject, event_time, joined, no_time
-from penstock.engine.options import Declared, flag, interval, read_options, shown, text
+from penstock.engine.options import (
+    Declared,
+    flag,
+    interval,
+    local_path,
+    read_options,
+    shown,
+    text,
+)
 from penstock.engine.spark_errors import sentence
 from penstock.engine.types import arrow_schema, spark_schema
 from penstock.errors import (
     SHOWN,
     BadOptionError,
+    NotAllowedError,
     SourceError,
     TypeMismatchError,
     UnknownColumnError,
+    shortened,
 )
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column, quoted
@@ -38,6 +54,8 @@ OPTIONS = {
     "bounded": Declared(flag, default=False),
     "interval": Declared(interval, default=timedelta(seconds=1)),
 }
+# They load no class of anybody else's, and read numbers of their own or local files.
+OPEN_FORMATS = ("rate", "rate-micro-batch", "json", "csv", "parquet", "orc", "text", "binaryfile")
 # These read nothing without being told their columns; the others know theirs.
 SCHEMA_FORMATS = ("json", "csv", "parquet", "orc", "xml", "avro")
 FAST_CHECKPOINTS = {  # a third of the time of the default one, which forks processes (SPARK.md)
@@ -45,6 +63,7 @@ FAST_CHECKPOINTS = {  # a third of the time of the default one, which forks proc
     ".checkpointing.FileSystemBasedCheckpointFileManager"
 }
 DRAFT = ".draft"
+ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]+:")  # from the root, or with a scheme
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +146,7 @@ class Spark:
             self._query = None
 
     def _start(self) -> None:
+        refuse_closed(self._options["format"], self._passed, self._around.allowed())
         session = _own_session(self._around.spark)
         source = self._load(session)
         selection = select(source, self._stream)
@@ -228,7 +248,37 @@ def options_of(definition: StreamDefinition) -> tuple[dict[str, Any], dict[str, 
     ours = tuple((name, value) for name, value in source.options if name in OPTIONS)
     passed = {name: _as_text(value) for name, value in source.options if name not in OPTIONS}
     event_time(definition)
+    if "path" in passed and not ABSOLUTE.match(passed["path"]):
+        # Java has a working directory of its own, that of its start.
+        passed["path"] = str(Path(passed["path"]).absolute())
     return read_options(Connector(source.name, ours), OPTIONS), passed
+
+
+def refuse_closed(name: str, options: Mapping[str, str], allowed: Allowed) -> None:
+    """Raise where a format, or what its options reach, is not open and nobody has opened it."""
+    if name.lower() in {each.lower() for each in allowed.formats}:
+        return
+    if name.lower() not in OPEN_FORMATS:
+        raise _closed(name, f"no statement may read the format {name}")
+    given = {option.lower(): value for option, value in options.items()}
+    for option, value in given.items():
+        named = "." in option  # goes to Hadoop, where it may name a class
+        if named or (option == "cleansource" and value.lower() != "off"):  # moves files, or worse
+            raise _closed(name, f"no statement may give the format {name} the option {option}")
+    if "path" in given:
+        try:
+            place = local_path(given["path"])
+        except ValueError:
+            raise _closed(name, f"{shortened(given['path'])} is not on this machine") from None
+        allowed.require_readable(str(place))
+
+
+def _closed(name: str, what: str) -> NotAllowedError:
+    return NotAllowedError(
+        what,
+        hint=f"the operator can open the format with all its options: connect(formats=['{name}']), "
+        "--allow-format, or a line of the file `formats` in the home",
+    )
 
 
 def select(source: DataFrame, definition: StreamDefinition) -> Selection:

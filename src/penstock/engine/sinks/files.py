@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.options import Declared, flag, one_of, read_options, text
+from penstock.engine.options import Declared, flag, local_path, one_of, read_options
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.parquet_bytes import parquet_bytes
@@ -26,20 +26,11 @@ from penstock.engine.sinks.whole_file import (
     write_whole,
 )
 from penstock.errors import BadOptionError, PenstockError, SinkError
-from penstock.model.definitions import Connector, Option, QueryDefinition
+from penstock.model.definitions import Connector, QueryDefinition
 
 OWNER = ".penstock"
 PART = re.compile(r"part-(\d{8,})\.(json|csv|parquet)")
 ASIDE = "_set_aside"  # Spark, Arrow and our own sources read past such names
-
-
-def local_path(value: Option) -> Path:
-    """Take the path of a local directory, also as file:/path."""
-    path = re.sub(r"^file:(//)?(?=/)", "", text(value))
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
-        raise ValueError("must be a local directory")
-    return Path(path).expanduser()
-
 
 OPTIONS = {
     "path": Declared(local_path, required=True),

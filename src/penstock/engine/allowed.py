@@ -1,0 +1,67 @@
+"""What the operator lets statements and rules reach: programs, hosts, formats, directories.
+
+Files are written below the working directory and the directories that are `writable`. They are read
+from everywhere; where directories are `readable`, from these and from wherever may be written,
+alone. A link leads where it leads.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from itertools import takewhile
+from pathlib import Path
+
+from penstock.errors import NotAllowedError
+
+PATTERN = re.compile(r"[*?\[{\\]")  # of the patterns of Python's and of Spark's
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """Programs by whole paths, hosts as `host` or `host:port`, Spark's sources by their formats."""
+
+    programs: frozenset[str] = frozenset()
+    hosts: frozenset[str] = frozenset()
+    formats: frozenset[str] = frozenset()
+    writable: frozenset[str] = frozenset()
+    readable: frozenset[str] = frozenset()
+
+    def __or__(self, other: "Allowed") -> "Allowed":
+        """Return what either allows."""
+        return Allowed(*(getattr(self, f.name) | getattr(other, f.name) for f in fields(self)))
+
+    def require_writable(self, path: Path) -> None:
+        """Raise where statements may not write such a file or directory."""
+        place = path.expanduser().resolve()
+        if not _is_below(place, _roots(self.writable)):
+            raise NotAllowedError(
+                f"{place} may not be written",
+                hint="statements write below the working directory; the operator can allow others: "
+                f"connect(writable=['{place.parent}']), --writable, or a line of the file "
+                "`writable` in the home",
+            )
+
+    def require_readable(self, path: str) -> None:
+        """Raise where statements may not read such a file, directory or pattern."""
+        if not self.readable:
+            return
+        fixed = list(takewhile(lambda part: not PATTERN.search(part), Path(path).parts))
+        leads_up = any(".." in part for part in Path(path).parts[len(fixed) :])
+        place = Path(*fixed).resolve()
+        if leads_up or not _is_below(place, _roots(self.readable | self.writable)):
+            raise NotAllowedError(
+                f"{path} may not be read",
+                hint="the operator has named the directories that are read: "
+                "connect(readable=[…]), --readable, or a line of the file `readable` in the home",
+            )
+
+
+def _roots(named: Iterable[str]) -> list[Path]:
+    here = Path.cwd()
+    # A service that nobody gave a directory works in the root, which means nothing.
+    beginning = [] if here == here.parent else [here]
+    return [*beginning, *(Path(each).expanduser().resolve() for each in named)]
+
+
+def _is_below(place: Path, roots: Iterable[Path]) -> bool:
+    return any(place.is_relative_to(root) for root in roots)
