@@ -1,16 +1,21 @@
 """Sessions in a running system: late tuples, restarts, what reads them."""
 
+import itertools
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
 from penstock.engine.states import session
-from tests.e2e.support import figures, finish, results, rows_of, until
+from tests.e2e.reference.trial import LAW, each_train_alone
+from tests.e2e.support import bag, figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -102,3 +107,83 @@ def test_a_window_over_sessions_goes_by_their_end(spark: SparkSession, tmp_path:
             (40, 1),
         ]
         assert figures(ps, "w")["late_rows"] == 0
+
+
+# -- at the gap itself -------------------------------------------------------------------
+
+GAP, TICK = timedelta(seconds=5), timedelta(microseconds=1)
+STEPS = (timedelta(0), TICK, GAP - TICK, GAP, GAP + TICK)
+numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def alone(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    with each_train_alone(tmp_path_factory.mktemp("sessions") / "home", spark) as connection:
+        yield connection
+
+
+@st.composite
+def arrivals(draw: st.DrawFn, slack: timedelta) -> list[dict[str, Any]]:
+    """Draw tuples whose neighbours are about a gap apart, none behind by more than the slack."""
+    behind = (timedelta(0), *((TICK, slack - TICK, slack) if slack else ()))
+    row = st.tuples(st.sampled_from(STEPS), st.sampled_from(behind), st.sampled_from("ab"))
+    drawn = draw(st.lists(row, min_size=6, max_size=14))
+    clock = itertools.accumulate((step for step, _, _ in drawn), initial=BEGIN)
+    return [
+        {"ts": at - back, "k": k, "x": place}
+        for place, (at, (_, back, k)) in enumerate(zip(clock, drawn, strict=False))
+    ]
+
+
+@pytest.mark.parametrize("slack", [timedelta(0), GAP], ids=str)
+@LAW
+@given(data=st.data())
+def test_sessions_are_those_of_a_spark_batch_also_at_the_gap_itself(
+    alone: Connection, spark: SparkSession, slack: timedelta, data: st.DataObject
+) -> None:
+    rows = data.draw(arrivals(slack))
+    name = f"g{next(numbers)}"
+    spark.createDataFrame(rows, "ts TIMESTAMP, k STRING, x INT").createOrReplaceTempView(name)
+    asked = {
+        f"{name}_{function}": f"SELECT session_window.start, session_window.end, {key} "
+        f"{function}(x) AS v FROM {name} GROUP BY {key} session_window(ts, '5 seconds')"
+        for function, key in (("sum", "k,"), ("median", ""))
+    }
+    alone.sql(
+        f"CREATE STREAM {name} (ts TIMESTAMP, k STRING, x INT) TIMESTAMP BY ts "
+        f"SLACK INTERVAL {slack.seconds} SECONDS FROM push(rows_per_train => 1)"
+    )
+    for query, text in asked.items():
+        alone.sql(f"CREATE QUERY {query} AS {text}")
+    alone.push(name, rows)
+    alone.end(name)
+    finish(alone)
+    for query, text in asked.items():
+        assert bag(results(alone, query)) == bag(spark.sql(text).toArrow()), text
+        assert figures(alone, query)["late_rows"] == 0
+        alone.sql(f"DROP QUERY {query}")
+    alone.sql(f"DROP STREAM {name}")
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_session_takes_tuples_until_the_watermark_is_behind_its_end(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    with penstock.connect(tmp_path, spark=spark) as ps:
+        ps.sql(f"{STREAM} CREATE QUERY q AS {QUERIES[name]};")
+        # The watermark comes to 5 seconds, where the session of a ends: it is open, 0 in time.
+        ps.push("s", [row(0, "a", 1), row(7, "b", 0)])
+        settle(ps, "q", 2)
+        assert found(ps, "q") == []
+        ps.push("s", [row(5, "a", 3), row(0, "c", 5)])
+        settle(ps, "q", 4)
+        assert figures(ps, "q")["late_rows"] == 0
+        # A microsecond later the session of c has ended, and so would those of all up to 0.
+        ps.push("s", [row(7, "b", 0) | {"ts": BEGIN + 7 * timedelta(seconds=1) + TICK}])
+        settle(ps, "q", 5)
+        assert found(ps, "q") == [(0, 5, "c", 5)]
+        ps.push("s", [row(0, "c", 100)])
+        ps.end("s")
+        finish(ps)
+        assert figures(ps, "q")["late_rows"] == 1
+        assert (0, 10, "a", 4 if name == "q" else 2) in found(ps, "q")

@@ -143,7 +143,7 @@ class LandmarkWindow:
 
 @dataclass(frozen=True, slots=True)
 class SessionWindow:
-    """Runs of tuples with no gap of `gap` between them."""
+    """Runs of tuples whose neighbours are at most `gap` apart."""
 
     gap: timedelta
 

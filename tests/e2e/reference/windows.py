@@ -137,12 +137,12 @@ def counts(rows: list[Row], size: int, slide: int, keys: tuple[str, ...] = ()) -
 
 
 def sessions(rows: list[Row], gap: int, keys: tuple[str, ...] = ()) -> list[Window]:
-    """SESSION GAP gap, in each group."""
+    """SESSION GAP gap, in each group; neighbours just the gap apart belong together."""
     found = []
     for part in partitions(rows, keys):
         held = part[:1]
         for row in part[1:]:
-            if micros(row["ts"]) - micros(held[-1]["ts"]) >= gap:
+            if micros(row["ts"]) - micros(held[-1]["ts"]) > gap:
                 found.append(_session(held, gap))
                 held = []
             held = [*held, row]

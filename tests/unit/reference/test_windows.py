@@ -276,9 +276,9 @@ def test_rows_of_a_partition_are_counted_for_each_key() -> None:
 
 
 def test_a_pause_of_exactly_the_gap_ends_a_session() -> None:
-    assert held(sessions(rows_at(0, 2, 5, 7, 20), 3)) == [
-        (0, 5, [0, 1]),
-        (5, 10, [2, 3]),
+    assert held(sessions(rows_at(0, 2, 5, 9, 20), 3)) == [
+        (0, 8, [0, 1, 2]),
+        (9, 12, [3]),
         (20, 23, [4]),
     ]
 

@@ -86,8 +86,11 @@ class SessionState:
         return cls(operator, sessions[0] if sessions else None, tuples, kept.facts["arrived"])
 
     def _limit(self, marks: Sequence[int]) -> int:
-        """Return the last time of a session that has closed at these watermarks."""
-        return shifted(self.promise(marks), -self.operator.gap)
+        """Return the last time of a session that has closed at these watermarks.
+
+        A tuple at the watermark itself may still come, and belongs to the session that ends there.
+        """
+        return shifted(self.promise(marks), -self.operator.gap - 1)
 
     def _kept_tuples(self, run: Run) -> Tuples | None:
         """Return the new tuples, numbered as they came, where sessions keep them."""

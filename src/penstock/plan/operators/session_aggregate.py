@@ -1,4 +1,4 @@
-"""SessionAggregate: tuples of a group belong together while neighbours are less than a gap apart.
+"""SessionAggregate: tuples of a group belong together while neighbours are at most a gap apart.
 
     tuples --islands_sql--> partial sessions --+--merge_sql--> sessions: open ones are the state,
                             open sessions -----+               closed ones --close_sql--> rows
@@ -82,7 +82,7 @@ class SessionAggregate:
         """
         window = self._over([LATE], [AT, ARRIVAL])
         told = f"SELECT *, {is_late} AS {LATE} FROM {tuples}"
-        begins = f"CASE WHEN {AT} - lag({AT}) OVER {window} < {self.gap}L THEN 0L ELSE 1L END"
+        begins = f"CASE WHEN {AT} - lag({AT}) OVER {window} <= {self.gap}L THEN 0L ELSE 1L END"
         begun = f"SELECT *, {begins} AS {BEGINS} FROM ({told})"
         count = f"sum({BEGINS}) OVER {window[:-1]} {BEFORE} CURRENT ROW)"
         placed = f"SELECT *, {count} AS {ISLAND} FROM ({begun})"
@@ -108,7 +108,7 @@ class SessionAggregate:
             both = f"SELECT {', '.join(known)} FROM {state} UNION ALL {both}"
         window = self._over([LATE], [FIRST, LAST, NEW])[:-1]
         reached = f"max({LAST}) OVER {window} {BEFORE} 1 PRECEDING)"
-        begins = f"CASE WHEN {FIRST} - {reached} < {self.gap}L THEN 0L ELSE 1L END"
+        begins = f"CASE WHEN {FIRST} - {reached} <= {self.gap}L THEN 0L ELSE 1L END"
         begun = f"SELECT *, {begins} AS {BEGINS} FROM ({both})"
         count = f"sum({BEGINS}) OVER {window} {BEFORE} CURRENT ROW)"
         placed = f"SELECT *, {count} AS {ISLAND} FROM ({begun})"
