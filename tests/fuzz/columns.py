@@ -40,7 +40,7 @@ TEXTS = (
     "NULL",
     "%_",
 )
-DECIMALS = {"DECIMAL(10,2)": 2, "DECIMAL(38,0)": 0, "DECIMAL(6,6)": 6}
+DECIMALS = ("DECIMAL(10,2)", "DECIMAL(38,0)", "DECIMAL(6,6)")
 FAMILIES = {
     **dict.fromkeys(INTEGERS, "int"),
     **dict.fromkeys(DECIMALS, "decimal"),
@@ -81,8 +81,7 @@ def _known(chance: random.Random, field: Field) -> Any:
         case "int":
             return chance.randrange(-50, 51)
         case "decimal":
-            scale = DECIMALS[field.type]
-            return Decimal(chance.randrange(-9_999, 10_000)).scaleb(-scale)
+            return Decimal(chance.randrange(-9_999, 10_000)).scaleb(-digits(field.type)[1])
         case "float":  # sixty-fourths: sums of them are exact in whatever order they are added
             return chance.randrange(-640, 641) / 64
         case "text":
@@ -109,8 +108,8 @@ def _extremes(field: Field) -> Sequence[Any]:
             top = 1 << (INTEGERS[field.type] - 1)
             return (top - 1, -top, top - 2)
         case "decimal":
-            digits = int(field.type[len("DECIMAL(") :].split(",")[0])
-            most = f"{'9' * digits}E-{DECIMALS[field.type]}"  # arithmetic would round it
+            precision, scale = digits(field.type)
+            most = f"{'9' * precision}E-{scale}"  # arithmetic would round it
             return (Decimal(most), Decimal(f"-{most}"))
         case "float":
             largest = 1.7976931348623157e308 if field.type == "DOUBLE" else 3.4028234663852886e38
@@ -123,6 +122,20 @@ def _extremes(field: Field) -> Sequence[Any]:
             return (date(1, 1, 1), date(9999, 12, 31))
         case _:
             return ()
+
+
+def digits(decimal: str) -> tuple[int, int]:
+    """Return the precision and the scale of a DECIMAL type."""
+    precision, scale = decimal.removeprefix("DECIMAL(").removesuffix(")").split(",")
+    return int(precision), int(scale)
+
+
+def sum_type(field: Field) -> str:
+    """Return the type of a sum of the column's numbers, as Spark has it."""
+    if field.family != "decimal":
+        return "BIGINT" if field.family == "int" else "DOUBLE"
+    precision, scale = digits(field.type)
+    return f"DECIMAL({min(38, precision + 10)},{scale})"
 
 
 def draw_literal(chance: random.Random, field: Field) -> str:

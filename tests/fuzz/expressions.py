@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tests.e2e.oracle.queries import Both, same
-from tests.fuzz.columns import NUMBERS, ORDERED, TEXTS, Field, draw_literal, literal
+from tests.fuzz.columns import NUMBERS, ORDERED, TEXTS, Field, draw_literal, literal, sum_type
 
 OPERATORS = ("=", "<=>", *("<>", "<", "<=", ">", ">=") * 2)
 A_NUMBER = Field("", "INT", "int", calm=True)
@@ -208,7 +208,7 @@ class Expressions:
 
     def _figures(self, ref: Ref) -> list[tuple[str, Field]]:
         double = Field("", "DOUBLE", "float", calm=False)
-        summed = Field("", "BIGINT", ref.family, calm=False)
+        summed = Field("", sum_type(ref.of), ref.family, calm=False)
         name = self.chance.choice(("var_pop", "var_samp", "stddev", "stddev_pop", "median"))
         return [
             *[(f"sum({ref.text})", summed), (f"avg({ref.text})", double)] * 2,
