@@ -29,6 +29,11 @@ PER_WINDOW = (
     "SELECT g, -g AS h, count(*) AS c FROM {s} GROUP BY g ORDER BY h LIMIT 2",
     "SELECT g, count(*) AS c FROM {s} GROUP BY g ORDER BY ALL LIMIT 2",
     "SELECT g, count(*) AS c FROM {s} GROUP BY g ORDER BY 2 DESC, 1 LIMIT ALL",
+    "SELECT n AS m, g AS `all`, b FROM {s} ORDER BY `all`, m DESC, b LIMIT 3",
+    # numbers that GROUP BY ALL and DISTINCT show are no places of columns
+    "SELECT count(*) AS c, 1 AS one, g FROM {s} GROUP BY ALL",
+    "SELECT DISTINCT g, 9 AS nine FROM {s}",
+    "SELECT DISTINCT 2 AS two, 7 AS seven FROM {s}",
     "SELECT upper(k) AS u FROM {s} GROUP BY upper(k) ORDER BY upper(k) DESC LIMIT 1",
     "SELECT n, -g AS g, b FROM {s} ORDER BY g, s.n, b LIMIT 3",
     "SELECT n, -g AS g, b FROM {s} ORDER BY s.g, s.n, s.b LIMIT 3",

@@ -86,13 +86,19 @@ class Aliases:
         found: list[tuple[exp.Expr, str]] = []
         for each in clause.expressions if clause else ():
             node, how = each.this, _direction(each)
-            if isinstance(node, exp.Var) and node.name.upper() == "ALL":
+            if self._is_all(node):
                 found += [(shown, how) for _, shown in self.shown]
             elif isinstance(node, exp.Literal) and node.is_int:
                 found.append((self._at(int(node.this)), how))
             else:
                 found.append((node, how))
         return found
+
+    def _is_all(self, node: exp.Expr) -> bool:
+        """Say whether a term is the word ALL: a column of that name goes before it."""
+        if not isinstance(node, exp.Column) or node.table or node.name.upper() != "ALL":
+            return False
+        return "all" not in self._meant and not self.knows(node)
 
     def _at(self, place: int) -> exp.Expr:
         if not 1 <= place <= len(self.shown):

@@ -148,8 +148,7 @@ class _Keys:
         if group is None:
             return Grouping()
         if group.args.get("all"):
-            nodes = [n for _, n in self.shown if not any(is_aggregate(e) for e in n.walk())]
-            group = exp.Group(expressions=[node.copy() for node in nodes])
+            group = exp.Group(expressions=[n.copy() for _, n in self.shown if _is_key(n)])
         found = grouping_of(group, self._written)
         places = found.places(BOUND)
         if places and len(places) < len(found.sets):
@@ -194,6 +193,11 @@ def _spell_over(shown: Shown, knows: Knows) -> Shown:
         (name, spelled(node, others, knows) if node.find(exp.Window) else node)
         for name, node in shown
     ]
+
+
+def _is_key(node: exp.Expr) -> bool:
+    """Say whether GROUP BY ALL takes a column; a number divides nothing and would be a place."""
+    return not isinstance(node, exp.Literal) and not any(is_aggregate(e) for e in node.walk())
 
 
 def _is_bound_name(node: exp.Expr) -> bool:

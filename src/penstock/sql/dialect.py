@@ -20,6 +20,9 @@ NOT_IN_SPARK = ("DOUBLE PRECISION", "CHAR VARYING", "CHARACTER VARYING")
 class Penstock(Spark):
     """Spark SQL with windows; a query's clauses around the SELECT are our own grammar's."""
 
+    # The binder tells ORDER BY ALL from a column of that name, which the text alone does not.
+    SUPPORTS_ORDER_BY_ALL = False
+
     class Tokenizer(Spark.Tokenizer):
         """Spark's tokens; no word swallows the rest of its statement as text."""
 

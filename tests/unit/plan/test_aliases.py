@@ -37,6 +37,16 @@ def test_order_by_looks_among_the_columns_of_select_first() -> None:
     assert orders("SELECT a, b FROM t ORDER BY 2 NULLS LAST") == ["b ASC NULLS LAST"]
 
 
+def test_a_column_called_all_goes_before_the_word() -> None:
+    wanted = ["(-a) DESC NULLS LAST", "b ASC NULLS FIRST"]
+    for name in ("`all`", "all", "ALL"):
+        assert orders(f"SELECT b, -a AS `all` FROM t ORDER BY {name} DESC, b") == wanted
+    assert orders("SELECT a, b FROM t ORDER BY t.`all`") == ["t.`all` ASC NULLS FIRST"]
+    found, _ = aliases("SELECT b, -a AS `all` FROM t")
+    ranked = parse_select("SELECT rank() OVER (ORDER BY `all` DESC) < 3").expressions[0]
+    assert "ORDER BY (-a) DESC" in spark_sql(found.condition(ranked))
+
+
 def test_an_aggregate_in_order_by_is_not_of_an_aggregate() -> None:
     assert orders("SELECT sum(a) AS a, b + 1 AS b FROM t ORDER BY max(a), max(b)") == [
         "MAX(a) ASC NULLS FIRST",
