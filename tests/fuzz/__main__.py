@@ -67,6 +67,8 @@ def _report(lines: list[dict[str, Any]], seconds: float) -> int:
         refusals.update(line.get("refusals", {}))
         findings += line.get("findings", [])
         counts["cases"] += "number" in line
+        for sql, text in line.get("refused", {}).items():
+            _say(f"case {line['number']} refused: {text}\n    {sql}")
     _say(f"{seconds / 60:.0f} minutes")
     for name, count in (*sorted(counts.items()), *sorted(refusals.items())):
         _say(f"{count:8} {name}")

@@ -35,6 +35,7 @@ class Tally:
 
     counts: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
+    refused: dict[str, str] = field(default_factory=dict)  # SQL that Spark takes: what we said
 
 
 def judge(
@@ -52,6 +53,8 @@ def judge(
             outcome, truth = outcomes[query.name], expected[query.name]
             if isinstance(truth, Unanswered) and query.name in first:
                 truth = first[query.name]
+            if isinstance(outcome, Refused) and isinstance(truth, pa.Table):
+                tally.refused[query.stream] = outcome.text.partition("\n")[0]
             wrong = _weigh(outcome, truth, tally)
             if wrong is not None:
                 found.append(Finding(query.name, wrong.kind, wrong.text, variant))

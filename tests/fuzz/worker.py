@@ -66,7 +66,8 @@ def run_case(
         place = Path(directory) / "run"
         found = judge(spark, case, variants, place, tally)
         told = [_tell(spark, seed, case, each, place, findings) for each in _one_each(found)]
-    return {"counts": tally.counts, "refusals": tally.refusals, "findings": told}
+    refused = {"refusals": tally.refusals, "refused": tally.refused}
+    return {"counts": tally.counts, "findings": told} | refused
 
 
 def _one_each(found: list[Finding]) -> list[Finding]:
