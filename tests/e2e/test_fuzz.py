@@ -1,0 +1,43 @@
+"""The fuzzer itself: a small case that is right, and one that is wrong and gets written down."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.e2e.oracle.queries import Query
+from tests.fuzz.case import draw_case
+from tests.fuzz.findings import write_finding
+from tests.fuzz.judging import Tally, judge
+from tests.fuzz.running import PLAIN, Variant
+from tests.fuzz.shrinking import shrink
+
+pytestmark = pytest.mark.spark
+
+SEED, QUERIES = "smoke-90", 2  # few, and each answer has rows
+CUT = Variant(train=20, feed="files", share=False, strategy="chain")
+
+
+def test_a_drawn_case_is_answered_as_by_a_spark_batch(spark: SparkSession, tmp_path: Path) -> None:
+    tally = Tally()
+    case = draw_case(SEED, QUERIES)
+    assert judge(spark, case, [PLAIN, CUT], tmp_path / "run", tally) == []
+    assert not tally.refusals
+    assert tally.counts["comparisons"] == 2 * QUERIES
+    assert tally.counts["of them without rows"] == 0
+
+
+def test_a_wrong_answer_is_found_made_smaller_and_written_as_a_script(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    case = draw_case(SEED, QUERIES)
+    right = case.queries[0]
+    wrong = Query(right.name, right.stream, f"{right.batch} LIMIT 0")
+    case = replace(case, queries=(wrong, case.queries[1]))
+    found = judge(spark, case, [PLAIN], tmp_path / "run", Tally())
+    assert [(each.query, each.kind) for each in found] == [(wrong.name, "differs")]
+    small = shrink(case, lambda smaller: len(smaller.queries) == 1, wrong.name)
+    assert [each.name for each in small.queries] == [wrong.name]
+    path = write_finding(tmp_path, "smoke", small, found[0])
+    compile(path.read_text(), path.name, "exec")
