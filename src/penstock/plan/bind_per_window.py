@@ -11,9 +11,9 @@ from penstock.model.schema import quoted
 from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
 from penstock.plan.meanings import meanings, worded
-from penstock.plan.operators import Distinct, Operator, Top
+from penstock.plan.operators import Distinct, Operator, Top, WindowAggregate, walk
 from penstock.plan.scope import place_of, plain
-from penstock.plan.whole import window_columns
+from penstock.plan.whole import window_columns, with_windows
 from penstock.sql import spark_sql
 
 BY, QUALIFIES, ORDER = own("by"), own("qualifies"), own("order")
@@ -33,21 +33,19 @@ class PerWindow:
 
     def of(self, select: exp.Select, columns: Shown, compared: Compared) -> Operator:
         """Return the output's operators."""
-        by = window_columns(self.below)
+        below, shown = with_windows(self.below), window_columns(self.below)
+        by = window_columns(below)
         if not by or self.emission:
-            raise BadQueryError(
-                "DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT need the rows of a whole window",
-                hint="give the stream a window, such as [RANGE 10 SECONDS]",
-            )
+            raise _no_whole_windows(self.below)
         for _, node in columns:
-            _check_over(node, by)
+            _check_over(node, shown)
         hidden = [(BY, plain(by[0]))]
         if compared.qualify is not None:
-            _check_over(compared.qualify, by)
+            _check_over(compared.qualify, shown)
             hidden.append((QUALIFIES, compared.qualify))
         orders = compared.orders
         hidden += [(f"{ORDER}{place}", node) for place, (node, _) in enumerate(orders)]
-        operator = self.project(self.below, [*columns, *hidden])
+        operator = self.project(below, [*columns, *hidden])
         if compared.qualify is not None:
             _refuse_value(compared.qualify, operator)
             operator = self.filter(operator, plain(QUALIFIES))
@@ -70,6 +68,21 @@ class PerWindow:
     def _named(self, columns: Shown, orders: Orders) -> Shown:
         extra = [f"{ORDER}{place}" for place in range(len(orders))]
         return [(name, plain(name)) for name in [*(name for name, _ in columns), *extra]]
+
+
+def _no_whole_windows(below: Operator) -> BadQueryError:
+    """Return the error where rows of a window cannot be compared."""
+    aggregates = [node for node in walk(below) if isinstance(node, WindowAggregate)]
+    if any(each.marks_emission for each in aggregates):
+        return BadQueryError(
+            "DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT compare the rows of a window, and with "
+            "EMIT EARLY or ALLOWED LATENESS these come several times",
+            hint="leave the emission out",
+        )
+    return BadQueryError(
+        "DISTINCT, OVER, QUALIFY, ORDER BY and LIMIT need the rows of a whole window",
+        hint="give the stream a window, such as [RANGE 10 SECONDS]",
+    )
 
 
 def _refuse_value(condition: exp.Expr, operator: Operator) -> None:
@@ -97,14 +110,17 @@ def _refuse_unshown(columns: Shown, orders: Iterable[exp.Expr]) -> None:
 
 
 def _check_over(node: exp.Expr, by: tuple[str, ...]) -> None:
-    """Raise where OVER would look beyond a window, whose columns are `by`."""
+    """Raise where OVER would look beyond a window, whose columns are `by` where they are shown."""
     for window in node.find_all(exp.Window):
         parts = [each.unnest() for each in window.args.get("partition_by") or ()]
         named = {each.name for each in parts if isinstance(each, exp.Column)}
         if not named & set(by):
             raise BadQueryError(
                 f"{readable(spark_sql(window))} would look beyond its window",
-                hint=f"PARTITION BY {readable(by[0])} too",
+                hint=f"PARTITION BY {readable(by[0])} too"
+                if by
+                else "show the window's bound that moves in the SELECT below (window_start, or "
+                "window_end from a landmark), and PARTITION BY it",
                 place=place_of(window),
             )
 
