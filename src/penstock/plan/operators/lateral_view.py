@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators.operator import EventTime, Operator
 
@@ -39,9 +40,9 @@ class LateralView:
     def sql(self, inputs: Sequence[str]) -> str:
         """Generate."""
         outer = "OUTER " if self.outer else ""
-        columns = ["l.*", *(f"r.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)]
+        taken = (f"{RIGHT}.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)
         names = ", ".join(quoted(name) for name, _ in self.taken)
         return (
-            f"SELECT {', '.join(columns)} FROM {inputs[0]} AS l "
-            f"LATERAL VIEW {outer}{self.call} r AS {names}"
+            f"SELECT {', '.join((f'{LEFT}.*', *taken))} FROM {inputs[0]} AS {LEFT} "
+            f"LATERAL VIEW {outer}{self.call} {RIGHT} AS {names}"
         )
