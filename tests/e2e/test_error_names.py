@@ -69,6 +69,29 @@ STANDING = (
     "JOIN s2 [RANGE 1 MINUTE SLIDE 1 MINUTE] b ON a.n = b.n",
     "SELECT count(*) + array(1) AS x FROM s [LANDMARK FROM TIMESTAMP '2026-01-01' "
     "EVERY 10 SECONDS]",
+    f"SELECT k, rank() OVER (ORDER BY count(*) DESC) AS x FROM s {R} GROUP BY k",
+    f"SELECT k, rank() OVER (PARTITION BY k ORDER BY sum(n), k) AS x FROM s {R} GROUP BY k",
+    f"SELECT k FROM s {R} GROUP BY k QUALIFY row_number() OVER (ORDER BY max(n), k) = 1",
+    f"SELECT k FROM s {R} GROUP BY k HAVING rank() OVER (PARTITION BY window_start "
+    "ORDER BY count(*)) = 1",
+    "SELECT k, rank() OVER (PARTITION BY window_start ORDER BY count(*)) AS x FROM s "
+    "[LANDMARK FROM TIMESTAMP '2026-01-01' EVERY 10 SECONDS] GROUP BY k",
+    f"SELECT c, sum(c) OVER (ORDER BY c) AS x FROM (SELECT k, count(*) AS c FROM s {R} GROUP BY k)",
+    f"SELECT c FROM (SELECT k, count(*) AS c FROM s {R} GROUP BY k) ORDER BY map(c, c) LIMIT 1",
+    f"SELECT c + array(1) AS x FROM (SELECT count(*) AS c FROM s {R} GROUP BY k) ORDER BY c",
+    f"SELECT DISTINCT c FROM (SELECT k, count(*) AS c FROM s {R} GROUP BY k) ORDER BY k LIMIT 1",
+    f"SELECT sum(count(t.k)) AS x FROM s {R} JOIN t ON s.n = t.m",
+    f"SELECT s.k, t.k AS x, count(*) AS c FROM s {R} JOIN t ON s.n = t.m GROUP BY s.k",
+    f"SELECT s.k, count(*) AS c FROM s {R} JOIN t ON s.n = t.m GROUP BY s.k HAVING t.k = 'a'",
+    f"SELECT grouping(t.k) AS x, count(*) AS c FROM s {R} JOIN t ON s.n = t.m GROUP BY ROLLUP (m)",
+    "SELECT s.n FROM s JOIN t ON s.n = t.m WHERE rank() OVER (ORDER BY t.k) = 1",
+    f"SELECT a.n FROM s {R} a JOIN s2 {R} b ON a.n = b.n WHERE max(b.k) = 'a'",
+    f"SELECT b.n, row_number() OVER (ORDER BY b.k) AS x FROM s {R} a JOIN s2 {R} b ON a.n = b.n",
+    "SELECT sum(max(b.n)) AS x FROM (SELECT 1) a JOIN s2 b ON true",
+    f"SELECT k, count(*) AS c FROM s {R} GROUP BY k EMIT EARLY EVERY INTERVAL 1 SECOND",
+    f"SELECT k AS emitted, count(*) AS c FROM s {R} GROUP BY k EMIT EARLY EVERY INTERVAL 1 SECOND",
+    f"SELECT k, count(*) AS c FROM s {R} GROUP BY k ORDER BY c LIMIT 1 "
+    "ALLOWED LATENESS INTERVAL 1 SECOND",
 )
 ONCE = (
     "SELECT nada FROM s",

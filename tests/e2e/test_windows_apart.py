@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.errors import BadQueryError
 from tests.e2e.reference.streams import BEGIN, SECOND, Flow, flows
 from tests.e2e.reference.trial import LAW, Question, ask, each_train_alone
 from tests.e2e.reference.windows import (
@@ -394,3 +395,77 @@ def test_every_clause_looks_at_one_window_at_a_time(flow: Flow, form: Form, ps: 
         ]
         asked.append(Question(clauses.sql(form.sql, over), rows))
     ask(ps, {"s": flow}, asked)
+
+
+# -- what compares windows with windows --------------------------------------------------
+
+
+def of_group(rows: list[Row], group: int) -> list[Row]:
+    return [row for row in rows if row["g"] == group]
+
+
+def keys(rows: list[Row]) -> set[str | None]:
+    return {row["k"] for row in rows}
+
+
+def sides(window: str) -> tuple[str, str]:
+    one, two = (
+        f"SELECT window_end, k FROM $s [{window}] WHERE g = {group} GROUP BY k" for group in (0, 1)
+    )
+    return one, two
+
+
+SETS: dict[str, Callable[[set[str | None], set[str | None]], set[str | None]]] = {
+    "UNION": set.union,
+    "INTERSECT": set.intersection,
+    "EXCEPT": set.difference,
+}
+
+
+def met(form: Form, flow: Flow) -> Iterator[Question]:
+    """Yield sets and joins of two windowed SELECTs, window by window."""
+    one, two = sides(form.sql)
+    found = form.find(flow.rows)
+    ended = [(form.told(end), of_group(rows, 0), of_group(rows, 1)) for _, end, rows in found]
+    for name, together in SETS.items():
+        answer = [(end, k) for end, a, b in ended for k in together(keys(a), keys(b))]
+        yield Question(f"{one} {name} {two}", answer)
+    counts = "SELECT window_end, count(*) AS n FROM $s [{}] WHERE g = {}"
+    yield Question(
+        f"SELECT a.window_end, a.n, b.n AS m FROM ({counts.format(form.sql, 0)}) AS a "
+        f"JOIN ({counts.format(form.sql, 1)}) AS b ON a.window_end = b.window_end",
+        [(end, len(a), len(b)) for end, a, b in ended if a and b],
+    )
+    yield Question(
+        "SELECT window_end, max(n) AS most, count(*) AS many FROM (SELECT window_end, k, "
+        f"count(*) AS n FROM $s [{form.sql}] GROUP BY k) GROUP BY window_end",
+        [(form.told(end), groups(rows)[0][1], len(groups(rows))) for _, end, rows in found],
+    )
+
+
+@LAW
+@given(flow=flows(), form=st.one_of(landmark_times(), sliding()))
+def test_sets_joins_and_groups_meet_in_one_window(flow: Flow, form: Form, ps: Connection) -> None:
+    ask(ps, {"s": flow}, list(met(form, flow)))
+
+
+# -- refusals ----------------------------------------------------------------------------
+
+LANDMARK = "[LANDMARK FROM TIMESTAMP '2026-03-01' EVERY 10 SECONDS]"
+MIXING = (
+    f"SELECT window_start, k FROM s {LANDMARK} GROUP BY k UNION "
+    f"SELECT window_start, k FROM s {LANDMARK} GROUP BY k",
+    "SELECT window_start, max(n) AS most FROM (SELECT window_start, window_end, count(*) AS n "
+    f"FROM s {LANDMARK} GROUP BY k) GROUP BY window_start",
+)
+
+
+def test_a_bound_that_stands_still_is_no_time_and_the_hint_names_the_other(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.sql("CREATE STREAM s (ts TIMESTAMP, k STRING) TIMESTAMP BY ts FROM push()")
+        for select in MIXING:
+            with pytest.raises(BadQueryError) as refused:
+                ps.sql(f"CREATE QUERY q AS {select}")
+            assert "window_end" in (refused.value.hint or ""), select

@@ -31,7 +31,7 @@ from penstock.plan.bind_windows import numbered
 from penstock.plan.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.constants import constant_source, is_constant
 from penstock.plan.consumed import refuse_unread
-from penstock.plan.meanings import meanings
+from penstock.plan.meanings import in_words, meanings, told
 from penstock.plan.named_windows import with_windows_spelt_out
 from penstock.plan.operators import (
     Distinct,
@@ -43,11 +43,13 @@ from penstock.plan.operators import (
     Top,
 )
 from penstock.plan.operators.window_aggregate import EMITTED
-from penstock.plan.scope import Scope, bounds, place_of, plain
+from penstock.plan.scope import Scope, place_of, plain, within_window
 from penstock.plan.sources import LEAF, Analyst, Flows, Lookup, Source, StreamSource, with_name
 from penstock.plan.struct_stars import with_fields
 from penstock.plan.time_windows import check_time, in_brackets
 from penstock.sql import spark_sql
+
+SAYS_HOW = "emitted"  # the column that EMIT EARLY and ALLOWED LATENESS add
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +127,17 @@ class Binder:
         if modifies(select):
             return self._bind_modified(select, meetings)
         select, in_time = in_brackets(select)
-        having = select.args.get("having")
         read = self._from.of(select)
         if in_time is not None:
             check_time(in_time, read)
         window = read.window
         read = self._with_laterals(select, replace(read, operator=numbered(window, read.operator)))
-        scope = read.scope
+        with in_words(read.operator):
+            return self._over(select, read, meetings)
+
+    def _over(self, select: exp.Select, read: BoundFrom, meetings: Iterable[Meeting]) -> Operator:
+        """Return what a SELECT makes of its FROM."""
+        having, window, scope = select.args.get("having"), read.window, read.scope
         operator = self._chosen(read.operator, read, meetings)
         shown = self._shown(select, read)
         asked = [node for _, node in shown] + ([having.this] if having else [])
@@ -175,7 +181,7 @@ class Binder:
             raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
         if self.emission:
             raise BadQueryError("EMIT EARLY and ALLOWED LATENESS need an aggregate over a window")
-        inside = scope if window is None else Scope((*scope.relations, bounds("")))
+        inside = scope if window is None else within_window(scope)
         columns = _resolve_shown(shown, inside)
         aliases = Aliases(laterally(shown, inside.knows), inside.knows, inside.knows)
         compared = aliases.compared(select).written(inside.resolve)
@@ -189,7 +195,7 @@ class Binder:
     ) -> Operator:
         """Return the output: columns, and what compares the rows of one window."""
         if self.emission:
-            columns = [*columns, ("emitted", plain(EMITTED))]
+            columns = _with_emission(columns)
         if not _compares(select, columns):
             return self._project(operator, columns)
         per_window = PerWindow(self._project, self._filter, self._judged, operator, self.emission)
@@ -219,7 +225,8 @@ class Binder:
     def _filter(self, operator: Operator, condition: exp.Expr) -> Operator:
         if over := condition.find(exp.Window):
             raise BadQueryError(
-                f"WHERE cannot use {spark_sql(over)}", hint="use QUALIFY, over a window"
+                f"WHERE and HAVING cannot use {told(spark_sql(over), operator)}",
+                hint="use QUALIFY, over a window",
             )
         if found := next((each for each in condition.walk() if is_aggregate(each)), None):
             raise BadQueryError(
@@ -242,6 +249,17 @@ class Binder:
         bare = Project(operator, texts, Schema())
         schema = self.analyst.schema(bare.sql([LEAF]), {LEAF: operator.schema}, meanings(operator))
         return Project(operator, texts, schema, _kept_times(operator, texts))
+
+
+def _with_emission(columns: Shown) -> Shown:
+    """Return the columns and the one that says how a row came, or raise where one is called so."""
+    if own := next((node for name, node in columns if name.lower() == SAYS_HOW), None):
+        raise BadQueryError(
+            f"EMIT EARLY and ALLOWED LATENESS add a column {SAYS_HOW}, and there is one already",
+            hint=f"give yours another name, as in {SAYS_HOW} AS sent",
+            place=place_of(own),
+        )
+    return [*columns, (SAYS_HOW, plain(EMITTED))]
 
 
 def _is_distinct_content(select: exp.Select, window: Window | None, asked: list[exp.Expr]) -> bool:

@@ -323,7 +323,8 @@ class _Maker:
         raise BadQueryError(
             "an aggregate over a stream needs a window",
             hint="write it after the stream, such as FROM traffic [RANGE 10 SECONDS], or group "
-            "by a time that the query below gives, such as window_start",
+            "by a time that the query below gives, such as window_start (window_end of windows "
+            "from a landmark)",
         )
 
     def _time(self) -> str:

@@ -10,7 +10,7 @@ from penstock.model.own_names import own, readable
 from penstock.model.schema import quoted
 from penstock.plan.aliases import Compared, Shown
 from penstock.plan.bind_aggregate import Emission
-from penstock.plan.meanings import meanings, worded
+from penstock.plan.meanings import meanings, told, worded
 from penstock.plan.operators import Distinct, Operator, Top, WindowAggregate, walk
 from penstock.plan.scope import place_of, plain
 from penstock.plan.whole import window_columns, with_windows
@@ -38,10 +38,10 @@ class PerWindow:
         if not by or self.emission:
             raise _no_whole_windows(self.below)
         for _, node in columns:
-            _check_over(node, shown)
+            _check_over(node, shown, below)
         hidden = [(BY, plain(by[0]))]
         if compared.qualify is not None:
-            _check_over(compared.qualify, shown)
+            _check_over(compared.qualify, shown, below)
             hidden.append((QUALIFIES, compared.qualify))
         orders = compared.orders
         hidden += [(f"{ORDER}{place}", node) for place, (node, _) in enumerate(orders)]
@@ -109,14 +109,14 @@ def _refuse_unshown(columns: Shown, orders: Iterable[exp.Expr]) -> None:
                 )
 
 
-def _check_over(node: exp.Expr, by: tuple[str, ...]) -> None:
+def _check_over(node: exp.Expr, by: tuple[str, ...], below: Operator) -> None:
     """Raise where OVER would look beyond a window, whose columns are `by` where they are shown."""
     for window in node.find_all(exp.Window):
         parts = [each.unnest() for each in window.args.get("partition_by") or ()]
         named = {each.name for each in parts if isinstance(each, exp.Column)}
         if not named & set(by):
             raise BadQueryError(
-                f"{readable(spark_sql(window))} would look beyond its window",
+                f"{told(spark_sql(window), below).replace('`', '')} would look beyond its window",
                 hint=f"PARTITION BY {readable(by[0])} too"
                 if by
                 else "show the window's bound that moves in the SELECT below (window_start, or "

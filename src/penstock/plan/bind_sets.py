@@ -89,8 +89,9 @@ def over_moments(tree: exp.SetOperation, all_rows: Union) -> exp.Expr | None:
         raise BadQueryError(
             f"{tree.key.upper()} compares rows, and without an event time in common it would keep "
             "them all for ever",
-            hint="show the event time (or window_start) in the same place of each SELECT, or write "
-            "UNION ALL, with SELECT DISTINCT over a window above",
+            hint="show the event time (or window_start; of windows from a landmark window_end) in "
+            "the same place of each SELECT, or write UNION ALL, with SELECT DISTINCT over a window "
+            "above",
             place=place_of(tree),
         )
     names = ", ".join(quoted(name) for name in all_rows.schema.names if name != SIDE)

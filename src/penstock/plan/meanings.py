@@ -1,8 +1,11 @@
 """What the columns that an operator names by itself stand for, so that errors can say it."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
+from penstock.errors import PenstockError
+from penstock.model.own_names import readable
 from penstock.plan.operators import (
     Distinct,
     Filter,
@@ -33,6 +36,21 @@ def meanings(operator: Operator) -> Meanings:
             return _renamed(pair for each in operator.joined for pair in each.columns)
         case _:
             return _computed(operator)
+
+
+def told(text: str, operator: Operator) -> str:
+    """Return SQL over an operator's columns as users would write it."""
+    return readable(worded(text, meanings(operator)))
+
+
+@contextmanager
+def in_words(operator: Operator) -> Iterator[None]:
+    """Let errors speak of an operator's columns as users do."""
+    try:
+        yield
+    except PenstockError as error:
+        error.message, error.hint = told(error.message, operator), told(error.hint, operator)
+        raise
 
 
 def _renamed(columns: Iterable[tuple[str, str]]) -> Meanings:

@@ -170,6 +170,13 @@ def bounds(alias: str) -> Relation:
     return Relation(alias, tuple((name, plain(column)) for name, column in BOUNDS.items()))
 
 
+def within_window(scope: Scope) -> Scope:
+    """Return the scope with a window's bounds, which their names alone mean, as over aggregates."""
+    named = frozenset(BOUNDS)
+    own = (replace(each, merged=each.merged | named) for each in scope.relations)
+    return Scope((*own, bounds("")))
+
+
 def place_of(node: exp.Expr) -> Place | None:
     """Return where the node stands in its text, if the parser noted it."""
     for each in node.walk():

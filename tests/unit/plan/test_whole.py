@@ -145,3 +145,32 @@ WITHIN = (
 @pytest.mark.parametrize("select", WITHIN)
 def test_over_goes_by_what_a_column_is(select: str) -> None:
     assert bind_odd(select).schema.names[-1] == "p"
+
+
+def test_over_is_told_as_it_was_written() -> None:
+    with pytest.raises(BadQueryError) as refused:
+        bind(
+            "SELECT kind, rank() OVER (PARTITION BY kind ORDER BY sum(mph) DESC) AS p "
+            f"FROM traffic {R} GROUP BY kind"
+        )
+    assert "PARTITION BY kind ORDER BY SUM(mph) DESC" in refused.value.message
+
+
+def test_a_column_called_as_the_one_that_emission_adds_is_refused_by_name() -> None:
+    known = {"traffic": StreamSource(TRAFFIC)}
+    binder = Binder(known.get, TwinAnalyst(), Emission(early=1_000_000))
+    with pytest.raises(BadQueryError, match="EMIT EARLY and ALLOWED LATENESS add") as refused:
+        binder.bind(
+            parse_select(f"SELECT kind AS Emitted, count(*) AS n FROM traffic {R} GROUP BY 1")
+        )
+    assert refused.value.hint
+
+
+def test_the_names_of_bounds_alone_mean_the_windows() -> None:
+    for select in ("SELECT window_start, odd.window_end AS mine", "SELECT window_start, k AS mine"):
+        root = bind_odd(f"{select} FROM odd {R}")
+        assert dict(_columns(root))["window_start"] == f"`{START}`"
+    mine = bind_odd(f"SELECT odd.window_end AS mine FROM odd {R}")
+    assert dict(_columns(mine))["mine"] == "`window_end`"
+    grouped = bind_odd(f"SELECT window_start, count(*) AS n FROM odd {R}")
+    assert dict(_columns(grouped))["window_start"] == f"`{START}`"
