@@ -1,17 +1,19 @@
 """Which operators decide that a tuple comes too late for a query."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import (
     Detect,
     Flow,
+    FlowBundle,
     HopJoin,
     Operator,
     Ordered,
     RowsJoin,
     WindowJoin,
     is_stateful,
+    key,
     walk,
 )
 
@@ -35,17 +37,19 @@ def flows_in(root: Operator) -> tuple[Flow, ...]:
     return tuple(node for node in walk(root) if isinstance(node, Flow))
 
 
-def judges(root: Operator) -> tuple[Operator, ...]:
-    """Return the operators whose late tuples are the query's.
+def judges(root: Operator, foreign: Container[str] = ()) -> tuple[Operator, ...]:
+    """Return the operators whose late tuples are the query's, however deep, inputs first.
 
-    Those are the last stateful operator's, or those of the orders that it reads: what is in order
-    is not late. What lies below belongs to the queries that are read.
+    What is in order is not late, so whoever reads an order judges nothing. The nodes (keys) that
+    are `foreign` belong to the queries that are read, and so do their late tuples.
     """
-    stateful = [node for node in walk(root) if is_stateful(node)]
-    if not stateful:
-        return ()
-    orders = tuple(node for each in stateful[-1].inputs for node in _orders(each))
-    return orders or tuple(_chain(stateful[-1]))
+    own = (node for node in walk(root) if key(node) not in foreign)
+    return tuple(node for node in own if is_stateful(node) and _judges(node))
+
+
+def takes_tuples(judge: Operator, foreign: Container[str] = ()) -> bool:
+    """Say whether an operator reads anything but what others of its query have put in order."""
+    return any(_is_new(each, foreign) for each in judge.inputs)
 
 
 def late_schema(judge: Operator) -> Schema:
@@ -59,6 +63,11 @@ def late_schema(judge: Operator) -> Schema:
             return judge.inputs[0].schema
 
 
+def _judges(node: Operator) -> bool:
+    held = isinstance(node, Flow | FlowBundle)  # what they cannot carry on is held, not late
+    return not held and not any(order for each in node.inputs for order in _orders(each))
+
+
 def _orders(node: Operator) -> Iterator[Operator]:
     if isinstance(node, Ordered):
         yield node
@@ -67,11 +76,7 @@ def _orders(node: Operator) -> Iterator[Operator]:
             yield from _orders(each)
 
 
-def _chain(node: Operator) -> Iterator[Operator]:
-    """Yield the operator, and the joins below that are of the same FROM."""
-    yield node
-    if isinstance(node, WindowJoin) and node.sides[0].carries:
-        below = node.left
-        while not isinstance(below, WindowJoin):  # tables may be joined in between
-            (below,) = below.inputs
-        yield from _chain(below)
+def _is_new(node: Operator, foreign: Container[str]) -> bool:
+    if key(node) in foreign or not node.inputs:
+        return True
+    return not is_stateful(node) and any(_is_new(each, foreign) for each in node.inputs)

@@ -41,18 +41,20 @@ def bind_query(system: "System", statement: CreateQuery) -> KnownQuery:
     tree = marked(statement.select, system.aggregates.known)
     allowed = definition.goals.max_error
     names = frozenset(names_in(statement.select)) | reads_of(statement.select, system.functions)
+    foreign = system.directory.nodes_of(names)
     whole = why_whole(binder, tree) if allowed else ""
     with at_shed_by(statement):
         refuse_shed_by(definition.shed_by, allowed, whole)
     if not allowed or whole:
-        return KnownQuery(definition, binder.bind(tree), names, whole)
+        return KnownQuery(definition, binder.bind(tree), names, whole, foreign)
     if not system.knows_bounds:
         system.sessions.teach(definitions())
         system.knows_bounds = True
     root = bind_sampled(binder, tree, allowed)
     with at_shed_by(statement):
         worth, name = definition.shed_by, tree.args["from_"].this.alias_or_name
-        return KnownQuery(definition, _by_worth(system, root, worth, name), names)
+        root = _by_worth(system, root, worth, name)
+        return KnownQuery(definition, root, names, foreign=foreign)
 
 
 @contextmanager

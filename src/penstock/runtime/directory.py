@@ -1,6 +1,6 @@
 """The directory: every stream, table, query and event by its name."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.engine.options import near_miss
@@ -15,7 +15,7 @@ from penstock.model.definitions import (
 from penstock.model.events import Mode
 from penstock.model.rules import RuleDefinition
 from penstock.model.schema import Schema, quoted
-from penstock.plan.operators import Operator, Scan, Take
+from penstock.plan.operators import Operator, Scan, Take, key, walk
 from penstock.plan.sources import EventSource, Source, StreamSource, TableSource
 from penstock.sql import WrittenEvent
 
@@ -41,13 +41,15 @@ class KnownTable:
 class KnownQuery:
     """A query, its operators, and the names that it reads (in lower case).
 
-    `whole` says why no sample can answer it, where it would allow that.
+    `whole` says why no sample can answer it, where it would allow that. `foreign` are the nodes
+    below its root that belong to the queries that it reads.
     """
 
     definition: QueryDefinition
     root: Operator
     reads: frozenset[str]
     whole: str = ""
+    foreign: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +193,19 @@ class Directory:
                 found |= new
                 waiting += new
         return found
+
+    def nodes_of(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the nodes of the queries among the names, and of those that events there read."""
+        found: set[str] = set()
+        for name in names:
+            match self.get(name):
+                case KnownQuery(root=root):
+                    found |= {key(node) for node in walk(root)}
+                case KnownEvent(reads=reads):
+                    found |= self.nodes_of(reads)
+                case _:  # streams, tables and rules have no nodes of a query
+                    pass
+        return frozenset(found)
 
     def refuse_in_use(self, name: str) -> None:
         """Raise where a query or event reads the name, or a rule needs it."""

@@ -14,6 +14,7 @@ from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.model.schema import Schema
 from penstock.plan.gated import shows_tuples
+from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, key, walk
 from penstock.runtime.journal import Journal, Ranges, RecordedRun
 from penstock.runtime.meter import Meter
@@ -48,7 +49,8 @@ class LiveQuery:
 
     `reader` is its name among its root's readers and in the journal, `input` the key of the
     buffer that it reads. `nodes` are its root and all below it, inputs first, by their keys;
-    `shows_tuples` says whether its rows are tuples or pairs, and not made of many.
+    `shows_tuples` says whether its rows are tuples or pairs, and not made of many. `foreign` are
+    those nodes that belong to queries that it reads, `judges` those whose late tuples are its own.
     """
 
     definition: QueryDefinition
@@ -69,11 +71,13 @@ class LiveQuery:
     in_hand: bool = False
     missed_rows: int = 0
     away: Away | None = None
+    foreign: frozenset[str] = frozenset()
     promise: Promise | None = field(init=False)
     reader: str = field(init=False)
     input: str = field(init=False)
     nodes: Mapping[str, Operator] = field(init=False, repr=False)
     shows_tuples: bool = field(init=False)
+    judges: tuple[str, ...] = field(init=False, repr=False)
     _recorded: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -81,6 +85,7 @@ class LiveQuery:
         self.promise = Promise.of(self.definition.goals)
         self.nodes = {key(node): node for node in walk(self.root)}
         self.shows_tuples = shows_tuples(self.root)
+        self.judges = tuple(key(each) for each in judges(self.root, self.foreign))
 
     def alter(self, definition: QueryDefinition) -> None:
         """Go on under other goals; only at rest."""

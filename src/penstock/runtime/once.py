@@ -14,9 +14,10 @@ from penstock.engine.interfaces.rejects import REJECTS
 from penstock.engine.once import Relation, select_once
 from penstock.engine.rows import empty_table
 from penstock.engine.types import arrow_schema
+from penstock.engine.unlike_rows import unlike_rows
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.own_names import own
-from penstock.plan.lateness import HELD, flows_in, judges, late_schema
+from penstock.plan.lateness import HELD, flows_in, judges, late_schema, takes_tuples
 from penstock.plan.once import over_views, place_of_column
 from penstock.plan.operators import key, table_view
 from penstock.runtime.defining import file_of
@@ -98,15 +99,14 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
 
 def late_rows(system: System, known: Any) -> pa.Table:
     """Return the tuples that came too late for a query's windows."""
-    judged_by = judges(known.root)
-    if not judged_by:
-        return empty_table(known.root.schema)
-    schemas = [late_schema(node) for node in judged_by]
-    tables = [
-        _read([system.home.late(key(node))], arrow_schema(schema))
-        for node, schema in zip(judged_by, schemas, strict=True)
+    judged_by = judges(known.root, known.foreign)
+    read = [
+        (node, _read([system.home.late(key(node))], arrow_schema(late_schema(node))))
+        for node in judged_by
     ]
-    return pa.concat_tables(tables, promote_options="default")
+    # Those that read what others have put in order miss nothing: their columns would stay empty.
+    tables = [table for node, table in read if table.num_rows or takes_tuples(node, known.foreign)]
+    return unlike_rows(tables) if tables else empty_table(known.root.schema)
 
 
 def held_rows(system: System, known: Any) -> pa.Table:

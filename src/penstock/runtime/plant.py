@@ -14,7 +14,6 @@ from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
 from penstock.model.trains import END_OF_TIME
 from penstock.plan.graph import Graph
-from penstock.plan.lateness import judges
 from penstock.plan.operators import Operator, Scan, Take, key, walk
 from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
@@ -197,10 +196,9 @@ class Plant:
 
     def late_rows(self, query: LiveQuery) -> int:
         """Return how many tuples came too late for a query's windows."""
-        judged_by = {key(each) for each in judges(query.root)}
         units = self.units_of(query).values()
         counts = {id(unit): unit.late_rows for unit in units}.values()
-        late = sum(count.get(judge, 0) for count in counts for judge in judged_by)
+        late = sum(count.get(judge, 0) for count in counts for judge in query.judges)
         return late if query.name.lower() in self.queries else query.late_rows
 
     def standing(self, name: str) -> LiveQuery | None:

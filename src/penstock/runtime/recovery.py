@@ -209,7 +209,8 @@ def _bring_back_query(
 
 def _bring_back_finished(system: "System", known: KnownQuery, manifest: Manifest) -> None:
     definition = known.definition
-    query = LiveQuery(definition, known.root, system.result_log(definition.name))
+    log = system.result_log(definition.name)
+    query = LiveQuery(definition, known.root, log, foreign=known.foreign)
     query.state = QueryState.FINISHED
     query.meter.rows = system.journal.delivered_rows(query.reader)
     restore_finished(query, manifest)

@@ -109,7 +109,7 @@ def recall_query(system: "System", name: str) -> None:
 
 def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
     """Run a query that was held outside of the plant, with its sinks and subscribers; at rest."""
-    known = KnownQuery(before.definition, before.root, frozenset())
+    known = KnownQuery(before.definition, before.root, frozenset(), foreign=before.foreign)
     system.forget_late(known)
     query = system.run_query(known)
     query.sinks, query.opened = before.sinks, before.opened

@@ -213,7 +213,8 @@ class System:
     def live_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
         """Return a query behind what has been delivered under its name, outside of the plant."""
         definition = known.definition
-        query = LiveQuery(definition, known.root, self.result_log(definition.name), state=state)
+        log = self.result_log(definition.name)
+        query = LiveQuery(definition, known.root, log, state=state, foreign=known.foreign)
         if (sink := sinks.build(definition)) is not None:
             query.sinks.append(sink)
         query.delivered = self.journal.last_delivery(query.reader)
