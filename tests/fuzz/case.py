@@ -36,18 +36,20 @@ class Relation:
 
     def ddl(self) -> str:
         """Return its columns."""
-        return self._schema().ddl()
+        return self.schema.ddl()
 
     def table(self) -> pa.Table:
         """Return its rows as Arrow; columns by place, since Arrow takes rows by name."""
-        schema = arrow_schema(self._schema())
+        schema = arrow_schema(self.schema)
         columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.fields)
         arrays = [
             pa.array(list(values), each.type) for values, each in zip(columns, schema, strict=True)
         ]
         return pa.Table.from_arrays(arrays, schema=schema)
 
-    def _schema(self) -> Schema:
+    @property
+    def schema(self) -> Schema:
+        """Return its columns with their types."""
         return Schema(tuple(Column(each.name, each.type.lower()) for each in self.fields))
 
 

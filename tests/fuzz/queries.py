@@ -103,7 +103,7 @@ class Writer:
     def table_join(self, name: str) -> Made:
         """A join of a stream with the table."""
         source, alias, refs = self._one(self.streams, aliased=True)
-        other = self._alias({alias})
+        other = self._alias(but=alias)
         theirs = self.table.refs(self.chance, other)
         kind = self.chance.choice(("JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "JOIN"))
         on = self._match(refs, theirs)
@@ -174,7 +174,7 @@ class Writer:
             where = text.flag() if self._often() else None
             branches.append(f"SELECT {shown} FROM {self._name(source)}{_as(alias)}{_where(where)}")
         text_ = f" {kind} ".join(branches)
-        plain = [title.strip("`").replace("``", "`") for title in titles]
+        plain = [_unquoted(title) for title in titles]
         fields = (
             replace(MOMENT, name=plain[0]),
             Field(plain[1], "BIGINT", "int", calm=True),
@@ -192,22 +192,23 @@ class Writer:
         keys = text.keys()
         if window.gap and not keys and self.chance.random() < 0.5:
             keys = text.keys()
-        outputs = [*self._bounds(window), *(Output(same(key), of) for key, of in keys)]
+        called = self._is_called(window, source, alias)
+        bounds = self._bounds(window, called=called)
+        outputs = [*bounds, *(Output(same(key), of) for key, of in keys)]
         outputs += [Output(*text.aggregate()) for _ in range(self.chance.randrange(1, 4))]
         where = text.flag() if self._often() else None
         having = self._having(text) if self.chance.random() < 0.2 else None
-        grouped = [key for key, _ in keys]
+        grouped, call = [key for key, _ in keys], window.call(source.time_ref(refs))
+        by = [call, *grouped] if called else grouped
         stream = (
-            f"{self._name(source)} [{window.stream}]{_as(alias)}{_where(where)}"
-            + (f" GROUP BY {', '.join(grouped)}" if grouped else "")
+            f"{self._name(source)}{'' if called else f' [{window.stream}]'}"
+            f"{_as(alias)}{_where(where)}"
+            + (f" GROUP BY {', '.join(by)}" if by else "")
             + (f" HAVING {having.stream}" if having else "")
         )
-        bounds = ["ws__", "we__"]
-        if window.gap:
-            bounds = [f"session_window({source.time_ref(refs)}, '{window.gap} seconds')"]
-        batch = (
-            f"{window.batch}{_as(alias)}{_where(where)} GROUP BY {', '.join([*bounds, *grouped])}"
-            + (f" HAVING {having.batch}" if having else "")
+        batch_by = [call, *grouped] if window.gap else ["ws__", "we__", *grouped]
+        batch = f"{window.batch}{_as(alias)}{_where(where)} GROUP BY {', '.join(batch_by)}" + (
+            f" HAVING {having.batch}" if having else ""
         )
         return self._made(
             name, outputs, stream, batch, time=0 if window.stream[:5] == "RANGE" else None
@@ -379,8 +380,10 @@ class Writer:
     def _name(self, source: Source) -> str:
         return written(self.chance, source.name)
 
-    def _alias(self, but: set[str] | None = None) -> str:
-        return written(self.chance, draw_names(self.chance, 1, but)[0]).lower()
+    def _alias(self, but: str = "") -> str:
+        """Draw an alias that is not the written one."""
+        taken = {_unquoted(but)}
+        return written(self.chance, draw_names(self.chance, 1, taken)[0]).lower()
 
     def _one(
         self, among: Sequence[Source], *, aliased: bool = False
@@ -395,7 +398,7 @@ class Writer:
         timed = [each for each in self.streams if each.is_numbered]
         one = self._one(timed, aliased=True)
         two = self._one(timed, aliased=True)
-        while two[1].strip("`").lower() == one[1].strip("`").lower():
+        while _unquoted(two[1]).lower() == _unquoted(one[1]).lower():
             two = self._one(timed, aliased=True)
         return one, two
 
@@ -413,7 +416,13 @@ class Writer:
             forms += [draw_session] * 2
         return self.chance.choice(forms)(self.chance, read)
 
-    def _bounds(self, window: Window) -> list[Output]:
+    def _is_called(self, window: Window, source: Source, alias: str) -> bool:
+        """Say whether a window is written as Spark's function, whose name nothing else has."""
+        taken = {_unquoted(alias).lower(), *(each.name.lower() for each in source.fields)}
+        known = bool(window.function) and window.function not in taken
+        return known and self.chance.random() < 0.3
+
+    def _bounds(self, window: Window, *, called: bool = False) -> list[Output]:
         start, end = (
             ("session_window.start", "session_window.end") if window.gap else ("ws__", "we__")
         )
@@ -422,7 +431,10 @@ class Writer:
             if window.gap or window.stream.startswith(("RANGE", "LANDMARK FROM TIME"))
             else PLACE
         )
-        bounds = [Output(Both("window_start", start), of), Output(Both("window_end", end), of)]
+        shown = ("window_start", "window_end")
+        if called:
+            shown = (f"{window.function}.start", f"{window.function}.end")
+        bounds = [Output(Both(shown[0], start), of), Output(Both(shown[1], end), of)]
         return bounds if self.chance.random() < 0.7 else bounds[:1]
 
     def _values(self, text: Expressions, keep_time: str = "") -> list[Output]:
@@ -490,8 +502,13 @@ class Writer:
 
 
 def _fields(outputs: Sequence[Output], titles: Sequence[str]) -> tuple[Field, ...]:
-    names = (title[1:-1].replace("``", "`") if title[0] == "`" else title for title in titles)
+    names = map(_unquoted, titles)
     return tuple(replace(each.of, name=name) for each, name in zip(outputs, names, strict=True))
+
+
+def _unquoted(text: str) -> str:
+    """Return the name that is written so."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
 def _named(outputs: Sequence[Output], titles: Sequence[str], side: str) -> str:

@@ -4,7 +4,7 @@ The subquery shows all columns of its source, and the bounds as `ws__` and `we__
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tests.fuzz.columns import BEGIN, EPOCH
@@ -16,12 +16,22 @@ SPANS = ((10, 10), (60, 60), (30, 10), (20, 5), (15, 10), (7, 3), (3, 3), (3600,
 
 @dataclass(frozen=True)
 class Window:
-    """Text in brackets, and the batch's FROM; a session is grouped by in its own way."""
+    """Text in brackets, and the batch's FROM; a session is grouped by in its own way.
+
+    What Spark has a function for may also be written with it, `function` over `lengths`.
+    """
 
     stream: str
     batch: str
     gap: int = 0
     keys: tuple[str, ...] = ()
+    function: str = ""
+    lengths: tuple[int, ...] = ()
+
+    def call(self, time: str) -> str:
+        """Return Spark's function over the event time."""
+        lengths = "".join(f", '{each} seconds'" for each in self.lengths)
+        return f"{self.function}({time}{lengths})"
 
 
 @dataclass(frozen=True)
@@ -43,9 +53,10 @@ def draw_span(chance: random.Random, read: Read) -> Window:
 def span(read: Read, size: int, slide: int) -> Window:
     """Return RANGE size SLIDE slide, in seconds."""
     text = f"RANGE {size} SECONDS" + (f" SLIDE {slide} SECONDS" if slide != size else "")
-    window = f"window({read.time}, '{size} seconds', '{slide} seconds')"
-    inner = f"SELECT *, {window} AS ww__ FROM {read.batch}"
-    return Window(text, f"(SELECT *, ww__.start AS ws__, ww__.end AS we__ FROM ({inner}))")
+    window = Window(text, "", function="window", lengths=(size, slide))
+    inner = f"SELECT *, {window.call(read.time)} AS ww__ FROM {read.batch}"
+    batch = f"(SELECT *, ww__.start AS ws__, ww__.end AS we__ FROM ({inner}))"
+    return replace(window, batch=batch)
 
 
 def draw_landmark(chance: random.Random, read: Read) -> Window:
@@ -106,4 +117,5 @@ def draw_numbers(chance: random.Random, read: Read) -> Window:
 def draw_session(chance: random.Random, read: Read) -> Window:
     """Draw SESSION GAP d."""
     gap = chance.choice((1, 3, 10))
-    return Window(f"SESSION GAP {gap} SECONDS", read.batch, gap=gap)
+    text, function = f"SESSION GAP {gap} SECONDS", "session_window"
+    return Window(text, read.batch, gap=gap, function=function, lengths=(gap,))

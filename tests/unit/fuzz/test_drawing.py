@@ -5,7 +5,9 @@ import random
 import pytest
 import sqlglot
 
-from tests.fuzz.case import QUERIES, draw_case
+from penstock.plan.operators import EventTime, Scan, table_view
+from penstock.plan.sources import Source, StreamSource, TableSource
+from tests.fuzz.case import QUERIES, Relation, draw_case
 from tests.fuzz.columns import (
     FAMILIES,
     NUMBERS,
@@ -16,8 +18,10 @@ from tests.fuzz.columns import (
     sum_type,
 )
 from tests.fuzz.expressions import Expressions, Ref
+from tests.unit.plan.twin import TwinAnalyst, World
 
 SEEDS = 60
+BOUND = 20  # binding takes longer than drawing
 DRAWS = 200
 
 
@@ -27,6 +31,22 @@ def test_a_seed_draws_a_case(seed: int) -> None:
     assert len(case.queries) == QUERIES
     for relation in (*case.streams, case.table):
         assert all(len(row) == len(relation.fields) for row in relation.rows)
+
+
+@pytest.mark.parametrize("seed", range(BOUND))
+def test_the_planner_takes_what_is_drawn(seed: int) -> None:
+    case = draw_case(f"bound {seed}")
+    world = World()
+    world.known = {each.name.lower(): _source(each) for each in (*case.streams, case.table)}
+    world.analyst = TwinAnalyst({table_view(case.table.name, 1): case.table.schema})
+    for query in case.queries:  # what Spark takes is no error of ours
+        world.name(query.name.lower(), query.stream)
+
+
+def _source(relation: Relation) -> Source:
+    if not relation.time:
+        return TableSource(relation.name, 1, relation.schema)
+    return StreamSource(Scan(relation.name, 1, relation.schema, (EventTime(relation.time),)))
 
 
 def test_a_case_depends_on_its_seed_alone() -> None:

@@ -101,6 +101,8 @@ def _type(node: exp.Expr, known: Schema) -> str:
             return "double"
         case exp.Sum():
             return "bigint"
+        case exp.Predicate():
+            return "boolean"
         case _:
             return "int"
 
