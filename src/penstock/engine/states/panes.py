@@ -279,12 +279,17 @@ class PaneState:
 
     def _corrected(self, new: Part) -> Numbers | None:
         """Return the windows that have closed, are still kept, and may hold new tuples."""
-        if not self.aggregate.lateness or self.next_number is None or self.kept_number is None:
+        if not self.aggregate.lateness or self.next_number is None:
             return None
-        first = max(self.kept_number, self.hops.first_holding(new.first_pane, new.last_pane))
+        first = self.hops.first_holding(new.first_pane, new.last_pane)
+        if self.kept_number is not None:  # else all of them are kept so far
+            first = max(first, self.kept_number)
         last = self.hops.last_holding(new.first_pane, new.last_pane)
-        last = None if last is None else min(last, self.next_number - 1)
-        return None if last is None or first > last else (first, last)
+        if last is None:
+            return None
+        # All windows of a landmark hold what its first one does.
+        last = self.next_number - 1 if self._grows else min(last, self.next_number - 1)
+        return None if first > last else (first, last)
 
     def _open(self, watermark: int, new: Part | None, closing: Numbers | None) -> Numbers | None:
         """Return the open windows, where it is time to show them early."""
