@@ -1,13 +1,15 @@
 """The fuzzer itself: a small case that is right, and one that is wrong and gets written down."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.e2e.oracle.queries import Query
-from tests.fuzz.case import draw_case
+from tests.fuzz.case import Case, Relation, draw_case
+from tests.fuzz.columns import BEGIN, Field
 from tests.fuzz.findings import write_finding
 from tests.fuzz.judging import Tally, judge
 from tests.fuzz.running import PLAIN, Variant
@@ -26,6 +28,18 @@ def test_a_drawn_case_is_answered_as_by_a_spark_batch(spark: SparkSession, tmp_p
     assert not tally.refusals
     assert tally.counts["comparisons"] == 2 * QUERIES
     assert tally.counts["of them without rows"] == 0
+
+
+def test_a_table_has_the_types_that_were_drawn(spark: SparkSession, tmp_path: Path) -> None:
+    seconds = timedelta(seconds=1)
+    time, number = Field("ts", "TIMESTAMP", "time", calm=True), Field("n", "INT", "int", calm=True)
+    span = Field("over", "INTERVAL DAY TO SECOND", "span", calm=True)
+    stream = Relation("s", (time, number), "ts", ((BEGIN, 1), (BEGIN + seconds, 2)))
+    table = Relation("t", (number, span), "", ((1, seconds), (2, None)))
+    text = "SELECT s.n, t.over FROM s JOIN t ON s.n = t.n AND t.over > make_dt_interval(0, 0, 0, 0)"
+    case, tally = Case((stream,), table, (Query("q", text, text),)), Tally()
+    assert judge(spark, case, [PLAIN], tmp_path / "run", tally) == []
+    assert tally.counts["rows compared"] == 1
 
 
 def test_a_wrong_answer_is_found_made_smaller_and_written_as_a_script(

@@ -128,7 +128,9 @@ def definitions(case: Case, variant: Variant, place: Path) -> Iterator[str]:
     path = place / "table.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(case.table.table(), path)
-    yield f"CREATE TABLE {case.table.exact} FROM files(path => '{path}', format => 'parquet')"
+    # With its columns: Parquet alone does not say that a number is an interval.
+    table = f"{case.table.exact} ({case.table.ddl()})"
+    yield f"CREATE TABLE {table} FROM files(path => '{path}', format => 'parquet')"
     for number, stream in enumerate(case.streams):
         yield _definition(stream, variant, place / f"stream{number}.parquet")
     if variant.strategy:
