@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -12,6 +13,7 @@ from tests.fuzz.case import Case, Relation, draw_case
 from tests.fuzz.columns import BEGIN, Field
 from tests.fuzz.findings import write_finding
 from tests.fuzz.judging import Tally, judge
+from tests.fuzz.killing import run_killed
 from tests.fuzz.running import PLAIN, Variant
 from tests.fuzz.shrinking import shrink
 
@@ -30,16 +32,32 @@ def test_a_drawn_case_is_answered_as_by_a_spark_batch(spark: SparkSession, tmp_p
     assert tally.counts["of them without rows"] == 0
 
 
-def test_a_table_has_the_types_that_were_drawn(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def small() -> Case:
+    """Two tuples that meet a table, one of them in vain."""
     seconds = timedelta(seconds=1)
     time, number = Field("ts", "TIMESTAMP", "time", calm=True), Field("n", "INT", "int", calm=True)
     span = Field("over", "INTERVAL DAY TO SECOND", "span", calm=True)
     stream = Relation("s", (time, number), "ts", ((BEGIN, 1), (BEGIN + seconds, 2)))
     table = Relation("t", (number, span), "", ((1, seconds), (2, None)))
     text = "SELECT s.n, t.over FROM s JOIN t ON s.n = t.n AND t.over > make_dt_interval(0, 0, 0, 0)"
-    case, tally = Case((stream,), table, (Query("q", text, text),)), Tally()
-    assert judge(spark, case, [PLAIN], tmp_path / "run", tally) == []
+    return Case((stream,), table, (Query("q", text, text),))
+
+
+def test_a_table_has_the_types_that_were_drawn(
+    spark: SparkSession, tmp_path: Path, small: Case
+) -> None:
+    tally = Tally()
+    assert judge(spark, small, [PLAIN], tmp_path / "run", tally) == []
     assert tally.counts["rows compared"] == 1
+
+
+def test_the_command_writes_what_the_fuzzer_compares(
+    spark: SparkSession, tmp_path: Path, small: Case
+) -> None:
+    found = run_killed(spark, small, Variant(train=1, feed="files", kills=0), tmp_path)["q"]
+    assert isinstance(found, pa.Table), found
+    assert found.to_pydict() == {"n": [1], "over": [timedelta(seconds=1)]}
 
 
 def test_a_wrong_answer_is_found_made_smaller_and_written_as_a_script(

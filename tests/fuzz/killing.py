@@ -53,6 +53,7 @@ def _until_done(variant: Variant, script: Path, place: Path) -> Failed | None:
     home = place / "home"
     command = [sys.executable, "-m", "penstock", "run", str(script), "--until-idle"]
     command += ["--home", str(home), "--master", "local[2]", "--format", "json"]
+    command += ["--writable", str(place)]  # the sinks; else it is the working directory alone
     log = place / "stderr.txt"
     for life in range(variant.kills + 1):
         with log.open("ab") as errors:
