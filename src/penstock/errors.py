@@ -33,6 +33,8 @@ PenstockError
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
  ├─ HomeError               BAD_HOME             a home that cannot be used
+ │   └─ HomeFormatError     HOME_FORMAT          a home that another version of Penstock wrote
+ ├─ StateUnmatchedError     STATE_UNMATCHED      a query's state that belongs to another plan
  ├─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
  └─ SparkDiedError          SPARK_DIED           Spark's Java process has ended
 """
@@ -305,6 +307,18 @@ class HomeError(PenstockError):
     """A home directory that cannot be used."""
 
     code = "BAD_HOME"
+
+
+class HomeFormatError(HomeError):
+    """A home that another version of Penstock wrote, and this one cannot read."""
+
+    code = "HOME_FORMAT"
+
+
+class StateUnmatchedError(PenstockError):
+    """A query's state that belongs to another plan than its definition gives now."""
+
+    code = "STATE_UNMATCHED"
 
 
 class SparkMissingError(PenstockError):

@@ -28,7 +28,8 @@ from penstock.engine.rows import (
     write_parquet,
 )
 from penstock.engine.states import Kept, KeptPart, State, Together, restored
-from penstock.errors import HomeError
+from penstock.errors import HomeError, StateUnmatchedError
+from penstock.model.definitions import QueryDefinition
 from penstock.model.trains import TrainInfo
 from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
@@ -153,6 +154,22 @@ def knows(manifest: Manifest, name: str, root: Operator) -> bool:
     A death between a definition and its checkpoint leaves one that it does not have.
     """
     return bool(manifest["queries"].get(name.lower(), {}).get("root") == key(root))
+
+
+def refuse_unmatched(manifest: Manifest, definition: QueryDefinition, root: Operator) -> None:
+    """Raise where the checkpoint has the query by the same words and with another plan.
+
+    That a function that it calls was changed, or that another version binds it otherwise, is no
+    reason to begin anew without a word.
+    """
+    kept = manifest["queries"].get(definition.name.lower(), {})
+    if kept.get("text") == definition.text and kept["root"] != key(root):
+        raise StateUnmatchedError(
+            f"the state of query {definition.name} belongs to another plan than its definition "
+            "gives now",
+            hint="a function of it or Penstock has changed: RESUME QUERY begins it anew, from the "
+            "next tuples on",
+        )
 
 
 def standing_in(manifest: Manifest) -> Standing:
@@ -318,6 +335,7 @@ def _state(unit: Unit, kept: Mapping[str, Any] | None, directory: Path) -> State
 def _query(query: LiveQuery) -> dict[str, Any]:
     return {
         "root": query.input,
+        "text": query.definition.text,
         "runs": query.runs,
         "delivered": query.delivered,
         "rows": query.meter.rows,

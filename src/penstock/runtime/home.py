@@ -31,10 +31,13 @@ from typing import Self
 
 from penstock.engine.allowed import Allowed
 from penstock.engine.sinks.whole_file import write_whole
-from penstock.errors import DiskFullError, HomeBusyError, HomeError
+from penstock.errors import DiskFullError, HomeBusyError, HomeError, HomeFormatError
 from penstock.runtime.state_files import sum_of
 
-FORMAT = 1
+# What a home holds, and how; docs/howto/upgrade.md says what is promised. In 2, states belong to
+# plans by their structure, and no more by what EXPLAIN says of them.
+FORMAT = 2
+WRITERS = {1: "Penstock before 0.1.0", 2: "Penstock 0.1.0"}
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
 DATABASES = ("catalog.db", "journal.db", "firings.db")
@@ -213,10 +216,11 @@ class Home:
         if found is None:
             _refuse_strangers(self.path)
             _write_format(self.path)
-        elif found > FORMAT:
-            raise HomeError(
-                f"the home {self.path} has format {found}, and this Penstock knows up to {FORMAT}",
-                hint="run the newer Penstock that made it, or name another home",
+        elif found != FORMAT:
+            writer = WRITERS.get(found, "a newer Penstock")
+            raise HomeFormatError(
+                f"the home {self.path} has format {found}, and this Penstock reads {FORMAT}",
+                hint=f"{writer} wrote it and can read it; or name another home",
             )
         if changed := changed_since_closed(self.path):
             raise HomeError(

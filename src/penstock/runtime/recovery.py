@@ -17,6 +17,7 @@ from penstock.runtime.checkpoint import (
     checked,
     knows,
     note_gone,
+    refuse_unmatched,
     restore_buffers,
     restore_finished,
     restore_query,
@@ -201,10 +202,12 @@ def _bring_back_query(
         held[entry.name.lower()] = system.live_query(known, entry.state)
         held[entry.name.lower()].cause = entry.cause
         return []
-    if not knows(manifest, entry.name, known.root):
-        return [known]
-    system.put_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
-    return []
+    if knows(manifest, entry.name, known.root):
+        system.put_query(known, entry.state or QueryState.RUNNING).cause = entry.cause
+        return []
+    refuse_unmatched(manifest, known.definition, known.root)
+    # What could not be brought back before stays held: its state is gone, and that must be told.
+    return [] if entry.state is QueryState.FAILED else [known]
 
 
 def _bring_back_finished(system: "System", known: KnownQuery, manifest: Manifest) -> None:

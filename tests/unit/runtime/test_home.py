@@ -107,11 +107,12 @@ def test_a_place_that_cannot_be_written_is_no_home() -> None:
     assert_refused(Path("/proc/penstock"))
 
 
-def test_a_home_of_a_newer_penstock_is_refused_and_left_alone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [1, 9999])
+def test_a_home_of_another_format_is_refused_and_left_alone(tmp_path: Path, other: int) -> None:
     with Home(tmp_path) as home:
         (home.spill / "train").touch()
-    (tmp_path / "format").write_text("2\n")
-    assert_refused(tmp_path)
+    (tmp_path / "format").write_text(f"{other}\n")
+    assert_refused(tmp_path, "HOME_FORMAT")
     assert (tmp_path / "spill" / "train").exists()
 
 
@@ -163,7 +164,7 @@ def test_file_names_are_short_and_plain(name: str) -> None:
     assert set(file_name(name)) <= set("abcdefghijklmnopqrstuvwxyz0123456789_-%")
 
 
-def assert_refused(path: Path) -> None:
+def assert_refused(path: Path, code: str = "BAD_HOME") -> None:
     with pytest.raises(HomeError) as caught:
         Home(path)
-    assert caught.value.code == "BAD_HOME"
+    assert caught.value.code == code

@@ -33,7 +33,7 @@ from penstock.plan.operators import (
     Operator,
     key,
 )
-from penstock.plan.operators.operator import REMEMBERED
+from penstock.plan.operators.identity import REMEMBERED
 
 # So many filters are dearer one by one, each with a run of its own, than together.
 FLOWS = 4

@@ -7,10 +7,11 @@ from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.flow import Flow
 from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.hop_join import HopJoin
+from penstock.plan.operators.identity import key, walk
 from penstock.plan.operators.keyed_rows import KeyedRows
 from penstock.plan.operators.lateral_view import LateralView
 from penstock.plan.operators.modify import Modify
-from penstock.plan.operators.operator import EventTime, Operator, key, walk
+from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.ordered import NUMBER, Ordered
 from penstock.plan.operators.project import Project
 from penstock.plan.operators.rows_join import RowsJoin

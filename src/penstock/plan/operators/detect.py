@@ -14,7 +14,8 @@ from penstock.model.event_forms import event_text, shared_form
 from penstock.model.events import Watch
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators.filter import Filter
-from penstock.plan.operators.operator import EventTime, Operator, key
+from penstock.plan.operators.identity import key
+from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.project import Project
 from penstock.sql.intervals import duration_sql
 
@@ -44,6 +45,13 @@ class Detect:
     def times(self) -> tuple[EventTime, ...]:
         """Return the end: a detection is told when it ends."""
         return (EventTime(END),)
+
+    def identity(self) -> tuple[object, ...]:
+        """Return the form that equal expressions share; labels are no part of it."""
+        watch = self.watch
+        form = event_text(shared_form(watch.event).event)
+        how = (str(watch.mode), watch.point, watch.cap)
+        return (form, *how, self.shows, self.primitives, self.inputs)
 
     def text(self) -> str:
         """Show the expression, how it is detected, and what its leaves are."""

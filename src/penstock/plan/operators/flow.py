@@ -32,6 +32,10 @@ class Flow:
         """Return the one input."""
         return (self.input,)
 
+    def identity(self) -> tuple[object, ...]:
+        """Return the graph, whatever it is called, and where and how long it runs."""
+        return (self.input, self.graph, self.schema, self.sites, self.patience)
+
     def text(self) -> str:
         """Say which functions, where they run, and exactly which graph it is."""
         where = "" if self.sites == "auto" else f" in {self.sites}"

@@ -21,6 +21,10 @@ class Scan:
         """Return none: a scan reads a buffer."""
         return ()
 
+    def identity(self) -> tuple[object, ...]:
+        """Return the stream: its columns do not change while it is the same one."""
+        return (self.stream.lower(), self.incarnation)
+
     def text(self) -> str:
         """Name the stream."""
         return f"scan {self.stream.lower()}#{self.incarnation}"

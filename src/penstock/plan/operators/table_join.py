@@ -44,6 +44,11 @@ class TableJoin:
         """Return the stream's event times: a table has none."""
         return self.input.times
 
+    def identity(self) -> tuple[object, ...]:
+        """Return the join, however the table's name is written."""
+        joined = (self.table.lower(), self.incarnation, self.kind, self.on)
+        return (self.input, *joined, self.taken, self.rows)
+
     def text(self) -> str:
         """Show kind, table and condition."""
         on = f" on {self.on}" if self.on else ""

@@ -18,6 +18,10 @@ class Take(PassThrough):
     query: str
     tuples: int | None
 
+    def identity(self) -> tuple[object, ...]:
+        """Return whose tuples it counts, however its name is written."""
+        return (self.input, self.query.lower(), self.tuples)
+
     def text(self) -> str:
         """Say how many of which tuples, for whom."""
         query = self.query.lower()

