@@ -23,8 +23,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
-from penstock.runtime.firings import Firings
-from penstock.runtime.journal_sqlite import SqliteJournal
+from penstock.database import Database
 from penstock.runtime.supervisor import Settings
 from tests.e2e.support import PATIENCE, finish, leave_alone, shown
 
@@ -119,6 +118,15 @@ def _watched(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
     return watching
 
 
+def _watched_file(does: Callable[..., Any]) -> Callable[..., Any]:
+    watched = {name: _watched(name, does) for name in ("journal", "firings")}
+
+    def watching(self: Database, *arguments: Any) -> Any:
+        return watched.get(self.path.stem, does)(self, *arguments)
+
+    return watching
+
+
 def _statement(name: str, arguments: tuple[Any, ...]) -> str:
     """Return a statement's first words; runs of units and of queries are told apart."""
     if name not in ("journal", "firings"):
@@ -135,8 +143,7 @@ def reaping(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
     if not _hooked:
         sys.addaudithook(_audit)
         _hooked.append(True)
-    monkeypatch.setattr(SqliteJournal, "_execute", _watched("journal", SqliteJournal._execute))
-    monkeypatch.setattr(Firings, "_execute", _watched("firings", Firings._execute))
+    monkeypatch.setattr(Database, "execute", _watched_file(Database.execute))
     for method in ("put", "remove", "set_state"):
         changed = _watched(method, getattr(SqliteCatalog, method))
         monkeypatch.setattr(SqliteCatalog, method, changed)

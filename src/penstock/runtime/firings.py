@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from penstock.database import Database, Layout
 from penstock.runtime.firing import Fired, Firing, Intent, RuleFigures, kept
-from penstock.runtime.steps import StepFile
 
-TABLES = """
+LAYOUT = Layout(
+    "the file of pending actions",
+    """
 CREATE TABLE firings (
     id INTEGER PRIMARY KEY AUTOINCREMENT, rule TEXT NOT NULL, action INTEGER NOT NULL,
     dead INTEGER NOT NULL, at REAL NOT NULL, depth INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -27,7 +29,8 @@ CREATE TABLE counters (
     rule TEXT PRIMARY KEY, fired INTEGER NOT NULL DEFAULT 0, done INTEGER NOT NULL DEFAULT 0,
     held_back INTEGER NOT NULL DEFAULT 0, failures INTEGER NOT NULL DEFAULT 0,
     lost INTEGER NOT NULL DEFAULT 0, cause TEXT NOT NULL DEFAULT '') WITHOUT ROWID;
-"""
+""",
+)
 COLUMNS = (
     "id, rule, action, at, depth, count, done, tries, due, cause, rows, "
     "coalesce(origin, id), skipped"
@@ -35,11 +38,15 @@ COLUMNS = (
 COUNTERS = ("fired", "done", "held_back", "failures", "lost")
 
 
-class Firings(StepFile):
+class Firings:
     """Safe in many threads; one process at a time (the home's lock sees to it)."""
 
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(path, TABLES)
+    def __init__(self, path: Path) -> None:
+        self._file = Database(path, LAYOUT)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
 
     # -- occasions -----------------------------------------------------------------------
 
@@ -56,13 +63,13 @@ class Firings(StepFile):
 
         Where it must not be asked again (`once`), it is noted also that it has fired nothing.
         """
-        with self._step():
+        with self._file.transaction():
             if number <= self.place(occasion):
                 return False
             for each in fired:
                 self._put(each, now)
             if fired or once:
-                self._execute(
+                self._file.execute(
                     "INSERT INTO places VALUES (?1, ?2) "
                     "ON CONFLICT (occasion) DO UPDATE SET number = ?2",
                     occasion,
@@ -72,16 +79,16 @@ class Firings(StepFile):
 
     def place(self, occasion: str) -> int:
         """Return the number of the last occasion that fired anything, or was to be asked once."""
-        found = self._rows("SELECT number FROM places WHERE occasion = ?", occasion)
+        found = self._file.rows("SELECT number FROM places WHERE occasion = ?", occasion)
         return int(found[0][0]) if found else 0
 
     def forget_place(self, occasion: str) -> None:
         """Let the numbers of an occasion's reader begin anew."""
-        self._execute("DELETE FROM places WHERE occasion = ?", occasion)
+        self._file.execute("DELETE FROM places WHERE occasion = ?", occasion)
 
     def asked(self, firing: Firing, fired: Sequence[Fired], count: int, now: float) -> None:
         """Keep what asking the condition again about dead letters has fired; these are done."""
-        with self._step():
+        with self._file.transaction():
             for each in fired:
                 self._put(each, now)
             self._pass(firing.id, count)
@@ -103,7 +110,7 @@ class Firings(StepFile):
             self._insert(fired, fired.rows.slice(fits), now, "too many wait for this action")
 
     def _insert(self, fired: Fired, rows: pa.Table, now: float, dead: str = "") -> None:
-        self._execute(
+        self._file.execute(
             "INSERT INTO firings (rule, action, dead, at, depth, count, done, tries, due, cause, "
             "rows) VALUES (?, ?, ?, ?, ?, ?, 0, 0, 0, ?, ?)",
             *(fired.rule, fired.action, bool(dead), now, fired.depth, rows.num_rows),
@@ -114,14 +121,14 @@ class Firings(StepFile):
 
     def lanes(self) -> dict[tuple[str, int], float]:
         """Return the lanes in which something waits, and when the first of it is due."""
-        found = self._rows(
+        found = self._file.rows(
             "SELECT rule, action, min(id), due FROM firings WHERE dead = 0 GROUP BY rule, action"
         )
         return {(rule, action): due for rule, action, _, due in found}
 
     def next(self, rule: str, action: int) -> Firing | None:
         """Return the oldest firing that waits in a lane."""
-        found = self._rows(
+        found = self._file.rows(
             f"SELECT {COLUMNS} FROM firings WHERE dead = 0 AND rule = ? AND action = ? "
             "ORDER BY id LIMIT 1",
             *(rule, action),
@@ -130,7 +137,7 @@ class Firings(StepFile):
 
     def waiting(self, rule: str, action: int) -> int:
         """Return how many tuples wait in a lane."""
-        found = self._rows(
+        found = self._file.rows(
             "SELECT coalesce(sum(count - done), 0) FROM firings "
             "WHERE dead = 0 AND rule = ? AND action = ?",
             *(rule, action),
@@ -139,39 +146,39 @@ class Firings(StepFile):
 
     def did(self, firing: Firing, count: int) -> None:
         """Note that so many more of a firing's tuples are done."""
-        with self._step():
+        with self._file.transaction():
             self._count(firing.rule, "done", count)
             self._pass(firing.id, count)
 
     def intend(self, firing: Firing, stream: str, position: int, taken: int) -> None:
         """Note that tuples are about to be appended behind a position of a stream."""
-        self._execute(
+        self._file.execute(
             "UPDATE firings SET stream = ?, position = ?, taken = ? WHERE id = ?",
             *(stream, position, taken, firing.id),
         )
 
     def intents(self) -> list[Intent]:
         """Return what was about to be appended when everything stopped."""
-        found = self._rows(
+        found = self._file.rows(
             "SELECT id, stream, position, taken FROM firings WHERE stream IS NOT NULL"
         )
         return [Intent(*each) for each in found]
 
     def settle(self, intent: Intent, *, happened: bool) -> None:
         """Note of an intent that it happened, or that it did not."""
-        with self._step():
-            found = self._rows("SELECT rule FROM firings WHERE id = ?", intent.id)
+        with self._file.transaction():
+            found = self._file.rows("SELECT rule FROM firings WHERE id = ?", intent.id)
             if happened and found:
                 self._count(found[0][0], "done", intent.taken)
                 self._pass(intent.id, intent.taken)
             else:
-                self._execute("UPDATE firings SET stream = NULL WHERE id = ?", intent.id)
+                self._file.execute("UPDATE firings SET stream = NULL WHERE id = ?", intent.id)
 
     def failed(self, firing: Firing, cause: str, due: float) -> None:
         """Note that a try failed; it is due again later."""
-        with self._step():
+        with self._file.transaction():
             self._count(firing.rule, "failures", 1, cause)
-            self._execute(
+            self._file.execute(
                 "UPDATE firings SET tries = tries + 1, due = ?, cause = ?, stream = NULL "
                 "WHERE id = ?",
                 *(due, cause, firing.id),
@@ -181,9 +188,9 @@ class Firings(StepFile):
         self, firing: Firing, count: int, cause: str, *, most: int, counter: str = "failures"
     ) -> None:
         """Make the next tuples of a firing dead letters; of the oldest only so many stay."""
-        with self._step():
+        with self._file.transaction():
             self._count(firing.rule, counter, 1 if counter == "failures" else count, cause)
-            self._execute(
+            self._file.execute(
                 "INSERT INTO firings (rule, action, dead, at, depth, count, done, tries, due, "
                 "cause, rows, origin, skipped) VALUES (?, ?, 1, ?, ?, ?, 0, ?, 0, ?, ?, ?, ?)",
                 *(firing.rule, firing.action, firing.at, firing.depth, count, firing.tries + 1),
@@ -195,25 +202,25 @@ class Firings(StepFile):
 
     def held_back(self, rule: str, count: int) -> None:
         """Count tuples that wait because of a rate."""
-        with self._step():
+        with self._file.transaction():
             self._count(rule, "held_back", count)
 
     def _pass(self, firing: int, count: int) -> None:
-        self._execute(
+        self._file.execute(
             "UPDATE firings SET done = done + ?, tries = 0, due = 0, stream = NULL WHERE id = ?",
             *(count, firing),
         )
-        self._execute("DELETE FROM firings WHERE id = ? AND done >= count", firing)
+        self._file.execute("DELETE FROM firings WHERE id = ? AND done >= count", firing)
 
     def _trim(self, rule: str, most: int) -> None:
-        dead = self._rows(
+        dead = self._file.rows(
             "SELECT id, count FROM firings WHERE dead = 1 AND rule = ? ORDER BY id", rule
         )
         excess = sum(count for _, count in dead) - most
         for id_, count in dead:
             if excess <= 0:
                 return
-            self._execute("DELETE FROM firings WHERE id = ?", id_)
+            self._file.execute("DELETE FROM firings WHERE id = ?", id_)
             self._count(rule, "lost", count)
             excess -= count
 
@@ -221,18 +228,18 @@ class Firings(StepFile):
 
     def dead(self, rule: str) -> list[Firing]:
         """Return a rule's dead letters, the oldest first."""
-        found = self._rows(
+        found = self._file.rows(
             f"SELECT {COLUMNS} FROM firings WHERE dead = 1 AND rule = ? ORDER BY id", rule
         )
         return [Firing(*each) for each in found]
 
     def retry(self, rule: str) -> int:
         """Let a rule's dead letters be tried again, and return how many tuples they are."""
-        with self._step():
-            found = self._rows(
+        with self._file.transaction():
+            found = self._file.rows(
                 "SELECT coalesce(sum(count), 0) FROM firings WHERE dead = 1 AND rule = ?", rule
             )
-            self._execute(
+            self._file.execute(
                 "UPDATE firings SET dead = 0, tries = 0, due = 0, depth = 0 "
                 "WHERE dead = 1 AND rule = ?",
                 rule,
@@ -241,11 +248,11 @@ class Firings(StepFile):
 
     def figures(self, rule: str) -> RuleFigures:
         """Return what a rule has done and not done."""
-        with self._lock:
+        with self._file.transaction():  # both at one moment
             names = ", ".join(COUNTERS)
-            counted = self._rows(f"SELECT {names}, cause FROM counters WHERE rule = ?", rule)
+            counted = self._file.rows(f"SELECT {names}, cause FROM counters WHERE rule = ?", rule)
             left = dict(
-                self._rows(
+                self._file.rows(
                     "SELECT dead, sum(count - done) FROM firings WHERE rule = ? GROUP BY dead", rule
                 )
             )
@@ -254,17 +261,19 @@ class Firings(StepFile):
 
     def forget(self, rule: str) -> None:
         """Forget everything of a rule."""
-        with self._step():
-            self._execute("DELETE FROM firings WHERE rule = ?", rule)
-            self._execute("DELETE FROM counters WHERE rule = ?", rule)
+        with self._file.transaction():
+            self._file.execute("DELETE FROM firings WHERE rule = ?", rule)
+            self._file.execute("DELETE FROM counters WHERE rule = ?", rule)
 
     def rules(self) -> set[str]:
         """Return the rules of which anything is known."""
-        found = self._rows("SELECT rule FROM firings UNION SELECT rule FROM counters")
+        found = self._file.rows("SELECT rule FROM firings UNION SELECT rule FROM counters")
         return {rule for (rule,) in found}
 
     def _count(self, rule: str, counter: str, count: int, cause: str = "") -> None:
-        self._execute("INSERT OR IGNORE INTO counters (rule) VALUES (?)", rule)
-        self._execute(f"UPDATE counters SET {counter} = {counter} + ? WHERE rule = ?", count, rule)
+        self._file.execute("INSERT OR IGNORE INTO counters (rule) VALUES (?)", rule)
+        self._file.execute(
+            f"UPDATE counters SET {counter} = {counter} + ? WHERE rule = ?", count, rule
+        )
         if cause:
-            self._execute("UPDATE counters SET cause = ? WHERE rule = ?", cause, rule)
+            self._file.execute("UPDATE counters SET cause = ? WHERE rule = ?", cause, rule)

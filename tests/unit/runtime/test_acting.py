@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 
 from penstock.clock import HandClock
+from penstock.database import IN_MEMORY
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.interfaces.push import Push
@@ -51,7 +52,7 @@ class World:
     def __init__(
         self, coupling: Coupling = Coupling.DETACHED, action: Any = None, **limits: Any
     ) -> None:
-        self.clock, self.firings = HandClock(100.0), Firings(":memory:")
+        self.clock, self.firings = HandClock(100.0), Firings(IN_MEMORY)
         self.calls: list[tuple[list[int], str]] = []
         self.inserted: list[tuple[list[int], int]] = []
         self.fails = 0

@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.database import IN_MEMORY
 from penstock.runtime.firing import Fired
 from penstock.runtime.firings import Firings
 
@@ -95,7 +96,7 @@ OPERATIONS = st.lists(
 def test_every_tuple_is_done_or_waits_or_is_dead_or_is_counted_as_lost(
     operations: list[tuple[str, int, int]],
 ) -> None:
-    firings, number, most = Firings(":memory:"), 0, 6
+    firings, number, most = Firings(IN_MEMORY), 0, 6
     for what, count, room in operations:
         found = firings.next(RULE, 0)
         match what:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.errors import DiskFullError, HomeError
+from penstock.errors import ClosedError, DiskFullError, HomeError
 from penstock.runtime.shelf import GONE, IN_FILE, ResultShelf, Shelved
 
 
@@ -46,13 +46,13 @@ def test_after_it_is_closed_it_can_still_be_read(shelf: ResultShelf) -> None:
     shelf.put("q", Shelved(1, 1, 4096, body=b"abc"))
     shelf.close()
     assert shelf.next("q", 0) == Shelved(1, 1, 4096, body=b"abc")
-    with pytest.raises(HomeError):
+    with pytest.raises(ClosedError):
         shelf.put("q", Shelved(2, 1, 4096, body=b"abc"))
 
 
 def test_a_full_disk_says_so_and_leaves_all_as_it_was(shelf: ResultShelf) -> None:
     shelf.put("q", Shelved(1, 1, 4096, body=b"abc"))
-    shelf._run("PRAGMA max_page_count = 8")
+    shelf._file.execute("PRAGMA max_page_count = 8")
     with pytest.raises(DiskFullError):
         shelf.put("q", Shelved(2, 1, 65536, body=b"x" * 65536))
     assert shelf.extent("q") == (1, 1, 4096)
