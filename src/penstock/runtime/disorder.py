@@ -1,5 +1,6 @@
 """Disorder: how far behind the greatest time a stream's tuples may come, stated or measured."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from datetime import timedelta
 from typing import Any
@@ -57,7 +58,7 @@ def slack_to_json(slack: Slack) -> dict[str, Any]:
     return {**found, "delays": [places.tolist(), weights.tolist()]}
 
 
-def slack_from_json(kept: dict[str, Any]) -> Slack:
+def slack_from_json(kept: Mapping[str, Any]) -> Slack:
     """Return what a checkpoint kept."""
     weights = np.zeros(BUCKETS)
     places, values = kept["delays"]

@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -20,6 +19,7 @@ from penstock.plan.operators import Scan, key
 from penstock.qos.tempo import Tempo
 from penstock.runtime.disorder import Disorder, slack_from_json, slack_to_json
 from penstock.runtime.journal import Journal, RecordedTrain
+from penstock.runtime.manifest import FeedRecord
 from penstock.runtime.meter import Meter
 from penstock.schedule.observation import deadline_of
 
@@ -33,7 +33,6 @@ PUNCTUATION = "punctuation"
 CLOCK = "clock"  # a sign with the watermark that the wall clock has brought a silent stream to
 CLOCK_SECONDS = 1.0  # between two such signs: each is a train that all readers take
 TAKEN_BEFORE = 64  # trains that waited when a punctuation came and go before it
-SLACK = "slack"  # in a checkpoint: what was measured of disorder
 SIGNS = ({PUNCTUATION}, {CLOCK})
 
 
@@ -73,24 +72,24 @@ class Feed:
         self._heard: float | None = None  # when something came, or when it was first asked
         self._ticked = 0.0  # when the clock was last read to a silent stream
         # Also where it began: a checkpoint may come before anybody has read the first train.
-        self._history: dict[int, dict[str, Any]] = {0: self._now()}
+        self._history: dict[int, FeedRecord] = {0: self._now()}
 
     @property
     def ended(self) -> bool:
         """Say whether the last train has been read."""
         return self._ended
 
-    def restore(self, kept: dict[str, Any] | None, recorded: Sequence[RecordedTrain]) -> None:
+    def restore(self, kept: FeedRecord | None, recorded: Sequence[RecordedTrain]) -> None:
         """Go on where a checkpoint stood, through the trains that were recorded after it."""
         self._replay.extend(recorded)
         if kept is None:
             return
-        self.number, self.boundary = kept["number"], kept["boundary"]
-        self.watermark, self.high = kept["watermark"], kept["high"]
-        if kept.get(SLACK):
-            self.disorder.measured = slack_from_json(kept[SLACK])
-        self.rows, self.rejected = kept["rows"], kept["rejected"]
-        self._ended, self.idle = kept["ended"], kept.get("idle", False)
+        self.number, self.boundary = kept.number, kept.boundary
+        self.watermark, self.high = kept.watermark, kept.high
+        if kept.slack is not None:
+            self.disorder.measured = slack_from_json(kept.slack)
+        self.rows, self.rejected = kept.rows, kept.rejected
+        self._ended, self.idle = kept.ended, kept.idle
         self._history = {self.number: self._now()}
 
     def open(self) -> None:
@@ -106,13 +105,10 @@ class Feed:
             ) from error
         self._is_open = True
 
-    def snapshot(self, number: int) -> dict[str, Any]:
+    def snapshot(self, number: int) -> FeedRecord:
         """Return what `restore` needs to go on behind train `number`, and forget what is older."""
         self._history = {each: kept for each, kept in self._history.items() if each >= number}
-        found = self._history.get(number) or self._now()
-        if SLACK not in found:
-            return found
-        return {**found, SLACK: slack_to_json(found[SLACK])}
+        return self._history.get(number) or self._now()
 
     def failed(self, cause: str, retry_at: float) -> None:
         """Note that the source could not be read."""
@@ -231,18 +227,19 @@ class Feed:
             self.disorder.take(rows, self.scan.times[0].column, cut.arrived)  # as it was recorded
         return self._train(cut, rows, span, now)
 
-    def _now(self) -> dict[str, Any]:
-        return {
-            "number": self.number,
-            "boundary": self.boundary,
-            "watermark": self.watermark,
-            "high": self.high,
-            "rows": self.rows,
-            "rejected": self.rejected,
-            "ended": self._ended,
-            "idle": self.idle,
-            **({SLACK: self.disorder.measured} if self.disorder.is_measured else {}),
-        }
+    def _now(self) -> FeedRecord:
+        measured = slack_to_json(self.disorder.measured) if self.disorder.is_measured else None
+        return FeedRecord(
+            self.number,
+            self.boundary,
+            self.watermark,
+            self.high,
+            self.rows,
+            self.rejected,
+            self._ended,
+            self.idle,
+            measured,
+        )
 
     def _train(self, cut: Cut, rows: Rows, span: tuple[int, int] | None, now: float) -> Train:
         self.number = cut.number

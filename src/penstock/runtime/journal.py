@@ -51,8 +51,8 @@ class RecordedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """What a checkpoint's writer needs to find its state again."""
+class RecordedCheckpoint:
+    """What a checkpoint's writer needs to find its state again, as JSON data."""
 
     number: int
     manifest: Mapping[str, Any]
@@ -126,11 +126,11 @@ class Journal(Protocol):
         """Return the numbers of the checkpoints that are kept, the newest first."""
         ...
 
-    def checkpoint(self, number: int) -> Checkpoint:
+    def checkpoint(self, number: int) -> RecordedCheckpoint:
         """Return a checkpoint that is kept; raise HomeError where it is damaged."""
         ...
 
-    def last_checkpoint(self) -> Checkpoint | None:
+    def last_checkpoint(self) -> RecordedCheckpoint | None:
         """Return the newest checkpoint."""
         ...
 

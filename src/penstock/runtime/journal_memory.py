@@ -8,9 +8,9 @@ from typing import Any
 from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
-    Checkpoint,
     Keeps,
     Ranges,
+    RecordedCheckpoint,
     RecordedRun,
     RecordedTrain,
     not_next,
@@ -101,10 +101,10 @@ class MemoryJournal:
         with self._lock:
             return sorted((key[2] for key in self._cells if key[0] == "checkpoint"), reverse=True)
 
-    def checkpoint(self, number: int) -> Checkpoint:
-        return Checkpoint(number, unsealed(self._get(("checkpoint", "", number), "")))
+    def checkpoint(self, number: int) -> RecordedCheckpoint:
+        return RecordedCheckpoint(number, unsealed(self._get(("checkpoint", "", number), "")))
 
-    def last_checkpoint(self) -> Checkpoint | None:
+    def last_checkpoint(self) -> RecordedCheckpoint | None:
         numbers = self.checkpoints()
         return self.checkpoint(numbers[0]) if numbers else None
 

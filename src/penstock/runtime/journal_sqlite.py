@@ -12,9 +12,9 @@ from penstock.database import Database, Layout
 from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.journal import (
-    Checkpoint,
     Keeps,
     Ranges,
+    RecordedCheckpoint,
     RecordedRun,
     RecordedTrain,
     not_next,
@@ -133,11 +133,11 @@ class SqliteJournal:
             n for (n,) in self._file.rows("SELECT number FROM checkpoints ORDER BY number DESC")
         ]
 
-    def checkpoint(self, number: int) -> Checkpoint:
+    def checkpoint(self, number: int) -> RecordedCheckpoint:
         ((body,),) = self._file.rows("SELECT manifest FROM checkpoints WHERE number = ?", number)
-        return Checkpoint(number, unsealed(body))
+        return RecordedCheckpoint(number, unsealed(body))
 
-    def last_checkpoint(self) -> Checkpoint | None:
+    def last_checkpoint(self) -> RecordedCheckpoint | None:
         numbers = self.checkpoints()
         return self.checkpoint(numbers[0]) if numbers else None
 

@@ -19,10 +19,10 @@ from penstock.plan.units import Unit
 from penstock.runtime.archive import Archive
 from penstock.runtime.feed import Feed
 from penstock.runtime.history import complete_from, history_of, lost_before
-from penstock.runtime.journal import Checkpoint
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_rule import LiveOccasions
 from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.manifest import Checkpoint
 from penstock.runtime.table_versions import TableVersions
 
 StateListener = Callable[[str, QueryState, str], None]

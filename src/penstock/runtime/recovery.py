@@ -1,7 +1,7 @@
 """Recovery: what the catalog, the last checkpoint and the journal remember is put back."""
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,8 +12,12 @@ from penstock.errors import BadQueryError, HomeError, PenstockError, told
 from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState
 from penstock.plan.operators import Operator
 from penstock.runtime.binding import bind_query, know_event
-from penstock.runtime.checkpoint import (
-    Manifest,
+from penstock.runtime.defining import define_stream
+from penstock.runtime.directory import KnownQuery, KnownTable, watching
+from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.live_rule import LiveRule
+from penstock.runtime.manifest import Checkpoint, Manifest
+from penstock.runtime.restoration import (
     checked,
     knows,
     note_gone,
@@ -25,11 +29,6 @@ from penstock.runtime.checkpoint import (
     restore_unit,
     standing_in,
 )
-from penstock.runtime.defining import define_stream
-from penstock.runtime.directory import KnownQuery, KnownTable, watching
-from penstock.runtime.journal import Checkpoint
-from penstock.runtime.live_query import LiveQuery
-from penstock.runtime.live_rule import LiveRule
 from penstock.runtime.rules import bring_back as bring_back_rule
 from penstock.runtime.rules import restore, stand
 from penstock.runtime.steering import away
@@ -49,9 +48,6 @@ if TYPE_CHECKING:
 
 # What reading files and records that are not whole may raise; all else is ours.
 UNREADABLE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError, AttributeError)
-NOTHING_YET: dict[str, Any] = {
-    part: {} for part in ("feeds", "buffers", "units", "queries", "finished")
-}
 
 
 @dataclass(slots=True)
@@ -76,7 +72,7 @@ def bring_back(system: "System") -> Newcomers:
 def _bring_back(system: "System") -> Newcomers:
     checkpoint = _whole_checkpoint(system)
     system.plant.checkpoint = checkpoint
-    manifest = checkpoint.manifest if checkpoint else NOTHING_YET
+    manifest = checkpoint.manifest if checkpoint else Manifest()
     newcomers = Newcomers()
     for entry in system.catalog.all():
         try:
@@ -84,8 +80,8 @@ def _bring_back(system: "System") -> Newcomers:
         except PenstockError as error:
             refuse_dead(error)
             system.catalog.set_state(entry.name, QueryState.FAILED, str(error))
-    system.supervisor.statistics.bring_back(manifest.get("statistics", {}))
-    system.supervisor.control.bring_back(manifest.get("control", {}))
+    system.supervisor.statistics.bring_back(manifest.statistics)
+    system.supervisor.control.bring_back(manifest.control)
     standing = standing_in(manifest)
     system.plant.apart = set(standing.apart)
     system.supervisor.reconnect(standing)
@@ -128,8 +124,8 @@ def _whole_checkpoint(system: "System") -> Checkpoint | None:
 def _open_feeds(system: "System", manifest: Manifest) -> None:
     """Let every stream go on behind its last train that was recorded."""
     for feed in system.plant.feeds.values():
-        kept = manifest["feeds"].get(feed.key)
-        number = kept["number"] if kept else 0
+        kept = manifest.feeds.get(feed.key)
+        number = kept.number if kept else 0
         recorded = system.journal.trains_after(feed.key, number)
         feed.restore(kept, recorded)
         if (archive := system.plant.archives.get(feed.key)) is not None:
@@ -170,8 +166,9 @@ def _bring_back_one(
             definition = system.types.resolved(statement.definition)
             define_stream(system, definition, entry.incarnation)
         case CreateTable():
-            kept = manifest.get("tables", {})
-            schema = system.tables.bring_back(statement.definition, entry.incarnation, kept)
+            schema = system.tables.bring_back(
+                statement.definition, entry.incarnation, manifest.tables
+            )
             system.directory.add(KnownTable(statement.definition, entry.incarnation, schema))
         case CreateQuery():
             known = bind_query(system, statement)

@@ -14,10 +14,11 @@ from penstock.model.rules import Reach as Outside
 from penstock.plan.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator, key
 from penstock.plan.sources import EventSource, StreamSource
-from penstock.runtime.checkpoint import Manifest, begun_at, restore_occasions
 from penstock.runtime.directory import KnownEvent, KnownRule, KnownStream, KnownTable
 from penstock.runtime.held import refuse_unkept
 from penstock.runtime.live_rule import LiveOccasions, LiveRule, reader_of
+from penstock.runtime.manifest import Manifest
+from penstock.runtime.restoration import begun_at, restore_occasions
 from penstock.sql import CreateRule
 
 if TYPE_CHECKING:

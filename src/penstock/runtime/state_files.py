@@ -12,7 +12,7 @@ AT_ONCE = 8  # a disk puts many files down together faster than one after the ot
 BLOCK = 1 << 20
 
 
-def put_on_disk(directory: Path, names: Collection[str], known: Sums) -> dict[str, list[int]]:
+def put_on_disk(directory: Path, names: Collection[str], known: Sums) -> Sums:
     """Wait until files are on disk, and return their sums; those that are known lie there."""
     new = [name for name in names if name not in known]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -20,7 +20,7 @@ def put_on_disk(directory: Path, names: Collection[str], known: Sums) -> dict[st
     if new:
         sync_directory(directory)
     found = dict(zip(new, sums, strict=True))
-    return {name: list(found.get(name) or known[name]) for name in names}
+    return {name: found.get(name) or known[name] for name in names}
 
 
 def damaged(directory: Path, sums: Sums) -> list[Path]:

@@ -25,14 +25,7 @@ from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.units import Unit, cut_at_shared
 from penstock.runtime.archive import Archive
 from penstock.runtime.archiving import Archiving
-from penstock.runtime.checkpoint import (
-    knows,
-    note_gone,
-    restore_buffers,
-    restore_query,
-    restore_unit,
-    write_checkpoint,
-)
+from penstock.runtime.checkpoint import write_checkpoint
 from penstock.runtime.connecting import connect
 from penstock.runtime.deliveries import Deliveries
 from penstock.runtime.feed import Feed
@@ -40,8 +33,17 @@ from penstock.runtime.gatekeeper import Gatekeeper
 from penstock.runtime.intake import Intake
 from penstock.runtime.journal_memory import MemoryJournal
 from penstock.runtime.live_query import LiveQuery
+from penstock.runtime.manifest import Manifest
 from penstock.runtime.plant import Plant
 from penstock.runtime.quality import Quality
+from penstock.runtime.restoration import (
+    checked,
+    knows,
+    note_gone,
+    restore_buffers,
+    restore_query,
+    restore_unit,
+)
 from penstock.runtime.results import ResultLog
 from penstock.runtime.shelf import ResultShelf
 from penstock.runtime.standing import standing_of
@@ -185,19 +187,21 @@ class Hall:
         for name in self.scripts:
             self._open_stream(name)
         numbers = self.journal.checkpoints()
-        checkpoint = self.journal.checkpoint(numbers[-1 if older else 0]) if numbers else None
-        manifest = checkpoint.manifest if checkpoint else NOTHING
+        state = self.home / "state"
+        found = checked(self.journal, numbers[-1 if older else 0], state) if numbers else (None, [])
+        checkpoint = found[0]
+        manifest = checkpoint.manifest if checkpoint else Manifest()
         self.plant.checkpoint = checkpoint
         wanted = [n for n in self.roots if self.states[n] is not QueryState.FINISHED]
         newcomers = [n for n in wanted if not knows(manifest, n, self.roots[n])]
         for name in wanted:
             if name not in newcomers:
                 self._run(name, self.roots[name])
-        self.reconnect(manifest["units"])
+        self.reconnect(manifest.units)
         note_gone(self.plant, manifest)
         for feed in self.plant.feeds.values():
-            kept = manifest["feeds"].get(feed.key)
-            number = kept["number"] if kept else 0
+            kept = manifest.feeds.get(feed.key)
+            number = kept.number if kept else 0
             recorded = self.journal.trains_after(feed.key, number)
             feed.restore(kept, recorded)
             if (archive := self.plant.archives.get(feed.key)) is not None:
@@ -342,9 +346,6 @@ class Hall:
 
     def _note(self, name: str, state: QueryState, _: str) -> None:
         self.states[name] = state
-
-
-NOTHING: dict[str, dict[str, object]] = {"feeds": {}, "buffers": {}, "units": {}, "queries": {}}
 
 
 def quality_of(hall: Hall, statistics: Statistics) -> Quality:

@@ -269,14 +269,14 @@ def test_a_snapshot_behind_no_train_is_not_the_present(tmp_path: Path, again: bo
         feed.restore(kept, journal.trains_after(feed.key, 1))
         feed.open()
     drained(feed, journal)
-    assert (feed.number, feed.snapshot(at)["number"], feed.snapshot(at)["rows"]) == (3, at, at)
+    assert (feed.number, feed.snapshot(at).number, feed.snapshot(at).rows) == (3, at, at)
 
 
 def test_a_snapshot_forgets_what_is_older(tmp_path: Path) -> None:
     feed = opened([rows(1), rows(2), rows(3)], tmp_path)
     drained(feed, MemoryJournal())
-    assert feed.snapshot(2)["number"] == 2
-    assert (feed.snapshot(3)["rows"], feed.snapshot(3)["watermark"]) == (3, 3)
+    assert feed.snapshot(2).number == 2
+    assert (feed.snapshot(3).rows, feed.snapshot(3).watermark) == (3, 3)
     assert set(feed._history) == {3}
 
 

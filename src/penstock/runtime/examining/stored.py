@@ -20,9 +20,9 @@ from penstock.runtime.archive import give_up
 from penstock.runtime.defining import file_of, scan_of
 from penstock.runtime.examining.finding import Finding, set_aside
 from penstock.runtime.home import file_name
-from penstock.runtime.journal import Checkpoint
 from penstock.runtime.journal_sqlite import SqliteJournal
 from penstock.runtime.live_query import READER
+from penstock.runtime.manifest import Checkpoint
 from penstock.runtime.stream_types import StreamTypes
 from penstock.sql import CreateQuery, CreateStream, CreateType, parse
 
@@ -107,20 +107,20 @@ def sink_findings(
 
 def _places(stream: str, journal: SqliteJournal, last: Checkpoint | None) -> set[Place]:
     """Return the places of a stream's log that the journal has."""
-    kept: Mapping[str, Mapping[str, object]] = last.manifest["feeds"] if last is not None else {}
-    boundaries = [kept[stream]["boundary"]] if stream in kept else []
+    kept = last.manifest.feeds.get(stream) if last is not None else None
+    boundaries = [kept.boundary] if kept is not None else []
     boundaries += [train.boundary for train in journal.trains_after(stream, 0)]
     found = [each for each in boundaries if isinstance(each, Mapping) and "segment" in each]
     return {(each["segment"], each[edge]) for each in found for edge in ("from", "to")}
 
 
 def _known_deliveries(name: str, journal: SqliteJournal, last: Checkpoint | None) -> int:
-    kept = last.manifest["queries"].get(name) if last is not None else None
+    kept = last.manifest.queries.get(name) if last is not None else None
     recorded = journal.last_delivery(f"{READER}{name}")
     if kept is None:
         return recorded
-    runs = journal.runs_after(f"{READER}{name}", kept["runs"])
-    return max(recorded, int(kept["delivered"]) + len(runs))
+    runs = journal.runs_after(f"{READER}{name}", kept.runs)
+    return max(recorded, kept.delivered + len(runs))
 
 
 def _log_finding(stream: str, fault: Fault, places: set[Place]) -> Finding:
