@@ -192,3 +192,17 @@ def test_names_of_ours_are_refused(ps: Connection, statement: str) -> None:
         ps.sql(statement)
     assert refused.value.code == "BAD_NAME"
     assert refused.value.place is not None
+
+
+def test_a_struct_called_as_a_side_of_a_lateral_view_is_itself(ps: Connection) -> None:
+    for name in ("l", "r"):
+        ps.sql(f"CREATE STREAM of_{name} (x ARRAY<INT>, {name} STRUCT<x: ARRAY<INT>>) FROM push();")
+        ps.sql(
+            f"CREATE QUERY q_{name} AS SELECT e FROM of_{name} "
+            f"LATERAL VIEW explode({name}.x) t AS e"
+        )
+        ps.push(f"of_{name}", [{"x": [1], name: {"x": [2, 3]}}])
+        ps.end(f"of_{name}")
+    finish(ps)
+    for name in ("l", "r"):
+        assert bag(results(ps, f"q_{name}")) == {(2,): 1, (3,): 1}
