@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import ClosedError, RunError, TimedOutError
+from penstock.functions import Items, stream_function
 from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.supervisor import Settings
 from tests.e2e.support import figures, rows_of, until
@@ -28,6 +29,14 @@ def _hangs(state: int, values: pa.Array) -> int:
     return state
 
 
+@stream_function(over="items")
+def stuck(items: Items) -> Items:
+    """Never return while there is something to do."""
+    while len(items):
+        time.sleep(0.1)
+    return items
+
+
 def _hanging() -> UserAggregate:
     functions: dict[str, Any] = {"init": lambda: 0, "merge": max, "finish": lambda state: state}
     types: dict[str, Any] = {"takes": ("int",), "state": "int", "returns": "int"}
@@ -41,8 +50,10 @@ def test_a_select_that_takes_too_long_is_given_up_and_its_job_cancelled(
     with penstock.connect(tmp_path / "home", spark=spark, settings=settings) as ps:
         with pytest.raises(TimedOutError) as caught:
             ps.sql(FOREVER)
-        assert "statement_seconds" in caught.value.hint
-        until(ps, lambda: not spark.sparkContext.statusTracker().getActiveJobsIds())
+        assert "statement_timeout" in caught.value.hint
+        ps.sql("SET statement_timeout = '10 minutes'")
+        sums = rows_of(ps.sql("SELECT sum(id) AS s FROM range(10)").table)  # there is room again
+        assert sums == [{"s": 45}]
 
 
 def test_a_query_whose_run_takes_too_long_is_held_with_its_cause(
@@ -54,6 +65,31 @@ def test_a_query_whose_run_takes_too_long_is_held_with_its_cause(
         ps.push("s", [{"ts": datetime(2026, 3, 1, tzinfo=UTC), "n": 1}])
         until(ps, lambda: figures(ps, "q")["state"] == "FAILED")
         assert "TIMED_OUT" in figures(ps, "q")["cause"]
+
+
+def test_set_says_how_long_statements_and_runs_may_take(ps: Connection) -> None:
+    ps.sql(f"{STREAM} CREATE QUERY reader AS SELECT n FROM s")
+    ps.register(stuck)
+    assert ps.sql("SET statement_timeout = NONE").message == "statement_timeout is none"
+    ps.push("s", [{"ts": datetime(2026, 3, 1, tzinfo=UTC), "n": 1}])
+    until(ps, lambda: figures(ps, "reader")["rows_out"] == 1)
+    ps.sql("SET statement_timeout = '1 hour'; SELECT 1 AS x; SET statement_timeout = '2 seconds'")
+    for select in (FOREVER, "SELECT * FROM stuck(s)"):
+        with pytest.raises(TimedOutError) as caught:
+            ps.sql(select)
+        assert "SET statement_timeout" in caught.value.hint
+
+
+def test_a_function_that_never_returns_holds_its_query_and_nobody_else(ps: Connection) -> None:
+    ps.sql(f"{STREAM} SET run_timeout = INTERVAL 3 SECONDS")
+    ps.register(stuck)
+    ps.sql("CREATE QUERY q WITH (sites => 'driver') AS SELECT * FROM stuck(s)")
+    ps.sql("CREATE QUERY fine AS SELECT n FROM s")
+    ps.push("s", [{"ts": datetime(2026, 3, 1, tzinfo=UTC), "n": n} for n in range(1000)])
+    until(ps, lambda: figures(ps, "q")["state"] == "FAILED")
+    assert "TIMED_OUT" in figures(ps, "q")["cause"]
+    assert "run_timeout" in figures(ps, "q")["cause"]
+    until(ps, lambda: figures(ps, "fine")["rows_out"] == 1000)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from penstock.engine.arrow_bridge import collect
 from penstock.engine.rows import SMALL_ROWS, laid_together, read_parquet
 from penstock.engine.spark_errors import analysis_error, run_error
 from penstock.engine.types import spark_schema
-from penstock.errors import TimedOutError
 from penstock.model.schema import Schema
 from penstock.plan.sources import NOTHING
 
@@ -58,9 +57,6 @@ def select_once(
         raise analysis_error(error, meant) from error
     except (PySparkException, Py4JError) as error:
         raise run_error(error, "change the SELECT, or what it reads", meant) from error
-    except TimedOutError as error:
-        error.hint = "ask for less; connect(settings=Settings(statement_seconds=…)) allows more"
-        raise
     finally:
         for view in relations:
             spark.catalog.dropTempView(view)

@@ -5,7 +5,6 @@ concatenated before they enter, files are read by one scan.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
@@ -18,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.engine.arrow_bridge import collect, collect_small
+from penstock.engine.lanes import Lanes
 from penstock.engine.rows import (
     SMALL_ROWS,
     Rows,
@@ -53,11 +53,11 @@ class Processor:
     def __init__(self, sessions: Sessions, spill: Path, run_seconds: float | None = None) -> None:
         """Write what is too large for a local relation below `spill`.
 
-        No SELECT may take longer than `run_seconds`; None is no limit.
+        Nothing that a run waits for may take longer than `run_seconds`; None is no limit.
         """
-        self._sessions, self.spill, self._run_seconds = sessions, spill, run_seconds
+        self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self.limits = TimeLimits()
-        self._lanes = ThreadPoolExecutor(sessions.slots, thread_name_prefix="penstock-lane")
+        self._lanes = Lanes(sessions.slots)
 
     @property
     def slots(self) -> int:
@@ -73,11 +73,21 @@ class Processor:
         """Do these, as many at once as there are slots, and return what they gave, in order."""
         if len(works) < 2:  # noqa: PLR2004  (nothing stands beside one)
             return [work() for work in works]
-        return [future.result() for future in [self._lanes.submit(work) for work in works]]
+        return self._lanes.do(works)
+
+    def in_time(self, work: Callable[[], Result]) -> Result:
+        """Return what a part of a run gives, or raise TimedOutError."""
+        try:
+            return self.limits.within(self.run_seconds, self.context, work)
+        except TimedOutError as error:
+            self._lanes = Lanes(self.slots)  # the others may be held up for good
+            error.message += " (run_timeout)"
+            error.hint = f"{RESUME}; SET run_timeout = '2 hours' allows more"
+            raise
 
     def close_lanes(self) -> None:
         """Let the workers go."""
-        self._lanes.shutdown()
+        self._lanes.close()
         self.limits.close()
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
@@ -229,10 +239,7 @@ class Processor:
                     result = result.mapInArrow(*work)
                 return collect_small(result) if small and work is None else collect(result)
 
-            return self.limits.within(self._run_seconds, session.sparkContext, answer)
-        except TimedOutError as error:
-            error.hint = f"{RESUME}; connect(settings=Settings(run_seconds=…)) allows more"
-            raise
+            return self.in_time(answer)
         except (PySparkException, Py4JError) as error:
             raise run_error(error) from error
         finally:

@@ -1,4 +1,4 @@
-"""Spark's work with a limit of time: who waits is let go, and the jobs are cancelled.
+"""Work with a limit of time: who waits is let go, and the jobs of Spark are cancelled.
 
 The work is done by threads that are kept for it: a new one would need a connection to Java of its
 own each time. One that is past its time is left behind, since nothing can make it end for sure;
@@ -22,14 +22,14 @@ _numbers = itertools.count()
 
 
 class _Worker:
-    """A thread whose jobs have a tag, and that ends with the process."""
+    """A thread whose jobs are a group of Spark's, and that ends with the process."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
-        self._tag = f"penstock-limited-{next(_numbers)}"
+        self._group = f"penstock-limited-{next(_numbers)}"
         self._java: Any = None  # its thread there
         self._orders: SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = SimpleQueue()
-        threading.Thread(target=self._work, name=self._tag, daemon=True).start()
+        threading.Thread(target=self._work, name=self._group, daemon=True).start()
 
     def do(self, work: Callable[[], Result]) -> "Future[Result]":
         done: Future[Result] = Future()
@@ -42,7 +42,8 @@ class _Worker:
     def abandon(self) -> None:
         self.end()
         with suppress(Exception):  # Java may be gone, or have no such thread any more
-            self._context.cancelJobsWithTag(self._tag)
+            # Also those that are still to come: a slow machine may have planned for all that time.
+            self._context._jsc.sc().cancelJobGroupAndFutureJobs(self._group)
             if self._java is not None:
                 self._java.interrupt()
 
@@ -59,7 +60,7 @@ class _Worker:
         if self._java is None:
             jvm: Any = self._context._jvm
             self._java = jvm.java.lang.Thread.currentThread()
-            self._context.addJobTag(self._tag)
+            self._context.setLocalProperty("spark.jobGroup.id", self._group)
 
 
 class TimeLimits:

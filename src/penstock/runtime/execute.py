@@ -38,7 +38,7 @@ from penstock.runtime.making_functions import create_function, drop_function
 from penstock.runtime.once import run_once
 from penstock.runtime.prospect import room_for
 from penstock.runtime.rules import create_rule, forget_rule, retry_rule, set_enabled
-from penstock.runtime.scheduling import explained_schedule, set_decider
+from penstock.runtime.scheduling import explained_schedule, set_decider, set_timeout
 from penstock.runtime.show import describe, show
 from penstock.runtime.sink_places import refuse_sink
 from penstock.runtime.sites import crowded
@@ -70,6 +70,7 @@ from penstock.sql import (
     RetryRule,
     SelectOnce,
     SetDecider,
+    SetTimeout,
     Show,
     Statement,
     StopQuery,
@@ -232,6 +233,8 @@ def carry_out(system: System, statement: Statement) -> Result:
             return _punctuate(system, statement)
         case SetDecider():
             return Result(set_decider(system, statement))
+        case SetTimeout():
+            return Result(set_timeout(system, statement))
         case Show() if statement.as_json or statement.into:
             return Result(written_sites(system, statement))
         case Show(what=what, name=name):

@@ -23,7 +23,7 @@ from penstock.plan.operators import key, table_view
 from penstock.runtime.defining import file_of
 from penstock.runtime.directory import KnownQuery, KnownRule, KnownStream, KnownTable
 from penstock.runtime.held import relation_of
-from penstock.runtime.once_functions import OnceFunctions
+from penstock.runtime.once_functions import OnceFunctions, in_time
 from penstock.runtime.rules_shown import dead_letters
 from penstock.runtime.system import System
 
@@ -63,16 +63,11 @@ def _answer(
 
     sql = over_views(select, view_of)
     try:
-        within = partial(_within, system)
+        within = partial(in_time, system)
         return select_once(system.sessions.large, sql, relations, within, meant)
     except UnknownColumnError as error:
         error.place = place_of_column(select, error.message)
         raise
-
-
-def _within(system: System, work: Callable[[], pa.Table]) -> pa.Table:
-    context = system.sessions.large.sparkContext
-    return system.processor.limits.within(system.statement_seconds, context, work)
 
 
 def _rows(system: System, name: str, reading: ExitStack) -> Relation:

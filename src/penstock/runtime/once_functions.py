@@ -8,14 +8,15 @@ Spark's.
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from penstock.engine.once import Relation, Stored
 from penstock.engine.rows import fit, laid_together, read_parquet
 from penstock.engine.types import arrow_schema
-from penstock.errors import BadQueryError, FunctionError, PenstockError
+from penstock.errors import BadQueryError, FunctionError, PenstockError, TimedOutError
 from penstock.functions.run import Runner
 from penstock.functions.types import StreamType
 from penstock.model.definitions import FunctionDefinition
@@ -30,6 +31,7 @@ from penstock.runtime.flows import graph_of, type_of
 from penstock.runtime.system import System
 
 MOST_BYTES = 1 << 30  # of items in one process; a query takes them train by train
+Result = TypeVar("Result")
 Answer = Callable[[Any, Mapping[str, pa.Table]], pa.Table]
 
 
@@ -99,7 +101,8 @@ class OnceFunctions:
                 hint="CREATE QUERY … AS SELECT … takes them train by train",
                 place=call.place,
             )
-        delivered, _ = runner.step(runner.fresh(), {0: given.table}, ended=True)
+        step = partial(runner.step, runner.fresh(), {0: given.table}, ended=True)
+        delivered, _ = in_time(self.system, step)
         if delivered.withheld:
             count, first = (
                 sum(len(each.items) for each in delivered.withheld),
@@ -129,6 +132,17 @@ class OnceFunctions:
 
     def _type_of(self, operator: Operator) -> StreamType:
         return type_of(operator, (known.kind for known in self.system.types))
+
+
+def in_time(system: System, work: Callable[[], Result]) -> Result:
+    """Return what a part of a one-time SELECT gives, or raise TimedOutError."""
+    context = system.sessions.large.sparkContext
+    try:
+        return system.processor.limits.within(system.statement_seconds, context, work)
+    except TimedOutError as error:
+        error.message += " (statement_timeout)"
+        error.hint = "ask for less; SET statement_timeout = '1 hour' allows more"
+        raise
 
 
 def _bare(cause: str) -> str:

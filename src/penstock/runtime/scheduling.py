@@ -1,4 +1,4 @@
-"""SET STRATEGY, SET BATCHING, SHOW STRATEGY and EXPLAIN SCHEDULE."""
+"""SET STRATEGY, SET BATCHING, SET of time-outs, SHOW STRATEGY and EXPLAIN SCHEDULE."""
 
 import json
 import math
@@ -21,7 +21,7 @@ from penstock.schedule import Observation, Strategy
 from penstock.schedule.choice import choice_of
 from penstock.schedule.observation import Average
 from penstock.schedule.reasons import priority_of, reason
-from penstock.sql import ExplainSchedule, SetDecider
+from penstock.sql import ExplainSchedule, SetDecider, SetTimeout
 
 STRATEGY_COLUMNS = pa.schema(
     [
@@ -52,6 +52,16 @@ def set_decider(system: System, statement: SetDecider) -> str:
         error.place = error.place or statement.place
         raise
     return f"{statement.what.lower()} {choice.text()} decides"
+
+
+def set_timeout(system: System, statement: SetTimeout) -> str:
+    """Let statements or runs take so long from now on, until the home is closed."""
+    seconds = None if statement.length is None else statement.length.total_seconds()
+    if statement.what == "STATEMENT_TIMEOUT":
+        system.statement_seconds = seconds
+    else:
+        system.processor.run_seconds = seconds
+    return f"{statement.what.lower()} is {'none' if seconds is None else f'{seconds:g} s'}"
 
 
 def strategy_rows(system: System) -> list[dict[str, Any]]:

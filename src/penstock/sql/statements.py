@@ -1,6 +1,7 @@
 """The statements of a script, as frozen data."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from sqlglot import exp
@@ -38,6 +39,7 @@ Kinds = Literal[
     "PROPERTIES",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]
+Timeout = Literal["STATEMENT_TIMEOUT", "RUN_TIMEOUT"]
 Form = Literal["TEXT", "JSON", "DOT"]
 
 
@@ -239,6 +241,14 @@ class ExplainSchedule(Statement):
 
     form: Literal["TEXT", "JSON"] = "TEXT"
     into: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimeout(Statement):
+    """SET statement_timeout or SET run_timeout; None is no limit."""
+
+    what: Timeout
+    length: timedelta | None
 
 
 @dataclass(frozen=True, slots=True)

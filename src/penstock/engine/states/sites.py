@@ -27,7 +27,7 @@ from penstock.engine.states.ordered import arrivals
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.engine.types import arrow_schema
-from penstock.errors import RunError
+from penstock.errors import RunError, TimedOutError
 from penstock.functions.flow import Input, Source
 from penstock.functions.items import Items
 from penstock.functions.kept import Kept as KeptNode
@@ -80,6 +80,8 @@ class SitesState:
         began, used = time.perf_counter(), time.process_time()
         try:
             passed = self._passed(run, table, workers=workers)
+        except TimedOutError:
+            raise  # it would take as long here
         except RunError:
             if not workers or choice.sites == "workers":
                 raise
@@ -225,7 +227,7 @@ class Passing:
             began = time.perf_counter()
             works = [self._work(run, task, passing) for task in tasks]
             again = None if run.time_outs is None else run.time_outs.at(piece, stage)
-            results = self._done(run, works, files, again)
+            results = run.processor.in_time(partial(self._done, run, works, files, again))
             self.lost += [(piece, stage, at) for at, each in enumerate(results) if each.lost]
             elapsed = time.perf_counter() - began
             told: set[HeldItem] = set()  # what a partition fails on, it fails on in every branch
