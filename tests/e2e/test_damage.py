@@ -3,8 +3,8 @@
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from random import Random
 
@@ -224,17 +224,25 @@ LEFT_ALONE = ("lock", "spark.log", "-shm", "-wal")
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "5")) * 3
 
 
-def test_whatever_byte_is_wrong_a_home_is_right_or_says_what_is_wrong(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    home, out, given = tmp_path / "home", tmp_path / "out", tmp_path / "given"
-    write_json(given / "t.json", [{"n": n, "name": f"x{n}"} for n in range(200)])
-    with penstock.connect(home, spark=spark) as ps:
-        ps.sql(ALL.format(out=out, given=given))
+@contextmanager
+def with_everything(place: Path, spark: SparkSession, rows: int) -> Iterator[None]:
+    """Have a home open that has something of everything, checkpointed half-way."""
+    write_json(place / "given" / "t.json", [{"n": n, "name": f"x{n}"} for n in range(rows)])
+    with penstock.connect(place / "home", spark=spark) as ps:
+        ps.sql(ALL.format(out=place / "out", given=place / "given"))
         pushed(ps, 0, 70)
         with ps.system.supervisor.at_rest():
             pass
         pushed(ps, 70, 130)
+        yield
+
+
+def test_whatever_byte_is_wrong_a_home_is_right_or_says_what_is_wrong(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    home, out = tmp_path / "home", tmp_path / "out"
+    with with_everything(tmp_path, spark, rows=200):
+        pass
     shutil.copytree(home, tmp_path / "kept")
     shutil.copytree(out, tmp_path / "kept_out")
     draw, told = Random(7), 0
@@ -285,14 +293,8 @@ def is_told_or_right(home: Path, spark: SparkSession, name: Path) -> bool:
 def test_what_is_damaged_is_checked_and_repaired(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    home, out, given = tmp_path / "home", tmp_path / "out", tmp_path / "given"
-    write_json(given / "t.json", [{"n": n, "name": f"x{n}"} for n in range(5)])
-    with penstock.connect(home, spark=spark) as ps:
-        ps.sql(ALL.format(out=out, given=given))
-        pushed(ps, 0, 70)
-        with ps.system.supervisor.at_rest():
-            pass
-        pushed(ps, 70, 130)
+    home, out = tmp_path / "home", tmp_path / "out"
+    with with_everything(tmp_path, spark, rows=5):
         assert command("check", home) == 1  # somebody has it open
     capsys.readouterr()
     assert command("check", home) == 0, capsys.readouterr().out
