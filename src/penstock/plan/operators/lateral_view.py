@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema, quoted
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.plan.operators.keeps_times import KeepsTimes, beside
+from penstock.plan.operators.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)
-class LateralView:
+class LateralView(KeepsTimes):
     """`call` is over the input's columns; `outer` keeps tuples of which it makes nothing.
 
     `taken` are the generator's columns, as (its name for the column, name in the output).
@@ -21,16 +22,6 @@ class LateralView:
     outer: bool
     schema: Schema
 
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the one input."""
-        return (self.input,)
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the input's event times: what a tuple is made into happens when it does."""
-        return self.input.times
-
     def text(self) -> str:
         """Show the generator and its columns."""
         outer = "outer " if self.outer else ""
@@ -40,9 +31,8 @@ class LateralView:
     def sql(self, inputs: Sequence[str]) -> str:
         """Generate."""
         outer = "OUTER " if self.outer else ""
-        taken = (f"{RIGHT}.{quoted(name)} AS {quoted(out)}" for name, out in self.taken)
         names = ", ".join(quoted(name) for name, _ in self.taken)
         return (
-            f"SELECT {', '.join((f'{LEFT}.*', *taken))} FROM {inputs[0]} AS {LEFT} "
+            f"SELECT {beside(self.taken)} FROM {inputs[0]} AS {LEFT} "
             f"LATERAL VIEW {outer}{self.call} {RIGHT} AS {names}"
         )

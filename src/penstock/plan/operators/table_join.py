@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.model.own_names import LEFT, RIGHT, own
-from penstock.model.schema import Schema, quoted
-from penstock.plan.operators.operator import EventTime, Operator
+from penstock.model.schema import Schema
+from penstock.plan.operators.keeps_times import KeepsTimes, beside
+from penstock.plan.operators.operator import Operator
 
 KINDS = ("INNER", "CROSS", "LEFT", "LEFT SEMI", "LEFT ANTI")
 
@@ -18,7 +19,7 @@ def table_view(table: str, incarnation: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableJoin:
+class TableJoin(KeepsTimes):
     """`on` speaks of the stream's columns as l.x and of the table's as r.x.
 
     `taken` are the table's columns that go on, as (column of the table, name in the output);
@@ -34,16 +35,6 @@ class TableJoin:
     schema: Schema
     rows: str = ""
 
-    @property
-    def inputs(self) -> tuple[Operator, ...]:
-        """Return the stream side; the table is no stream."""
-        return (self.input,)
-
-    @property
-    def times(self) -> tuple[EventTime, ...]:
-        """Return the stream's event times: a table has none."""
-        return self.input.times
-
     def identity(self) -> tuple[object, ...]:
         """Return the join, however the table's name is written."""
         joined = (self.table.lower(), self.incarnation, self.kind, self.on)
@@ -57,13 +48,9 @@ class TableJoin:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Join, the table sent to every worker: it is the small side."""
-        columns = [
-            f"{LEFT}.*",
-            *(f"{RIGHT}.{quoted(name)} AS {quoted(out)}" for name, out in self.taken),
-        ]
         view = f"({self.rows})" if self.rows else table_view(self.table, self.incarnation)
         on = f" ON {self.on}" if self.on else ""
         return (
-            f"SELECT /*+ BROADCAST({RIGHT}) */ {', '.join(columns)} "
+            f"SELECT /*+ BROADCAST({RIGHT}) */ {beside(self.taken)} "
             f"FROM {inputs[0]} AS {LEFT} {self.kind} JOIN {view} AS {RIGHT}{on}"
         )
