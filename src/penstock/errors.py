@@ -226,9 +226,15 @@ class BadQueryError(PenstockError):
 
 
 class NotRepeatableError(BadQueryError):
-    """A function or a constant that has another value when a run is done again."""
+    """A function or a constant that has another value when a run is done again.
+
+    `call` is the function's name, as far as it is known; `present` says that it is a constant
+    such as 'now'.
+    """
 
     code = "NOT_REPEATABLE"
+    call = ""
+    present = False
 
 
 class NotAllowedError(PenstockError):

@@ -1,8 +1,21 @@
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.errors import LINE, LONGEST, SHOWN, Place, SqlError, quoted_value, shortened, told
+from penstock.errors import (
+    LINE,
+    LONGEST,
+    SHOWN,
+    PenstockError,
+    Place,
+    SqlError,
+    quoted_value,
+    shortened,
+    told,
+)
 
 
 @pytest.mark.parametrize(
@@ -54,3 +67,15 @@ def test_a_caret_in_a_long_line_stands_under_its_own_character(column: int) -> N
     shown, caret = Place(1, column, line).caret().splitlines()
     assert len(shown) <= LINE + 2
     assert shown[len(caret) - 1] == line[column - 1]
+
+
+def codes(kind: type[PenstockError]) -> set[str]:
+    return {kind.code}.union(*map(codes, kind.__subclasses__()))
+
+
+def test_the_reference_tells_of_every_code_and_of_no_other() -> None:
+    reference = (Path(__file__).parents[2] / "docs/reference/sql.md").read_text()
+    table = reference.partition("\n## Errors\n")[2].partition("\n## ")[0]
+    cells = (line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+    told = {code for cell in cells for code in re.findall(r"`([A-Z_]+)`", cell)}
+    assert told == codes(PenstockError) - {PenstockError.code}

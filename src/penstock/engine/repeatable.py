@@ -22,7 +22,7 @@ WRITTEN_OUT = "write the moment itself: TIMESTAMP '2026-01-31 12:00:00'"
 def refuse_calls(sql: str) -> None:
     """Raise where a text calls a function that has another value in another run."""
     if name := next((each for each in calls_in(sql) if each in CHANGING), ""):
-        raise _refused(f"{name}()", CHANGING[name])
+        raise _refused(f"{name}()", CHANGING[name], name)
 
 
 def refuse_changing(frame: DataFrame) -> None:
@@ -35,7 +35,9 @@ def refuse_changing(frame: DataFrame) -> None:
     if not plan.deterministic():
         raise _refused("what depends on chance, or on where it runs,", AT_RANDOM)
     if any(_has_special_time(jvm, each) for each in _with_subqueries(plan)):
-        raise _refused("a time such as 'now' or 'today'", WRITTEN_OUT)
+        error = _refused("a time such as 'now' or 'today'", WRITTEN_OUT)
+        error.present = True
+        raise error
 
 
 def _with_subqueries(plan: Any) -> list[Any]:
@@ -50,7 +52,9 @@ def _has_special_time(jvm: Any, plan: Any) -> bool:
     return not rules.SpecialDatetimeValues.apply(spelled_out).fastEquals(spelled_out)
 
 
-def _refused(what: str, hint: str) -> NotRepeatableError:
-    return NotRepeatableError(
+def _refused(what: str, hint: str, call: str = "") -> NotRepeatableError:
+    error = NotRepeatableError(
         f"{what} is not the same when it is asked again, and what runs may run again", hint=hint
     )
+    error.call = call
+    return error

@@ -8,6 +8,7 @@ so that the answer does not depend on the order of arrival. The moments combine 
 Chan, Golub and LeVeque (1979), which does not cancel as sums of squares do.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -52,6 +53,7 @@ class Aggregate:
         return [f"{name}_{place}" for place in range(len(self.partials))]
 
 
+LEAST_BITS, MOST_BITS = 4, 21  # of hll_sketch_agg
 AROUND = exp.Filter | exp.IgnoreNulls | exp.RespectNulls | exp.WithinGroup
 
 
@@ -255,9 +257,27 @@ def _sketch(combine: str) -> Callable[[_Call], Aggregate]:
 
 
 def _approx_count_distinct(call: _Call) -> Aggregate:
-    sql = f"hll_sketch_agg({call.argument()}){call.where}"
+    size = ""  # Spark's own, whose answers are within 2 % mostly
+    if call.arguments()[1:]:
+        bits = _sketch_bits(call.arguments()[1])
+        if bits is None:  # for Spark to judge, over the tuples
+            return Aggregate(call.text, (call.text,), ())
+        size = f", {bits}"
+    sql = f"hll_sketch_agg({call.argument()}{size}){call.where}"
     finish = "coalesce(hll_sketch_estimate({0}), 0L)"
     return Aggregate(call.text, (sql,), ("hll_union_agg({0})",), finish)
+
+
+def _sketch_bits(deviation: str) -> int | None:
+    """Return how large a sketch (as a power of two) deviates no more than that, or None.
+
+    A sketch of 2^k registers has a relative standard deviation of 1.04 / sqrt(2^k).
+    """
+    try:
+        bits = math.ceil(2 * math.log2(1.04 / float(deviation)))
+    except (ValueError, ZeroDivisionError):
+        return None
+    return max(bits, LEAST_BITS) if LEAST_BITS - 1 <= bits <= MOST_BITS else None
 
 
 _TOGETHER = "array_distinct(flatten(collect_list({0})))"

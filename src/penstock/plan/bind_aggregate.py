@@ -111,7 +111,10 @@ def bind_aggregate(
     calls = _calls([*asked_of, having] if having is not None else asked_of)
     maker = _Maker(read.operator, analyst, emission)
     asked = Asked(maker.named(sorted(keys.values())), maker.aggregates(calls), grouping.count)
-    result = maker.operator(read.window, asked)
+    window = read.window
+    if isinstance(window, SemanticWindow):
+        window = bind_when.resolved(window, scope)
+    result = maker.operator(window, asked)
     names = {sql: name for name, sql in asked.keys}
     rewrite = _Rewrite(
         {text: names[sql] for text, sql in keys.items()},

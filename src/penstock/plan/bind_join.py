@@ -348,26 +348,24 @@ def _over(scope: Scope, names: Names, write: Callable[[str], exp.Expr]) -> tuple
 def merged(join: exp.Join | None, relations: Sequence[Relation]) -> tuple[Relation, ...]:
     """Return the relations of a join, the last being the right side, with what USING made one.
 
-    A name alone then means the side whose rows are all there; of FULL, the one that is there.
+    A name alone then means the side whose rows are all there; of FULL, the one that is there. As in
+    Spark these columns come first: they are a relation of their own, without a name.
     """
     named = [each.name for each in (join and join.args.get("using")) or ()]
     using, kind = frozenset(name.lower() for name in named), join_kind(join)
     if not using:
         return tuple(relations)
     *left, right = relations
-    if kind not in ("RIGHT", "FULL"):
-        return (*left, replace(right, merged=using))
-    hidden = tuple(replace(each, merged=each.merged | using) for each in left)
-    if kind == "RIGHT":
-        return (*hidden, right)
     sides = Scope(tuple(left)), Scope((right,))
-    either = Relation("", tuple((name, _either(name, *sides)) for name in named))
-    return (either, *hidden, replace(right, merged=using))
+    keys = Relation("", tuple((name, _key(name, kind, *sides)) for name in named))
+    return (keys, *(replace(each, merged=each.merged | using) for each in relations))
 
 
-def _either(name: str, left: Scope, right: Scope) -> exp.Expr:
+def _key(name: str, kind: str, left: Scope, right: Scope) -> exp.Expr:
     column = exp.column(exp.to_identifier(name, quoted=True))
-    return exp.Coalesce(this=left.resolve(column), expressions=[right.resolve(column)])
+    if kind == "FULL":
+        return exp.Coalesce(this=left.resolve(column), expressions=[right.resolve(column)])
+    return (right if kind == "RIGHT" else left).resolve(column)
 
 
 def condition_of(

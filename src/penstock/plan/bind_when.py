@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.errors import BadWindowError, UnknownColumnError
+from penstock.errors import BadWindowError
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.windows import SemanticWindow
@@ -13,7 +13,7 @@ from penstock.plan.asked import Asked
 from penstock.plan.folds import Fold, fold_of
 from penstock.plan.mentioned import mentioned
 from penstock.plan.operators import Operator, WhenAggregate
-from penstock.plan.scope import is_bound, place_of, plain
+from penstock.plan.scope import Scope, is_bound, place_of, plain
 from penstock.plan.sources import LEAF, VALUE, Analyst
 from penstock.sql import parse_select, spark_sql
 
@@ -25,8 +25,7 @@ def make(
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for each group's windows, over tuples in order."""
-    given = parse_select(f"SELECT {window.condition}").expressions[0]
-    condition, folds = _folded(_resolved(given, below.schema), below, analyst)
+    condition, folds = _folded(_parsed(window), below, analyst)
     raw = mentioned(asked.partials(), below.schema)
     bare = WhenAggregate(
         below, condition, folds, asked.keys, asked.aggregates, raw, Schema(), asked.sets
@@ -66,20 +65,26 @@ def _folded(condition: exp.Expr, below: Operator, analyst: Analyst) -> tuple[str
     return text, folds
 
 
-def _resolved(condition: exp.Expr, schema: Schema) -> exp.Expr:
-    """Return the condition with the stream's columns written as they are, without its name."""
+def resolved(window: SemanticWindow, scope: Scope) -> SemanticWindow:
+    """Return the window with its condition over the columns as they are written below it."""
+    return replace(window, condition=spark_sql(scope.resolve(_tree(window))))
+
+
+def _tree(window: SemanticWindow) -> exp.Expr:
+    tree: exp.Expr = parse_select(f"SELECT {window.condition}").expressions[0]
+    for node in tree.walk():
+        node.meta.pop("line", None)  # of this text, not of the statement
+    return tree
+
+
+def _parsed(window: SemanticWindow) -> exp.Expr:
+    """Return a condition that is resolved: what follows a column's name are fields of it."""
 
     def replaced(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star) or is_bound(node):
             return node
-        parts = [part.name for part in node.parts]
-        if schema.find(parts[0]) is None and len(parts) > 1:
-            parts = parts[1:]
-        if (found := schema.find(parts[0])) is None:
-            raise UnknownColumnError(
-                f"no column {node.name}", hint=f"there are: {', '.join(schema.names[:-1])}"
-            )
-        fields = [exp.to_identifier(name, quoted=True) for name in parts[1:]]
-        return exp.Dot.build([plain(found.name), *fields]) if fields else plain(found.name)
+        column, *fields = (part.name for part in node.parts)
+        names = [exp.to_identifier(name, quoted=True) for name in fields]
+        return exp.Dot.build([plain(column), *names]) if names else plain(column)
 
-    return condition.copy().transform(replaced, copy=False)
+    return _tree(window).transform(replaced, copy=False)

@@ -13,6 +13,7 @@ from penstock.errors import (
     BadQueryError,
     InUseError,
     NameTakenError,
+    NotRepeatableError,
     PenstockError,
     Place,
     UnknownNameError,
@@ -75,6 +76,8 @@ from penstock.sql import (
     Statement,
     StopQuery,
     parse,
+    place_of_call,
+    place_of_present,
 )
 
 CHANGES = (
@@ -192,8 +195,18 @@ def _placed(system: System, statement: Statement) -> Result:
     try:
         return carry_out(system, statement)
     except PenstockError as error:
-        error.place = error.place or statement.place
+        error.place = error.place or _place_of(error, statement)
         raise
+
+
+def _place_of(error: PenstockError, statement: Statement) -> Place:
+    """Return where a statement has what is wrong with it, or where it begins."""
+    text, begin, found = statement.text, statement.place, None
+    if isinstance(error, NotRepeatableError) and error.present:
+        found = place_of_present(text, begin)
+    elif isinstance(error, NotRepeatableError) and error.call:
+        found = place_of_call(text, begin, error.call)
+    return found or begin
 
 
 def carry_out(system: System, statement: Statement) -> Result:

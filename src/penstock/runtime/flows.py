@@ -176,10 +176,12 @@ def _refuse_changing(graph: Dataflow) -> None:
     """Raise where a standing flow calls what may give something else when it is called again."""
     for call in (each for node in graph.nodes for each in _calls(node.call)):
         if not call.function.deterministic:
-            raise NotRepeatableError(
+            error = NotRepeatableError(
                 f"function {call.function.name} is declared as not deterministic",
                 hint="only a one-time SELECT can call it: a standing query may run again",
             )
+            error.call = call.function.name
+            raise error
 
 
 def _functions_of(term: Term, registry: Registry) -> Iterator[str]:

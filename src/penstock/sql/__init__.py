@@ -46,6 +46,7 @@ from penstock.sql.statements import (
 )
 from penstock.sql.streams import time_column
 from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
+from penstock.sql.written import place_of_call, place_of_present
 
 __all__ = [
     "FLOW",
@@ -93,6 +94,8 @@ __all__ = [
     "names_of",
     "parse",
     "parse_select",
+    "place_of_call",
+    "place_of_present",
     "place_of_shed_by",
     "spark_sql",
     "time_column",

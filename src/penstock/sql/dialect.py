@@ -86,6 +86,9 @@ class Penstock(Spark):
             # WINDOW may begin a clause after GROUP BY; before ( it is Spark's function.
             if self.sees("GROUP BY", "WINDOW", "("):
                 self._next.token_type = TokenType.VAR
+            if self.sees("GROUP BY", "DISTINCT"):  # it would be read, and forgotten
+                hint = "leave DISTINCT out; a column of this name stands in backticks"
+                self.fail("Spark has no GROUP BY DISTINCT", hint=hint, token=self._next)
             return super()._parse_group(skip_group_by_token)
 
         def _parse_into(self) -> exp.Into | None:

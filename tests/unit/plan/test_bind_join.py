@@ -80,7 +80,8 @@ def test_using_makes_two_columns_one() -> None:
     world = World()
     world.name("other", "SELECT ts, car_id, mph FROM traffic")
     root = world.bind(f"SELECT * FROM traffic {ONE} a JOIN other {ONE} b USING (car_id, ts, mph)")
-    assert root.schema.names == TRAFFIC.schema.names
+    keys = ("car_id", "ts", "mph")  # first, in their order, as in Spark
+    assert root.schema.names == (*keys, *(n for n in TRAFFIC.schema.names if n not in keys))
     root = world.bind(
         f"SELECT car_id FROM traffic {ONE} a JOIN other {ONE} b USING (car_id) "
         f"JOIN other {ONE} c USING (car_id) WHERE car_id <> 'x'"

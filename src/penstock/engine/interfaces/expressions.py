@@ -73,10 +73,9 @@ def check_expression(numbers: DataFrame, column: Column, option: Option) -> None
         refuse_calls(option.sql if isinstance(option, Expression) else "")
         refuse_changing(frame)
     except NotRepeatableError as error:
-        raise NotRepeatableError(
-            f"option {column.name} of generator: {error.message}",
-            hint=f"use u1 to u{RANDOMS} for random numbers in [0, 1), and ts for the time",
-        ) from None
+        error.message = f"option {column.name} of generator: {error.message}"
+        error.hint = f"use u1 to u{RANDOMS} for random numbers in [0, 1), and ts for the time"
+        raise
 
 
 def _told(column: Column, error: Exception) -> PenstockError:
