@@ -1,5 +1,6 @@
 """States belong to plans: by what operators are, never by what EXPLAIN says of them."""
 
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import SessionAggregate, identity
+from penstock.runtime.home import FORMAT
 from tests.e2e.numbered import Opener, arrive, push, row, state
 from tests.e2e.support import figures, finish, results
 from tests.golden.test_identity import reword
@@ -31,6 +33,8 @@ CREATE EVENT five AS SELECT n MASK n % 5 = 0 FROM s;
 CREATE EVENT up AS SELECT a.n AS a, b.n AS b FROM (odd a SEQ five b) WITHIN INTERVAL 1 MINUTE;
 CREATE QUERY ups AS SELECT a, b FROM up;
 """
+HOMES = Path(__file__).parent / "homes"
+RELEASED = sorted(HOMES.glob("format-*.tar.gz"))
 QUERIES = ("tumbling", "hours", "sessions", "last", "each", "full", "pairs", "taken", "ups")
 HALF, ALL = 15, 35
 
@@ -38,6 +42,13 @@ HALF, ALL = 15, 35
 def feed(ps: Connection, numbers: range) -> None:
     for name in ("s", "r"):
         ps.push(name, [row(n, k="ab"[n % 2]) for n in numbers])
+
+
+def write_half(ps: Connection) -> None:
+    """Define everything, and let windows, sessions, joins and events stand half way."""
+    ps.script(SCRIPT)
+    feed(ps, range(HALF))
+    arrive(ps, "taken", 9)
 
 
 def told(ps: Connection) -> dict[str, list[str]]:
@@ -48,18 +59,22 @@ def told(ps: Connection) -> dict[str, list[str]]:
     return {query: sorted(map(str, results(ps, query).to_pylist())) for query in QUERIES}
 
 
-def test_states_are_found_again_when_explain_says_it_in_other_words(
-    opener: Opener, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with penstock.connect(tmp_path / "undisturbed", spark=spark) as ps:
+@pytest.fixture(scope="module")
+def expected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Return what comes out where nothing happens on the way."""
+    with penstock.connect(tmp_path_factory.mktemp("undisturbed"), spark=spark) as ps:
         ps.script(SCRIPT)
         feed(ps, range(ALL))
-        expected = told(ps)
-    assert all(expected.values())
+        found = told(ps)
+    assert all(found.values())
+    return found
+
+
+def test_states_are_found_again_when_explain_says_it_in_other_words(
+    opener: Opener, expected: dict[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with opener() as ps:
-        ps.script(SCRIPT)
-        feed(ps, range(HALF))
-        arrive(ps, "taken", 9)
+        write_half(ps)
     reword(monkeypatch)
     identity._known.clear()
     with opener() as ps:
@@ -71,9 +86,7 @@ def test_a_query_whose_state_cannot_be_matched_is_held_until_somebody_resumes_it
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with opener() as ps:
-        ps.script(SCRIPT)
-        feed(ps, range(HALF))
-        arrive(ps, "taken", 9)
+        write_half(ps)
     with monkeypatch.context() as other_version:
         other_version.setattr(SessionAggregate, "KIND", "another", raising=False)
         identity._known.clear()
@@ -91,3 +104,19 @@ def test_a_query_whose_state_cannot_be_matched_is_held_until_somebody_resumes_it
         ps.push("s", [row(4000)])
         until_hour = sum(range(HALF)) + 200 + 201 + 300
         assert arrive(ps, "hours", 1) == [until_hour]
+
+
+@pytest.mark.parametrize("home", RELEASED, ids=lambda path: path.name)
+def test_a_home_that_a_release_wrote_goes_on(
+    home: Path, expected: dict[str, list[str]], spark: SparkSession, tmp_path: Path
+) -> None:
+    """`python -m tests.e2e.write_home` writes the one of the present format."""
+    with tarfile.open(home) as kept:
+        kept.extractall(tmp_path, filter="data")
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        feed(ps, range(HALF, ALL))
+        assert told(ps) == expected
+
+
+def test_there_is_a_home_of_the_present_format() -> None:
+    assert HOMES / f"format-{FORMAT}.tar.gz" in RELEASED
