@@ -16,6 +16,7 @@ from tests.fuzz.judging import Tally, judge
 from tests.fuzz.killing import run_killed
 from tests.fuzz.running import PLAIN, Variant
 from tests.fuzz.shrinking import shrink
+from tests.fuzz.windows import told_apart
 
 pytestmark = pytest.mark.spark
 
@@ -58,6 +59,21 @@ def test_the_command_writes_what_the_fuzzer_compares(
     found = run_killed(spark, small, Variant(train=1, feed="files", kills=0), tmp_path)["q"]
     assert isinstance(found, pa.Table), found
     assert found.to_pydict() == {"n": [1], "over": [timedelta(seconds=1)]}
+
+
+def test_sessions_in_plain_sql_count_a_value_once(spark: SparkSession) -> None:
+    rows = (
+        "VALUES (0, 'a', 30), (8, 'a', 33), (16, 'a', 30), (27, 'a', 1), (9, 'b', 5) AS t (s, k, x)"
+    )
+    read = f"(SELECT timestamp_seconds(s) AS ts, k, x FROM {rows})"
+    told = told_apart(read, "ts", ["k"], gap=10)
+    sums = "SELECT unix_seconds(ws__), unix_seconds(we__), k, sum(DISTINCT x), avg(x)"
+    found = spark.sql(f"{sums} FROM {told} GROUP BY ws__, we__, k").collect()
+    assert sorted(map(tuple, found)) == [
+        (0, 26, "a", 63, 31.0),
+        (9, 19, "b", 5, 5.0),
+        (27, 37, "a", 1, 1.0),
+    ]
 
 
 def test_a_wrong_answer_is_found_made_smaller_and_written_as_a_script(

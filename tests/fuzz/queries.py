@@ -18,6 +18,7 @@ from tests.fuzz.windows import (
     draw_session,
     draw_span,
     span,
+    told_apart,
 )
 
 MOMENT = Field("", "TIMESTAMP", "time", calm=False)
@@ -206,10 +207,15 @@ class Writer:
             + (f" GROUP BY {', '.join(by)}" if by else "")
             + (f" HAVING {having.stream}" if having else "")
         )
-        batch_by = [call, *grouped] if window.gap else ["ws__", "we__", *grouped]
-        batch = f"{window.batch}{_as(alias)}{_where(where)} GROUP BY {', '.join(batch_by)}" + (
-            f" HAVING {having.batch}" if having else ""
-        )
+        read, batch_by = f"{window.batch}{_as(alias)}{_where(where)}", ["ws__", "we__", *grouped]
+        distinct = any("(DISTINCT " in both.batch for both in _calls(outputs, having))
+        if window.gap and distinct:
+            read = told_apart(read, source.time_ref(refs), grouped, window.gap) + _as(alias)
+        elif window.gap:
+            batch_by = [call, *grouped]
+            outputs = [replace(each, both=_by_function(each.both)) for each in outputs]
+        batch = f"{read} GROUP BY {', '.join(batch_by)}"
+        batch += f" HAVING {having.batch}" if having else ""
         return self._made(
             name, outputs, stream, batch, time=0 if window.stream[:5] == "RANGE" else None
         )
@@ -423,9 +429,6 @@ class Writer:
         return known and self.chance.random() < 0.3
 
     def _bounds(self, window: Window, *, called: bool = False) -> list[Output]:
-        start, end = (
-            ("session_window.start", "session_window.end") if window.gap else ("ws__", "we__")
-        )
         of = (
             MOMENT
             if window.gap or window.stream.startswith(("RANGE", "LANDMARK FROM TIME"))
@@ -434,7 +437,7 @@ class Writer:
         shown = ("window_start", "window_end")
         if called:
             shown = (f"{window.function}.start", f"{window.function}.end")
-        bounds = [Output(Both(shown[0], start), of), Output(Both(shown[1], end), of)]
+        bounds = [Output(Both(shown[0], "ws__"), of), Output(Both(shown[1], "we__"), of)]
         return bounds if self.chance.random() < 0.7 else bounds[:1]
 
     def _values(self, text: Expressions, keep_time: str = "") -> list[Output]:
@@ -504,6 +507,16 @@ class Writer:
 def _fields(outputs: Sequence[Output], titles: Sequence[str]) -> tuple[Field, ...]:
     names = map(_unquoted, titles)
     return tuple(replace(each.of, name=name) for each, name in zip(outputs, names, strict=True))
+
+
+def _calls(outputs: Sequence[Output], having: Both | None) -> list[Both]:
+    return [*(each.both for each in outputs), *([having] if having else [])]
+
+
+def _by_function(both: Both) -> Both:
+    """Return a bound as session_window has it."""
+    named = {"ws__": "session_window.start", "we__": "session_window.end"}
+    return Both(both.stream, named.get(both.batch, both.batch))
 
 
 def _unquoted(text: str) -> str:

@@ -4,6 +4,7 @@ The subquery shows all columns of its source, and the bounds as `ws__` and `we__
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -112,6 +113,27 @@ def draw_numbers(chance: random.Random, read: Read) -> Window:
         f"CAST({start} + (nn__ + 1) * {every} - 1 AS BIGINT) AS we__ FROM ({inner}))"
     )
     return Window(f"LANDMARK FROM {start} EVERY {every}", batch)
+
+
+def told_apart(read: str, time: str, keys: Sequence[str], gap: int) -> str:
+    """Return the batch's FROM with the bounds of sessions of each group, in plain SQL.
+
+    Where a DISTINCT aggregate has a FILTER or is not the only one, Spark's session_window counts
+    a value again for each part of a session that it merges, so it is no oracle for those.
+    """
+    by = ", ".join(f"gg{place}__" for place, _ in enumerate(keys))
+    named = "".join(f", {key} AS gg{place}__" for place, key in enumerate(keys))
+    apart = f"PARTITION BY {by} " if keys else ""
+    within = ", ".join(filter(None, (by, "nn__")))
+    timed = f"SELECT *, unix_micros({time}) AS uu__{named} FROM {read}"
+    before = f"uu__ - lag(uu__) OVER ({apart}ORDER BY uu__) <= {gap * SECOND}"
+    begun = f"SELECT *, CASE WHEN {before} THEN 0 ELSE 1 END AS bb__ FROM ({timed})"
+    placed = f"SELECT *, sum(bb__) OVER ({apart}ORDER BY uu__) AS nn__ FROM ({begun})"
+    return (
+        f"(SELECT *, timestamp_micros(min(uu__) OVER (PARTITION BY {within})) AS ws__, "
+        f"timestamp_micros(max(uu__) OVER (PARTITION BY {within}) + {gap * SECOND}) AS we__ "
+        f"FROM ({placed}))"
+    )
 
 
 def draw_session(chance: random.Random, read: Read) -> Window:
