@@ -127,6 +127,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
         with death_told():
             system = System(parts, settings)
+            system.recover()
         if held.lost_firings():
             system.warn(f"{held.firings} was lost: what rules had still to do is not known")
     except BaseException:

@@ -20,14 +20,10 @@ from penstock.runtime.manifest import Checkpoint, Manifest
 from penstock.runtime.restoration import (
     checked,
     knows,
-    note_gone,
+    put_back,
     refuse_unmatched,
-    restore_buffers,
     restore_finished,
-    restore_query,
     restore_suspended,
-    restore_unit,
-    standing_in,
 )
 from penstock.runtime.rules import bring_back as bring_back_rule
 from penstock.runtime.rules import restore, stand
@@ -58,10 +54,10 @@ class Newcomers:
     rules: list[tuple[LiveRule, Operator]] = field(default_factory=list)
 
 
-def bring_back(system: "System") -> Newcomers:
-    """Put back what the last checkpoint has; return what was defined after it."""
+def recover(system: "System") -> Newcomers:
+    """Put back what the home remembers; return what was defined after its last checkpoint."""
     try:
-        return _bring_back(system)
+        return _recover(system)
     except UNREADABLE as error:
         raise HomeError(
             f"what the home {system.home.path} keeps cannot be brought back: {told(error)}",
@@ -69,10 +65,33 @@ def bring_back(system: "System") -> Newcomers:
         ) from error
 
 
-def _bring_back(system: "System") -> Newcomers:
+def _recover(system: "System") -> Newcomers:
+    """Take the last whole checkpoint, what is defined, then the state of what runs.
+
+    Recorded runs are done again once the supervisor works; newcomers have to wait for that.
+    """
     checkpoint = _whole_checkpoint(system)
     system.plant.checkpoint = checkpoint
     manifest = checkpoint.manifest if checkpoint else Manifest()
+    newcomers = _bring_back_definitions(system, manifest)
+    system.supervisor.statistics.bring_back(manifest.statistics)
+    system.supervisor.control.bring_back(manifest.control)
+    reconnect, now = system.supervisor.reconnect, system.clock.now()
+    put_back(system.plant, manifest, system.journal, system.home.state, reconnect, now)
+    for feed in system.plant.feeds.values():
+        if isinstance(feed.interface, Push) and feed.interface.notice:
+            system.warn(f"stream {feed.definition.name}: {feed.interface.notice}")
+    for query in system.plant.queries.values():
+        system.compare_results(query)
+    for query in system.plant.suspended.values():
+        restore_suspended(query, manifest, away(system.plant, query, now))
+    restore(system, manifest)
+    system.supervisor.look_at_lanes()
+    return newcomers
+
+
+def _bring_back_definitions(system: "System", manifest: Manifest) -> Newcomers:
+    """Define everything again, in its order; what cannot be is held with the cause."""
     newcomers = Newcomers()
     for entry in system.catalog.all():
         try:
@@ -80,23 +99,6 @@ def _bring_back(system: "System") -> Newcomers:
         except PenstockError as error:
             refuse_dead(error)
             system.catalog.set_state(entry.name, QueryState.FAILED, str(error))
-    system.supervisor.statistics.bring_back(manifest.statistics)
-    system.supervisor.control.bring_back(manifest.control)
-    standing = standing_in(manifest)
-    system.plant.apart = set(standing.apart)
-    system.supervisor.reconnect(standing)
-    note_gone(system.plant, manifest)
-    _open_feeds(system, manifest)
-    restore_buffers(system.plant, manifest, system.home.state)
-    for live in system.plant.units.values():
-        restore_unit(live, manifest, system.journal, system.home.state)
-    for query in system.plant.queries.values():
-        restore_query(query, manifest, system.journal)
-        system.compare_results(query)
-    for query in system.plant.suspended.values():
-        restore_suspended(query, manifest, away(system.plant, query, system.clock.now()))
-    restore(system, manifest)
-    system.supervisor.look_at_lanes()
     return newcomers
 
 
@@ -119,23 +121,6 @@ def _whole_checkpoint(system: "System") -> Checkpoint | None:
         f"no checkpoint of the home {system.home.path} is whole: {what}",
         hint="restore the file from a copy, or start with another home",
     )
-
-
-def _open_feeds(system: "System", manifest: Manifest) -> None:
-    """Let every stream go on behind its last train that was recorded."""
-    for feed in system.plant.feeds.values():
-        kept = manifest.feeds.get(feed.key)
-        number = kept.number if kept else 0
-        recorded = system.journal.trains_after(feed.key, number)
-        feed.restore(kept, recorded)
-        if (archive := system.plant.archives.get(feed.key)) is not None:
-            archive.forget_after(recorded[-1].number if recorded else feed.number)
-        try:
-            feed.open()
-        except PenstockError as error:
-            feed.failed(str(error), system.clock.now())
-        if isinstance(feed.interface, Push) and feed.interface.notice:
-            system.warn(f"stream {feed.definition.name}: {feed.interface.notice}")
 
 
 def add_newcomers(system: "System", newcomers: Newcomers) -> None:

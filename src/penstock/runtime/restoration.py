@@ -1,5 +1,6 @@
 """Restoration: what runs is put back where a checkpoint saw it; `checkpoint.py` wrote that."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -7,11 +8,19 @@ import pyarrow.parquet as pq
 from penstock.engine.buffers import Train
 from penstock.engine.rows import SMALL_ROWS, Rows, empty_table, in_memory
 from penstock.engine.states import Kept, KeptPart, State, Together, restored
-from penstock.errors import HomeError, HomeFormatError, StateUnmatchedError, told
+from penstock.errors import (
+    HomeError,
+    HomeFormatError,
+    PenstockError,
+    StateUnmatchedError,
+    told,
+)
 from penstock.model.definitions import QueryDefinition
 from penstock.plan.bundles.bundling import Standing
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import Unit
+from penstock.runtime.archive import Archive
+from penstock.runtime.feed import Feed
 from penstock.runtime.journal import Journal
 from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.live_rule import LiveOccasions
@@ -65,6 +74,31 @@ def refuse_unmatched(manifest: Manifest, definition: QueryDefinition, root: Oper
         )
 
 
+def put_back(
+    plant: Plant,
+    manifest: Manifest,
+    journal: Journal,
+    directory: Path,
+    reconnect: Callable[[Standing], None],
+    now: float,
+) -> None:
+    """Put everything that is defined back where the checkpoint saw it; nothing runs yet.
+
+    In this order: units are cut as they were, for states belong to them; sources go behind their
+    last recorded train, since buffers over them start there; states and places of readers follow.
+    """
+    plant.apart = set(manifest.apart)
+    reconnect(standing_in(manifest))
+    note_gone(plant, manifest)
+    for feed in plant.feeds.values():
+        restore_feed(feed, plant.archives.get(feed.key), manifest, journal, now)
+    restore_buffers(plant, manifest, directory)
+    for live in plant.units.values():
+        restore_unit(live, manifest, journal, directory)
+    for query in plant.queries.values():
+        restore_query(query, manifest, journal)
+
+
 def standing_in(manifest: Manifest) -> Standing:
     """Return who ran alone, and who together."""
     bundles = {name: kept.members for name, kept in manifest.units.items() if kept.members}
@@ -78,6 +112,21 @@ def note_gone(plant: Plant, manifest: Manifest) -> None:
     plant.gone |= {f"query:{name}" for name in manifest.queries if name not in plant.queries}
     plant.gone |= manifest.occasions.keys() - plant.occasions.keys()
     plant.gone_streams |= manifest.feeds.keys() - plant.feeds.keys()
+
+
+def restore_feed(
+    feed: Feed, archive: Archive | None, manifest: Manifest, journal: Journal, now: float
+) -> None:
+    """Let a stream go on behind its last train that was recorded; a source may be down."""
+    kept = manifest.feeds.get(feed.key)
+    recorded = journal.trains_after(feed.key, kept.number if kept else 0)
+    feed.restore(kept, recorded)
+    if archive is not None:
+        archive.forget_after(recorded[-1].number if recorded else feed.number)
+    try:
+        feed.open()
+    except PenstockError as error:
+        feed.failed(str(error), now)
 
 
 def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:

@@ -36,7 +36,7 @@ from penstock.runtime.journal import Journal
 from penstock.runtime.known_functions import KnownFunctions
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.plant import Plant
-from penstock.runtime.recovery import Newcomers, add_newcomers, bring_back
+from penstock.runtime.recovery import Newcomers, add_newcomers, recover
 from penstock.runtime.result_row import START, Position
 from penstock.runtime.results import ResultLog
 from penstock.runtime.rules import stream_of, table_of
@@ -72,7 +72,7 @@ class System:
     """Holds everything together; statements and clients act on it, its supervisor runs it."""
 
     def __init__(self, parts: Parts, settings: Settings = DEFAULTS) -> None:
-        """Bring back what the home remembers; `start` sets it going."""
+        """Build the parts; `recover` brings back what the home remembers, `start` sets it going."""
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.warnings: list[str] = []
@@ -108,7 +108,7 @@ class System:
         self.supervisor.measure = lambda orders: measure(self, orders)
         self.tuner = Tuner(self)
         self.supervisor.admit = lambda: admit(self)
-        self._newcomers = bring_back(self)
+        self._newcomers = Newcomers()
 
     def _acting(self) -> Acting:
         doors = Doors(
@@ -141,6 +141,10 @@ class System:
     def allowed(self) -> Allowed:
         """Return what may be reached: what the connection was given, and what the home says."""
         return self._allowed | self.home.allowed()
+
+    def recover(self) -> None:
+        """Bring back what the home remembers, before anything runs."""
+        self._newcomers = recover(self)
 
     def start(self) -> None:
         """Let everything flow; what was defined last before a death comes with `complete`."""

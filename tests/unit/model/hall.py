@@ -39,10 +39,7 @@ from penstock.runtime.quality import Quality
 from penstock.runtime.restoration import (
     checked,
     knows,
-    note_gone,
-    restore_buffers,
-    restore_query,
-    restore_unit,
+    put_back,
 )
 from penstock.runtime.results import ResultLog
 from penstock.runtime.shelf import ResultShelf
@@ -197,21 +194,14 @@ class Hall:
         for name in wanted:
             if name not in newcomers:
                 self._run(name, self.roots[name])
-        self.reconnect(manifest.units)
-        note_gone(self.plant, manifest)
-        for feed in self.plant.feeds.values():
-            kept = manifest.feeds.get(feed.key)
-            number = kept.number if kept else 0
-            recorded = self.journal.trains_after(feed.key, number)
-            feed.restore(kept, recorded)
-            if (archive := self.plant.archives.get(feed.key)) is not None:
-                archive.forget_after(recorded[-1].number if recorded else feed.number)
-            feed.open()
-        restore_buffers(self.plant, manifest, self.home / "state")
-        for live in self.plant.units.values():
-            restore_unit(live, manifest, self.journal, self.home / "state")
-        for query in self.plant.queries.values():
-            restore_query(query, manifest, self.journal)
+        put_back(
+            self.plant,
+            manifest,
+            self.journal,
+            self.home / "state",
+            lambda standing: self.reconnect(standing.units),
+            self.clock.now(),
+        )
         if newcomers:
             self.catch_up()
             for name in newcomers:
