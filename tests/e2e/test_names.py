@@ -6,6 +6,7 @@ functions among them, with and without what sets ours apart, and some that no on
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,7 +20,7 @@ from penstock.client import Connection
 from penstock.errors import BadNameError
 from penstock.model.own_names import PREFIX, is_own
 from penstock.model.schema import quoted
-from tests.e2e.support import bag, finish, results
+from tests.e2e.support import bag, figures, finish, results, until
 
 pytestmark = pytest.mark.spark
 
@@ -175,6 +176,40 @@ def test_no_name_of_a_column_changes_an_answer(ps: Connection, tmp_path: Path) -
     oddly = answers(ps, "u", [*odd, *plain[len(odd) :]], tmp_path / "u.parquet")
     for name, found in plainly.items():
         assert oddly[name] == found, name
+
+
+def has_given(ps: Connection, query: str, count: int) -> bool:
+    return bool(figures(ps, query)["rows_out"] == count)
+
+
+def test_no_name_changes_what_rules_do_and_punctuations_close(ps: Connection) -> None:
+    odd = [*KEYWORDS, *ODD, "p", "s", "i", "k0", "a0", "input", "t", "x", "n", "l", "r", "made"]
+    found = {}
+    for v, names in (("v", [f"q{n}q" for n in range(len(odd))]), ("u", odd)):
+        c = list(map(quoted, names))
+        columns = ", ".join(f"{each} INT" for each in c)
+        shown = ", ".join(f"{each} AS o{n}" for n, each in enumerate(c))
+        some = " OR ".join(f"{each} = 1" for each in c)
+        ps.sql(f"""
+            CREATE STREAM {v} (ts TIMESTAMP, {columns}) TIMESTAMP BY ts FROM push();
+            CREATE STREAM {v}_2 ({columns}) FROM push();
+            CREATE RULE {v}_rule ON {v} WHEN {c[0]} > 1 AND ({some}) AND sqrt({c[-1]}) >= 0
+              DO INSERT INTO {v}_2 SELECT {", ".join(f"{each} + 1 AS {each}" for each in c)};
+            CREATE QUERY {v}_fired AS SELECT {shown} FROM {v}_2;
+            CREATE QUERY {v}_closed AS SELECT {
+            ", ".join(f"max({each}) AS m{n}" for n, each in enumerate(c))
+        } FROM {v} [RANGE 6 SECONDS] GROUP BY {c[0]}, {c[1]};
+        """)
+        ps.push(v, [{name: row[name] for name in ("ts", *names)} for row in rows(names, 0)])
+        ps.punctuate(v, f"{c[1]} = 3")
+        ps.end(v)
+        fires = sum(row[names[0]] > 1 and 1 in row.values() for row in rows(names, 0))
+        until(ps, partial(has_given, ps, f"{v}_fired", fires))
+        ps.end(f"{v}_2")
+        finish(ps)
+        found[v] = [bag(results(ps, f"{v}_{each}")) for each in ("fired", "closed")]
+    assert all(found["v"])
+    assert found["u"] == found["v"]
 
 
 @pytest.mark.parametrize(
