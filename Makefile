@@ -13,10 +13,10 @@ RESULTS := benchmarks/results
 WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test test-fast fuzz bench bench-all format lock clean
+.PHONY: help setup java demo check test test-fast test-nightly fuzz bench bench-all format lock clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: java $(INSTALLED) ## make .venv from requirements.lock and find Java
 
@@ -33,7 +33,11 @@ test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov 
 	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-fast: setup ## unit and golden tests only
-	$(WITH_JAVA) $(BIN)/pytest $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
+	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
+
+test-nightly: setup check ## all tests with all of their examples, and hypothesis looking for new ones
+	PENSTOCK_EXAMPLES=1 $(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile \
+		--hypothesis-profile=explore $(PYTEST_ARGS)
 
 fuzz: setup ## random queries against Spark batches (FUZZ_MINUTES, FUZZ_SEED); 1 where one differs
 	$(WITH_JAVA) $(BIN)/python -m tests.fuzz --minutes $(FUZZ_MINUTES) --seed $(FUZZ_SEED)

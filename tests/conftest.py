@@ -8,10 +8,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from tests.examples import examples
+
 # A law does not depend on how busy the machine is, and what a run says of it not on luck: each
 # looks at the same examples. `--hypothesis-profile=explore` looks at others every time.
 settings.register_profile(
-    "explore", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
+    "explore",
+    deadline=None,
+    derandomize=False,
+    max_examples=examples(100),
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile("penstock", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("penstock")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from penstock.catalog import Catalog, Entry, MemoryCatalog, SqliteCatalog
 from penstock.errors import NameTakenError, UnknownNameError
 from penstock.model.definitions import QueryState
+from tests.examples import examples
 
 Make = Callable[[Path], Catalog]
 CATALOGS: dict[str, Make] = {
@@ -197,7 +198,7 @@ def step(catalog: Catalog, action: str, *arguments: object) -> object:
         return error.code
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(steps)
 def test_a_catalog_on_disk_does_what_one_in_memory_does(taken: list[tuple[str, ...]]) -> None:
     with TemporaryDirectory() as home:

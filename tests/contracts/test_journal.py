@@ -15,6 +15,7 @@ from penstock.qos.worths import Cut
 from penstock.runtime.journal import Journal
 from penstock.runtime.journal_memory import MemoryJournal
 from penstock.runtime.journal_sqlite import SqliteJournal
+from tests.examples import examples
 
 KINDS: dict[str, Callable[[Path], Journal]] = {
     "memory": lambda _: MemoryJournal(),
@@ -378,4 +379,6 @@ def outcome(act: Callable[[Journal], Any], journal: Journal) -> Any:
 
 
 TestJournalsAgree = JournalsAgree.TestCase
-TestJournalsAgree.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestJournalsAgree.settings = settings(
+    max_examples=examples(60), stateful_step_count=30, deadline=None
+)

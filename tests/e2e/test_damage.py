@@ -27,6 +27,7 @@ from tests.e2e.support import (
     until,
     write_json,
 )
+from tests.examples import examples
 
 pytestmark = pytest.mark.spark
 
@@ -221,7 +222,7 @@ CREATE QUERY w AS SELECT window_start, sum(n) AS total FROM v [RANGE 1 HOUR]
 CREATE QUERY j AS SELECT v.n, t.name FROM v JOIN t ON v.n = t.n
 """
 LEFT_ALONE = ("lock", "spark.log", "-shm", "-wal")
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "5")) * 3
+EXAMPLES = examples(75)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
 from tests.e2e.support import bag, figures, finish, results, rows_of, write_json
+from tests.examples import examples
 
 pytestmark = pytest.mark.spark
 
@@ -131,7 +132,7 @@ def compare(ps: Connection, query: Query, expected: pa.Table) -> None:
 
 
 @settings(
-    max_examples=20,
+    max_examples=examples(20),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

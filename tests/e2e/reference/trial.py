@@ -1,7 +1,6 @@
 """Puts standing queries to generated streams and compares their rows with the reference."""
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,9 +19,10 @@ from penstock.client import Connection
 from penstock.runtime import readiness
 from tests.e2e.reference.streams import Flow
 from tests.e2e.support import bag, figures, finish, plain, results
+from tests.examples import examples
 
 LAW = settings(
-    max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "5")),
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a case is told as it was found

@@ -21,6 +21,7 @@ from penstock.engine.interfaces.interface import Boundary, Surroundings
 from penstock.errors import BadOptionError, SourceError, UnknownOptionError
 from penstock.model.definitions import Connector, Option, StreamDefinition
 from penstock.model.schema import Column, Schema
+from tests.examples import examples
 
 pytestmark = pytest.mark.spark
 
@@ -165,7 +166,7 @@ CELLS = st.text(st.sampled_from('ab1 ,"\r\n\t\\é雨'), max_size=5)
 RECORDS = st.lists(st.tuples(CELLS, st.none() | st.integers(-9, 9)), min_size=20, max_size=60)
 
 
-@settings(max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", "5")), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(RECORDS, st.sampled_from([None, 1, 3]))
 def test_what_pythons_csv_has_written_is_read_as_it_was(
     spark: SparkSession,

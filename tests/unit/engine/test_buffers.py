@@ -16,6 +16,7 @@ from penstock.engine.buffers import KEEP_TRAINS, Bounds, Buffer, BufferPool, Tra
 from penstock.engine.rows import in_files, in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, TrainInfo
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 
 SCHEMA = Schema((Column("n", "bigint"),))
@@ -173,7 +174,9 @@ class BufferModel(RuleBasedStateMachine):
         assert sum(buffer.figures().disk_bytes for buffer in self.pool) == on_disk
 
 
-BufferModel.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=30)
+BufferModel.TestCase.settings = settings(
+    deadline=None, max_examples=examples(60), stateful_step_count=30
+)
 test_buffers_keep_their_laws = BufferModel.TestCase
 
 

@@ -20,6 +20,7 @@ from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate
 from penstock.plan.operators.hops import Hops, spans
 from penstock.plan.operators.window_aggregate import PANE, Numbers
+from tests.examples import examples
 
 TUPLES = st.lists(st.integers(-40, 80), max_size=6)
 FAR = 400  # windows beyond this number hold no tuple that comes here
@@ -190,7 +191,7 @@ def play(state: PaneState, oracle: BruteForce, runs: list[Run], spill: Path) -> 
 
 @given(WINDOWS, RUNS, st.integers(2, 4))
 @example(Hops(0, 1, 0, 1), [Run([], 1, False), Run([], 25, False), Run([0], 6, False)], 2)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
     hops: Hops, runs: list[Run], compact_at: int
 ) -> None:

@@ -19,6 +19,7 @@ from penstock.model.events import (
     Seq,
     Watch,
 )
+from tests.examples import examples
 from tests.unit.events.histories import MODES, at_once, events, histories, labelled, of_kind
 from tests.unit.events.oracle import Row, detections
 
@@ -28,7 +29,7 @@ KINDS = ("or", "and", "seq", "any", "not", "a", "a*", "p", "p*", "plus")
 @pytest.mark.parametrize("mode", list(Mode))
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_an_operator_gives_what_its_definition_says(
     kind: str, mode: Mode, data: st.DataObject
 ) -> None:
@@ -39,21 +40,21 @@ def test_an_operator_gives_what_its_definition_says(
 
 
 @given(events(3), MODES, st.booleans(), histories())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_so_do_events_over_events(event: Event, mode: Mode, point: bool, rows: list[Row]) -> None:
     watch = Watch(event, mode, point)
     assert at_once({"it": watch}, rows)["it"] == detections(watch, rows)
 
 
 @given(events(2, key=("room",)), MODES, histories(12, keys=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_key_is_detected_by_itself(event: Event, mode: Mode, rows: list[Row]) -> None:
     watch = Watch(event, mode)
     assert at_once({"it": watch}, rows)["it"] == detections(watch, rows)
 
 
 @given(events(2), MODES, st.integers(1, 3), histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_a_cap_leaves_the_newest(event: Event, mode: Mode, cap: int, rows: list[Row]) -> None:
     watch = replace(Watch(event, mode), cap=cap)
     if "all_at_last=True" not in repr(event):
@@ -76,7 +77,7 @@ IN_TWO_PLACES = (
 @pytest.mark.parametrize("mode", sorted(CONSUMING))
 @pytest.mark.parametrize("event", IN_TWO_PLACES, ids=str)
 @given(rows=histories(12))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_a_row_takes_part_at_one_time_only(event: Event, mode: Mode, rows: list[Row]) -> None:
     """Whatever the place in the expression; one row may complete several in continuous mode."""
     times: dict[tuple[str, int], set[int]] = {}
@@ -89,7 +90,7 @@ def test_a_row_takes_part_at_one_time_only(event: Event, mode: Mode, rows: list[
 
 @pytest.mark.parametrize("mode", sorted(CONSUMING))
 @given(rows=histories(12))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_so_does_a_row_that_two_masks_let_through(mode: Mode, rows: list[Row]) -> None:
     watch = Watch(Seq((Primitive("a", "a"), Primitive("b", "b"))), mode)
     ends: dict[int, set[int]] = {}

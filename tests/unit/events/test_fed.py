@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.events.detector import END, END_OF_TIME, ORDER, START, Detector
 from penstock.model.events import Aperiodic, Event, Mode, Not, Primitive, Seq, Watch
+from tests.examples import examples
 from tests.unit.events.histories import (
     MODES,
     SCHEMA,
@@ -38,7 +39,7 @@ AROUND: dict[str, Callable[[Event], Event]] = {
 
 
 @given(events(2), st.sampled_from(sorted(AROUND)), MODES, st.booleans(), histories())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_fed_as_rows_is_the_same_as_inside(
     inner: Event, place: str, mode: Mode, point: bool, rows: list[Row]
 ) -> None:

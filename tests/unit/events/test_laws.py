@@ -12,6 +12,7 @@ from penstock.events.batch import Ints
 from penstock.events.detector import END_OF_TIME, Detector
 from penstock.events.keeping import split
 from penstock.model.events import Event, Mode, Or, Primitive, Watch
+from tests.examples import examples
 from tests.unit.events.histories import (
     MODES,
     NAMES,
@@ -58,7 +59,7 @@ def went_through(one: Detector, watches: Mapping[str, Watch], steps: list[Cut]) 
 
 
 @given(events(3), MODES, st.booleans(), CAPS, cut_histories())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 def test_any_cut_and_any_order_of_arrival_gives_the_same_detections(
     event: Event, mode: Mode, point: bool, cap: int | None, history: tuple[list[Row], list[Cut]]
 ) -> None:
@@ -78,7 +79,7 @@ def in_time(steps: list[Cut], watches: Mapping[str, Watch]) -> list[Cut]:
 
 
 @given(events(3, key=("room",)), MODES, CAPS, cut_histories(keys=True), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 def test_a_restart_changes_nothing_even_when_keys_move(
     event: Event,
     mode: Mode,
@@ -103,7 +104,7 @@ def by_hash(columns: list[pa.ChunkedArray]) -> Ints:
 
 
 @given(st.lists(st.tuples(events(2), MODES, CAPS), min_size=2, max_size=4), cut_histories())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_watches_do_not_disturb_each_other(
     asked: list[tuple[Event, Mode, int | None]], history: tuple[list[Row], list[Cut]]
 ) -> None:

@@ -15,6 +15,7 @@ from penstock.events.pairing import pair_columns
 from penstock.events.pairing_rows import pair_rows
 from penstock.events.pool import pooled
 from penstock.model.events import Mode
+from tests.examples import examples
 
 TIMES = st.integers(0, 20)
 ROWS = st.lists(st.tuples(st.integers(0, 2), TIMES), max_size=14)
@@ -36,7 +37,7 @@ def batch(rows: list[tuple[int, int]], mark: int = 0, part: int = 0) -> Batch:
     st.integers(0, 1),
     TIMES,
 )
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=examples(500), deadline=None)
 def test_pairs_are_the_same_in_one_step_or_two(
     rows: tuple[list[tuple[int, int]], ...],
     mode: Mode,
@@ -63,7 +64,7 @@ def test_pairs_are_the_same_in_one_step_or_two(
 
 
 @given(st.lists(ROWS, min_size=2, max_size=4), st.data(), st.none() | st.integers(1, 12))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 def test_meetings_of_the_newest_are_the_same(
     rows: list[list[tuple[int, int]]], data: st.DataObject, within: int | None
 ) -> None:
@@ -98,7 +99,7 @@ def test_meetings_of_the_newest_are_the_same(
     within=1,
     cap=1,
 )
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 def test_meetings_of_two_are_the_same_in_one_step_or_two(
     rows: tuple[list[tuple[int, int]], ...],
     cut: int,

@@ -17,6 +17,7 @@ from penstock.functions import (
     window_distribute,
     window_split,
 )
+from tests.examples import examples
 from tests.unit.functions.worlds import (
     SIGNAL,
     assert_same,
@@ -31,7 +32,7 @@ DOUBLE = 1e-12
 SINGLE = 1e-5  # of the greatest element: complex64 has 24 bits, a stage loses some of the last
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ordered_times, st.data())
 def test_window_distribute_gives_the_very_same_items(times: list[int], data: st.DataObject) -> None:
     lengths = data.draw(st.lists(st.integers(0, 9), min_size=len(times), max_size=len(times)))
@@ -44,7 +45,7 @@ def test_window_distribute_gives_the_very_same_items(times: list[int], data: st.
         assert_same(got, whole)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ordered_times, st.sampled_from([1, 2, 3, 4, 8]), st.data())
 def test_window_split_gives_the_same_spectra(
     times: list[int], degree: int, data: st.DataObject
@@ -87,7 +88,7 @@ def rr_tree(*degrees: int) -> Dataflow:
     return pcc(degrees[0], rr_part, inner, s_merge)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ordered_times, st.sampled_from([(2, 2), (2, 3), (2, 2, 2)]), st.data())
 def test_trees_give_the_same(
     times: list[int], degrees: tuple[int, ...], data: st.DataObject

@@ -30,6 +30,7 @@ from penstock.functions.figures import by_node
 from penstock.functions.flow import Input
 from penstock.functions.program import program, site_programs
 from penstock.model.schema import Column
+from tests.examples import examples
 from tests.unit.functions.scattered import run_scattered
 from tests.unit.functions.worlds import RADIO, assert_same, cuts, radio, run_all
 
@@ -41,7 +42,7 @@ FLOWS = (
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.sampled_from(FLOWS), st.lists(st.integers(0, 6), max_size=7).map(sorted), st.data())
 def test_sites_that_run_apart_in_any_order_give_the_whole(
     flow: Dataflow, times: list[int], data: st.DataObject

@@ -24,6 +24,7 @@ from penstock.model.events import (
     Watch,
     primitives,
 )
+from tests.examples import examples
 from tests.unit.events.histories import events
 
 A, B, C = (Primitive(name, name) for name in "abc")
@@ -53,7 +54,7 @@ def test_what_could_never_occur_or_never_agree_is_refused(make: object) -> None:
 
 
 @given(events(3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 def test_labels_do_not_matter_to_the_shared_form(event: Event) -> None:
     form = shared_form(event)
     assert shared_form(form.event).event == form.event

@@ -12,6 +12,7 @@ from penstock.model.windows import (
     RowsWindow,
     SessionWindow,
 )
+from tests.examples import examples
 
 DAY = timedelta(days=1)
 DAY_ONE = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,7 +74,7 @@ def sensible(begin: int, end: int, hops: tuple[int, int], until: int | None) -> 
 
 
 @given(NUMBERS, NUMBERS, st.tuples(STEPS, STEPS), st.none() | NUMBERS)
-@settings(deadline=None, max_examples=1000)
+@settings(deadline=None, max_examples=examples(1000))
 def test_a_generic_window_holds_something_moves_one_way_and_ends_behind_its_first(
     begin: int, end: int, hops: tuple[int, int], until: int | None
 ) -> None:
@@ -81,7 +82,7 @@ def test_a_generic_window_holds_something_moves_one_way_and_ends_behind_its_firs
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.tuples(STEPS, STEPS), st.none() | NUMBERS)
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=examples(500))
 def test_a_window_of_time_follows_the_same_law_and_is_not_empty(
     begin: int, end: int, hops: tuple[int, int], until: int | None
 ) -> None:

@@ -21,10 +21,11 @@ from penstock.plan.operators import (
 )
 from penstock.plan.operators.hops import spans
 from penstock.plan.units import Unit, cut_at_shared
+from tests.examples import examples
 from tests.unit.plan.graphs import ROW, graphs, made, pools, scan
 from tests.unit.plan.twin import TRAFFIC, World, columns
 
-LAW = settings(deadline=None, max_examples=100)
+LAW = settings(deadline=None, max_examples=examples(100))
 STANDING = st.sets(st.integers(0, 30))
 
 

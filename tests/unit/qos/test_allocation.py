@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.qos.allocation import Limit, Piece, allocate, released
+from tests.examples import examples
 
 NAMES = "abcd"
 GRID = 8  # steps of a share
@@ -38,7 +39,7 @@ def lost(limits: dict[str, Limit], shed: dict[str, float]) -> float:
 
 
 @given(problems())
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_no_choice_releases_as_much_with_less_error(
     problem: tuple[list[Piece[str]], dict[str, Limit], float],
 ) -> None:

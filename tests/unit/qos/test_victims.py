@@ -15,6 +15,7 @@ from penstock.qos.victims import (
     suspended,
     victims,
 )
+from tests.examples import examples
 from tests.unit.qos.networks import line, networks
 
 
@@ -28,7 +29,7 @@ def apart(*loads: float) -> Network:
 
 
 @given(networks(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_victim_could_be_spared_by_itself(network: Network, data: st.DataObject) -> None:
     limits = {
         query: Limit(data.draw(st.sampled_from([0.0, 0.5])), data.draw(st.sampled_from([1.0, 3.0])))

@@ -15,6 +15,7 @@ from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.trains import TrainInfo
 from penstock.runtime import archive as archive_module
 from penstock.runtime.archive import Archive, covers, give_up
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, table
 
@@ -81,7 +82,7 @@ TRAINS = st.lists(st.lists(st.integers(0, 60), max_size=4), max_size=12)
 
 
 @given(TRAINS, st.integers(0, 40), st.integers(0, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_a_file_goes_once_all_of_it_is_too_old_and_history_says_from_when_it_is_whole(
     tmp_path_factory: pytest.TempPathFactory, trains: list[list[int]], keep: int, reopened: int
 ) -> None:
@@ -123,7 +124,7 @@ def test_files_stay_while_somebody_reads_them(tmp_path: Path) -> None:
 
 
 @given(TRAINS, st.integers(2, 5), st.integers(0, 12))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_small_files_are_merged_as_far_as_nobody_asks_for_their_trains(
     tmp_path_factory: pytest.TempPathFactory, trains: list[list[int]], together: int, safe: int
 ) -> None:

@@ -13,6 +13,7 @@ from penstock.engine.rows import read_parquet
 from penstock.plan.operators import key
 from penstock.runtime import archive as archive_module
 from penstock.runtime.archive import Archive, covers
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
 
@@ -76,7 +77,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.integers(2, 4))
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 def test_every_tuple_is_there_once_whatever_died_when(steps: list[str], together: int) -> None:
     with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
         patch.setattr(archive_module, "MERGE_FILES", together)

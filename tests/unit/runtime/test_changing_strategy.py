@@ -18,6 +18,7 @@ from penstock.plan.units import Unit
 from penstock.runtime.connecting import connect
 from penstock.runtime.cuts import needed_cuts
 from penstock.schedule import STRATEGIES, Observation, ReadyUnit, Strategy, make_strategy
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, Hall, TwinProcessor, chain
 
@@ -108,7 +109,7 @@ def act(hall: Hall, action: str | int, pushed: list[int]) -> None:
 
 
 @given(st.lists(ACTIONS, max_size=25))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_whatever_strategies_follow_each_other_every_query_gets_every_row_once_in_order(
     actions: list[str | int],
 ) -> None:

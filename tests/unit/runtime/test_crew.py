@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.runtime.crew import Crew
+from tests.examples import examples
 
 LONG = 300.0  # seconds; nothing here may take half as long
 KINDS = ("feed", "unit", "query")
@@ -111,7 +112,7 @@ def test_who_finishes_may_submit_again(crew: Crew) -> None:
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=20))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_everything_is_done_once_and_each_one_in_its_own_order(names: list[str]) -> None:
     crew, found = Crew(slots=2), []
     waiting = [f"unit:{name}" for name in names]

@@ -15,6 +15,7 @@ from penstock.model.definitions import AdaptiveSlack
 from penstock.plan.operators import key
 from penstock.qos.monitor.slack import Slack
 from penstock.runtime.disorder import slack_from_json, slack_to_json
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, scan
 
@@ -71,7 +72,7 @@ def test_the_share_that_was_asked_for_comes_in_time(tmp_path: Path) -> None:
         st.sampled_from(["push", "take in", "turn", "deliver", "checkpoint", "die"]), max_size=25
     )
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_death_changes_no_watermark(actions: list[str]) -> None:
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
         calm, hall = hall_of(Path(one) / "home"), hall_of(Path(two) / "home")

@@ -19,6 +19,7 @@ from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.promise import Promise
 from penstock.runtime.quality import Quality
 from penstock.runtime.statistics import Statistics
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, Hall, quality_of, scan
 
@@ -78,7 +79,7 @@ def test_a_gate_drops_by_hash_and_says_what_is_left_stands_for(tmp_path: Path) -
     ),
     st.sampled_from([GATE, BY_WORTH]),
 )
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]], gate: Gate) -> None:
     with tempfile.TemporaryDirectory() as home:
         hall = Hall(Path(home) / "home")
@@ -103,7 +104,7 @@ def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]], gate: Ga
 
 
 @given(st.lists(st.tuples(st.integers(1, 200), st.integers(1, 10), st.integers(1, 10)), max_size=5))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_gates_in_a_row_multiply_and_a_replay_drops_the_same(
     trains: list[tuple[int, int, int]],
 ) -> None:
@@ -374,7 +375,7 @@ ERRORS = st.sampled_from([0.0, 0.1, 0.3, 0.6, 0.9])
 
 
 @given(st.lists(st.integers(1, 30_000), min_size=1, max_size=4), ERRORS, ERRORS, st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_in_a_burst_gates_in_a_row_stay_within_every_error(
     rows: list[int], first: float, second: float, has_exact_reader: bool
 ) -> None:

@@ -20,9 +20,9 @@ from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, key
-from penstock.runtime import checkpoint as checkpoint_module
-from penstock.runtime import connecting
+from penstock.runtime import connecting, restoration
 from penstock.runtime.history import gone_before
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan, table
 
@@ -78,7 +78,7 @@ def twins() -> Iterator[None]:
     with arrow_without_spark(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(operators_module, "STATEFUL", (*operators_module.STATEFUL, Recall))
         patch.setattr(connecting, "new_state", lambda _, begin: RecallState(begin))
-        patch.setattr(checkpoint_module, "restored", back)
+        patch.setattr(restoration, "restored", back)
         yield
 
 
@@ -188,7 +188,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_a_unit_gets_all_that_there_ever_was_once_and_in_order(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as home:
         hall = Hall(Path(home) / "home", clauses=DAY, bounds=TINY)

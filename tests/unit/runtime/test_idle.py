@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import EventTime, Operator, Union, key
 from penstock.runtime.feed import IDLE_BOUNDARY
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
 from tests.unit.model.scripted import FAIL
@@ -249,7 +250,7 @@ STEPS = st.lists(
 
 
 @given(STEPS, st.sampled_from([SOON, CLOCKED]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 def test_a_death_changes_no_promise_and_no_promise_is_taken_back(
     steps: list[tuple[str, int]], clauses: Mapping[str, object]
 ) -> None:

@@ -15,6 +15,7 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Project, Union, WindowAggregate, key
 from penstock.plan.operators.hops import spans
 from penstock.runtime.feed import PATIENCE
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
 
@@ -171,7 +172,9 @@ def reads(root: Operator, stream: str) -> bool:
     return root == scan(stream) or any(reads(each, stream) for each in root.inputs)
 
 
-Recutting.TestCase.settings = settings(deadline=None, max_examples=60, stateful_step_count=40)
+Recutting.TestCase.settings = settings(
+    deadline=None, max_examples=examples(60), stateful_step_count=40
+)
 test_cutting_anew_and_dying_lose_and_repeat_nothing = Recutting.TestCase
 
 

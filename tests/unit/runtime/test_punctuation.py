@@ -15,9 +15,9 @@ from penstock.engine.states.state import Run, Step
 from penstock.model.schema import Schema
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, Project, Union, key
-from penstock.runtime import checkpoint as checkpoint_module
-from penstock.runtime import connecting
+from penstock.runtime import connecting, restoration
 from penstock.runtime.feed import Feed
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
 
@@ -67,7 +67,7 @@ def twins() -> Iterator[None]:
         patch.setattr(operators_module, "STATEFUL", (*operators_module.STATEFUL, Listen))
         patch.setattr(connecting, "new_state", lambda *_: ListenState())
         patch.setattr(
-            checkpoint_module, "restored", lambda _, kept: ListenState(list(kept.facts["heard"]))
+            restoration, "restored", lambda _, kept: ListenState(list(kept.facts["heard"]))
         )
         yield
 
@@ -136,7 +136,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 def test_everybody_hears_it_once_and_in_its_place_whatever_dies(steps: list[str]) -> None:
     with tempfile.TemporaryDirectory() as home:
         hall = Hall(Path(home) / "home")

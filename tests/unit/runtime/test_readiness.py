@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.runtime.readiness import Readiness, Ready
 from penstock.schedule.batching import FixedLength
+from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain
 
@@ -37,7 +38,7 @@ def all_asked(hall: Hall) -> dict[str, Ready]:
 
 
 @given(st.lists(st.sampled_from(ACTIONS), max_size=25))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_nobody_is_missed_and_nobody_is_ready_in_vain(actions: list[str]) -> None:
     with tempfile.TemporaryDirectory() as home:
         hall = Hall(Path(home) / "home")

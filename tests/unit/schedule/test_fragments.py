@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from penstock.schedule.fragments import Forest, Fragment, Job, earned, horn_fragments
 from penstock.schedule.printed_fragments import printed_fragments
+from tests.examples import examples
 
 # Defect C10: root a is worth its cost only for both of its children.
 COUNTER = {"a": Job(5, 0), "b": Job(3, 8, "a"), "c": Job(2, 8, "a"), "d": Job(4, 5)}
@@ -37,7 +38,7 @@ def best(forest: Forest, seconds: float) -> float:
 
 
 @given(forests(), st.floats(0.1, 60))
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_horns_rule_earns_what_brute_force_earns(forest: dict[str, Job], seconds: float) -> None:
     assert earned(horn_fragments(forest), seconds) == pytest.approx(best(forest, seconds))
 

@@ -6,11 +6,12 @@ from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
 from penstock.plan.units import cut_at_shared
 from penstock.schedule.shape import parts_of, shape_of
+from tests.examples import examples
 from tests.unit.plan.graphs import pools
 
 
 @given(pools())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_a_shape_says_of_names_what_the_graph_says_of_nodes(pool: list[Operator]) -> None:
     graph = Graph({"a": pool[-1], "b": pool[-2]})
     shape = shape_of(graph)
@@ -21,7 +22,7 @@ def test_a_shape_says_of_names_what_the_graph_says_of_nodes(pool: list[Operator]
 
 
 @given(pools())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_paths_go_from_a_stream_to_a_root(pool: list[Operator]) -> None:
     graph = Graph({"a": pool[-1]})
     shape = shape_of(graph)
@@ -32,7 +33,7 @@ def test_paths_go_from_a_stream_to_a_root(pool: list[Operator]) -> None:
 
 
 @given(pools())
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_parts_are_the_units(pool: list[Operator]) -> None:
     units = cut_at_shared(Graph({"a": pool[-1]}))
     for unit, part in zip(units, parts_of(units), strict=True):

@@ -9,6 +9,7 @@ from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
 from penstock.functions.tuning.prediction import predict
 from penstock.functions.tuning.sites import Costs, Phase, sites_of
 from penstock.sim.flows import _Clock, run_flow
+from tests.examples import examples
 
 FANS = st.lists(st.sampled_from([2, 4]), min_size=1, max_size=2).map(tuple)
 STRATEGIES = st.sampled_from([Strategy.DISTRIBUTE, Strategy.SPLIT])
@@ -25,7 +26,7 @@ COSTS = Costs(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(STRATEGIES, FANS, st.sampled_from([256, 1024, 4096]), st.integers(0, 5))
 def test_a_long_segment_takes_what_the_bottleneck_is_predicted_to(
     strategy: Strategy, fans: tuple[int, ...], size: int, seed: int

@@ -14,6 +14,7 @@ from penstock.schedule.batching import FixedLength
 from penstock.sim import Machine, Outcome, Workload, simulate
 from penstock.sim.arrivals import poisson
 from penstock.sim.random_queries import QuerySet
+from tests.examples import examples
 from tests.unit.sim.worlds import some_lines
 
 TUPLES = FixedLength(1e-12)  # one train a run, and the trains below are single tuples
@@ -58,7 +59,7 @@ def at_once(workload: Workload) -> Workload:
 
 
 @given(some_lines(), CHOICES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_no_path_based_strategy_beats_pcs_where_all_tuples_wait_already(
     workload: Workload, choices: list[int]
 ) -> None:
@@ -72,7 +73,7 @@ def test_no_path_based_strategy_beats_pcs_where_all_tuples_wait_already(
 
 
 @given(some_lines(), CHOICES)
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 def test_no_path_based_strategy_beats_pcs_by_more_than_the_tuple_at_work_on_each_path(
     workload: Workload, choices: list[int]
 ) -> None:
@@ -136,7 +137,7 @@ def least_peak(workload: Workload) -> float:
 
 
 @given(some_lines(most_paths=2, most_steps=3, most_tuples=4))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 def test_chain_needs_at_most_a_tuple_a_path_more_than_the_best_of_all_schedules(
     workload: Workload,
 ) -> None:

@@ -12,6 +12,7 @@ from penstock.sim import Arrival, Machine, Workload, simulate
 from penstock.sim.arrivals import poisson
 from penstock.sim.random_queries import QuerySet
 from penstock.sim.step import Step, stream
+from tests.examples import examples
 from tests.unit.sim.worlds import lines, some_lines
 
 ONE_BY_ONE = FixedLength(1)
@@ -132,7 +133,7 @@ def test_the_same_run_twice_is_the_same(name: str) -> None:
 
 
 @given(some_lines())
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_preemption_loses_no_work(workload: Workload) -> None:
     plain = simulate(workload, make_strategy("pcs"))
     machine = Machine(preemptive=True)
@@ -147,7 +148,7 @@ def test_load_is_set() -> None:
 
 
 @given(st.integers(0, 200))
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=examples(20))
 def test_random_queries_keep_the_thesis_ranges(seed: int) -> None:
     workload = QuerySet().draw(seed, lambda n: poisson(5, 5, n))
     streams = {key(scan) for scan in workload.graph.scans()}

@@ -15,9 +15,10 @@ from penstock.sql import (
     window_of,
 )
 from penstock.sql.windows import window_sql
+from tests.examples import examples
 from tests.unit.sql.texts import WORDS, expressions, mutated, windows
 
-patient = settings(deadline=None, max_examples=300)
+patient = settings(deadline=None, max_examples=examples(300))
 
 
 def outcome(text: str) -> list[Statement] | PenstockError:

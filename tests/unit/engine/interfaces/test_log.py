@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penstock.engine.interfaces import log as log_module
 from penstock.engine.interfaces.log import Log
 from penstock.errors import DiskFullError, SourceError
+from tests.examples import examples
 
 SCHEMA = pa.schema([("id", pa.string()), ("mph", pa.int32())])
 
@@ -99,7 +100,7 @@ def test_a_wrong_byte_in_the_header_is_noticed(tmp_path: Path) -> None:
 records = st.lists(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=9), min_size=1, max_size=6)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     records=records,
     cut=st.floats(0, 1),

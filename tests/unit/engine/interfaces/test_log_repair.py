@@ -9,6 +9,7 @@ from penstock.engine.interfaces import log as log_module
 from penstock.engine.interfaces.log import BEGINNING, Log, Place, Span
 from penstock.engine.interfaces.log_repair import faults, mend
 from penstock.errors import SourceError
+from tests.examples import examples
 
 SCHEMA = pa.schema([("n", pa.int32())])
 
@@ -39,7 +40,7 @@ def rows(log: Log, span: Span) -> list[int]:
     return [n for batch in found for n in batch["n"].to_pylist()]
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     records=st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=4), min_size=1, max_size=5),
     taken=st.integers(0, 5),

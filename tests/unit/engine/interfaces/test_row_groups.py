@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.interfaces.formats.parquet import RowGroups
+from tests.examples import examples
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.integers(1, 12), st.integers(1, 5), st.data())
 def test_any_range_is_what_the_file_has(count: int, group: int, data: st.DataObject) -> None:
     table = pa.table({"n": range(count), "x": [b"." * number for number in range(count)]})

@@ -62,6 +62,9 @@ class Lanes:
     def side_by_side(self, works: Sequence[Callable[[], Any]]) -> list[Any]:
         return [work() for work in works]
 
+    def in_time(self, work: Callable[[], Any]) -> Any:
+        return work()
+
 
 def flow(timeout: float | None = 1.0) -> Flow:
     return operator(pcc(2, rr_part, identity, s_merge(timeout)))

@@ -22,6 +22,7 @@ from penstock.plan.operators import (
     walk,
 )
 from penstock.plan.operators.hops import spans
+from tests.examples import examples
 from tests.unit.plan.twin import SOUTH, TRAFFIC, bind, columns
 
 ATOMS = ("mph > 1", "kind = 'car'", "car_id = 'a'")
@@ -75,7 +76,7 @@ def filtered(condition: Condition) -> str:
 
 
 @given(CONDITIONS, CONDITIONS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 def test_filters_of_different_meaning_have_different_keys(one: Condition, two: Condition) -> None:
     assume(meaning(one) != meaning(two))
     assert filtered(one) != filtered(two)

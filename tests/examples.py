@@ -1,0 +1,12 @@
+"""How many examples a law looks at: few by default, all of them in `make test-nightly`."""
+
+import os
+
+# Of the number that a law asks for. Each run looks at the same ones, unless hypothesis explores.
+SHARE = float(os.environ.get("PENSTOCK_EXAMPLES", "0.2"))
+FEWEST = 5
+
+
+def examples(count: int) -> int:
+    """Return how many of so many examples this run looks at."""
+    return min(count, max(FEWEST, round(count * SHARE)))
