@@ -102,7 +102,7 @@ def test_gates_stand_where_a_query_s_own_way_begins_and_multiply(ps: Connection)
         for column in ("c", "v"):
             truth = exact[column].to_numpy()
             off = np.abs(rough[column].to_numpy() - truth) / truth
-            assert (off <= bound).mean() >= 0.85  # of two dozen; how often it is, is tested by many
+            assert (off <= bound).mean() >= 0.8  # of two dozen; how often it is, is tested by many
     least = results(ps, "least")
     assert least.schema.names == ["ts", "k", "n", "m", "_error", "_shed", "_rows"]
     np.testing.assert_allclose(least["_shed"], 0.4)

@@ -43,7 +43,7 @@ AGGREGATES = (
 TOLD = ("_start", "_end", "window_start", "window_end")
 ROWS = 24
 WIDE = 136  # columns; more than there are names
-BUNDLED = 16  # columns that one query of the bundle compares
+BUNDLED = 34  # columns that one query of the bundle compares
 
 
 def queries(v: str, c: Sequence[str]) -> dict[str, str]:
@@ -92,9 +92,9 @@ def queries(v: str, c: Sequence[str]) -> dict[str, str]:
         "seen": f"SELECT {mine} FROM {v}_ab AS x",
     }
     for first in range(0, len(c), BUNDLED):
-        held = " AND ".join(f"{each} >= 0" for each in c[first + 1 : first + BUNDLED])
-        for low in (0, 1):
-            where = " AND ".join(filter(None, (f"{c[first]} > {low}", held)))
+        for low in (0, 1):  # all of its columns are compared with two constants
+            held = (f"{each} >= -{low}" for each in c[first + 1 : first + BUNDLED])
+            where = " AND ".join((f"{c[first]} > {low}", *held))
             found[f"bundled_{first}_{low}"] = (
                 f"SELECT window_start, count(*) AS n FROM {v} [RANGE 4 SECONDS] WHERE {where}"
             )

@@ -202,7 +202,7 @@ def _query(query: LiveQuery) -> QueryRecord:
         query.definition.text,
         query.runs,
         query.delivered,
-        query.meter.rows,
+        query.rows_settled,
         query.deadline,
         query.missed_rows,
     )

@@ -172,7 +172,7 @@ class Deliveries:
                 query.put_back(load.number, ranges_of({query.input: load.trains}))
             self.plant.set_state(query, QueryState.FAILED, told(failure))
             return
-        query.runs = load.number
+        query.settle(load.number)
         self._passed(query, load.trains)
 
     def _are_left_out(self, load: _Load) -> bool:

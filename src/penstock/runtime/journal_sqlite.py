@@ -89,9 +89,8 @@ class SqliteJournal:
         self._record("runs", unit, number, run_body(inputs, keeps, cut))
 
     def note_time_outs(self, unit: str, number: int, found: TimeOuts) -> None:
-        with self.together():
-            for _, body in self._file.rows(RUN, unit, number):
-                self._file.execute(CHANGE_RUN, with_time_outs(body, found), unit, number)
+        for _, body in self._file.rows(RUN, unit, number):
+            self._file.execute(CHANGE_RUN, with_time_outs(body, found), unit, number)
 
     def runs_after(self, unit: str, number: int) -> list[RecordedRun]:
         return [run_from(unit, n, body) for n, body in self._after("runs", unit, number)]

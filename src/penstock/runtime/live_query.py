@@ -41,7 +41,9 @@ class Away:
 
 @dataclass(slots=True)
 class LiveQuery:
-    """One query's way out; `delivered` is the number of its last delivery.
+    """One query's way out; `delivered` is the number of its last delivery that is settled.
+
+    `rows_settled` are the rows of all deliveries up to that one; the meter may have more.
 
     `missed_rows` are the tuples that went by while it was suspended, `away` says that it is.
 
@@ -78,7 +80,9 @@ class LiveQuery:
     nodes: Mapping[str, Operator] = field(init=False, repr=False)
     shows_tuples: bool = field(init=False)
     judges: tuple[str, ...] = field(init=False, repr=False)
+    rows_settled: int = 0
     _recorded: int | None = field(init=False, default=None)
+    _out: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.reader, self.input = f"{READER}{self.name.lower()}", key(self.root)
@@ -121,8 +125,8 @@ class LiveQuery:
 
     def took(self, out: "PutOut", now: float) -> None:
         """Let the subscribers have a delivery that the journal has noted, and count it."""
-        self.delivered = out.delivery.number
-        self._recorded = max(self._recorded or 0, self.delivered)
+        self._out = out.delivery.number
+        self._recorded = max(self._recorded or 0, self._out)
         # In place, and over a copy: nobody waits for a sink, so somebody may subscribe meanwhile.
         for closed in [each for each in self.subscriptions if each.closed]:
             self.subscriptions.remove(closed)
@@ -133,6 +137,15 @@ class LiveQuery:
                 self.meter.delivered(train.rows.count, now - train.info.arrived, now)
         if self.promise is not None:
             self.promise.took(out.trains, out.delivery.rows, now)
+
+    def settle(self, run: int) -> None:
+        """Count a run as done, with what it delivered; only the supervisor's thread does.
+
+        A checkpoint does not wait for sinks: were the delivery counted before its run, a replay
+        would deliver the same rows again under the next number.
+        """
+        self.runs, self.delivered = run, max(self.delivered, self._out)
+        self.rows_settled = self.meter.rows
 
     def _last_recorded(self, journal: Journal) -> int:
         """Return the number of the last delivery that the journal has; only we add to them."""

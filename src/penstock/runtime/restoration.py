@@ -168,7 +168,8 @@ def restore_query(query: LiveQuery, manifest: Manifest, journal: Journal) -> Non
     """Put a query back where the checkpoint saw it, with the runs recorded since."""
     if (kept := manifest.queries.get(query.name.lower())) is not None:
         query.runs, query.delivered = kept.runs, kept.delivered
-        query.meter.rows, query.deadline = kept.rows, kept.deadline
+        query.meter.rows = query.rows_settled = kept.rows
+        query.deadline = kept.deadline
         query.missed_rows = kept.missed
     query.replay.extend(journal.runs_after(query.reader, query.runs))
 

@@ -222,7 +222,7 @@ class System:
         if (sink := sinks.build(definition)) is not None:
             query.sinks.append(sink)
         query.delivered = self.journal.last_delivery(query.reader)
-        query.meter.rows = self.journal.delivered_rows(query.reader)
+        query.meter.rows = query.rows_settled = self.journal.delivered_rows(query.reader)
         if definition.stop_after is not None and definition.stop_after.interval is not None:
             query.deadline = self.clock.now() + definition.stop_after.interval.total_seconds()
         return query

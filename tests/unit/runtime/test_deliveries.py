@@ -360,6 +360,25 @@ def test_a_death_among_many_loses_and_doubles_nothing(hall: Hall, dies: str) -> 
     assert sorted(seen) == [(name, number) for name in "abc" for number in (1, 2)]
 
 
+def test_a_checkpoint_between_a_delivery_and_its_end_doubles_nothing(hall: Hall) -> None:
+    query = hall.add("a", scan("s"))
+    hall.push("s", 1)
+    hall.take_in()
+    hall.crew.dies = "after"
+    with pytest.raises(DeathError):
+        hall.deliver()
+    assert query.meter.rows == 1  # the worker has done it all
+    hall.crew.dies = ""
+    hall.checkpoint()  # it waits for no sink, nor for what a sink has just done
+    hall.die()
+    hall.push("s", 2)
+    hall.drain()
+    assert hall.delivered("a") == [1, 2]
+    (again,) = hall.plant.queries.values()
+    assert logged(again) == [(1, [1]), (2, [2])]
+    assert again.meter.rows == again.rows_settled == 2
+
+
 def test_before_a_checkpoint_only_what_goes_to_no_sink_is_handed_over(hall: Hall) -> None:
     (a,) = without_sinks(hall, "a")
     hall.add("b", scan("s"))
