@@ -22,7 +22,6 @@ from penstock.model.definitions import Definition, QueryState
 from penstock.model.rules import RuleDefinition
 from penstock.plan.operators import key
 from penstock.plan.punctuation import bind_punctuation
-from penstock.runtime.altering import alter_query
 from penstock.runtime.binding import bind_query, check_history, know_event
 from penstock.runtime.defining import check_stream, define_stream, define_table, remove_feed
 from penstock.runtime.directory import (
@@ -44,7 +43,7 @@ from penstock.runtime.show import describe, show
 from penstock.runtime.sink_places import refuse_sink
 from penstock.runtime.sites import crowded
 from penstock.runtime.sites_drawn import written_sites
-from penstock.runtime.steering import resume_query, stop_query
+from penstock.runtime.steering import alter_query, resume_query, stop_query
 from penstock.runtime.stream_types import catalog_name, create_type, drop_type
 from penstock.runtime.system import System
 from penstock.runtime.waiting import admit, let_wait

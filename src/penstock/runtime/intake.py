@@ -1,6 +1,5 @@
 """Intake: asks the sources for trains and puts them into their buffers."""
 
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -8,18 +7,15 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine.buffers import Buffer, Train
-from penstock.engine.rows import SMALL_ROWS
 from penstock.errors import PenstockError, told
 from penstock.runtime.crew import Crew
 from penstock.runtime.feed import Cut, Feed
 from penstock.runtime.journal import Journal
 from penstock.runtime.plant import Plant
+from penstock.runtime.read_ahead import is_ahead
 from penstock.runtime.statistics import Statistics
 from penstock.runtime.watching import Watching
 
-AHEAD_TRAINS = 12  # that a source may be ahead of its slowest reader; a run takes what waits
-TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
-AHEAD_ROWS = 2_000_000
 RETRY_SECONDS = 1.0
 
 
@@ -90,14 +86,3 @@ class Intake:
         if train.info.first is not None and train.info.last is not None:
             feed.tempo = feed.tempo.add(train.rows.count, train.info.first, train.info.last)
         self.statistics.wrote(feed.key, train.rows.count, train.info.size, now)
-
-
-def is_ahead(buffer: Buffer, plant: Plant) -> bool:
-    """Say whether a source is held back: its readers have enough to do."""
-    return _are_many(buffer.unread()) and _are_many(buffer.unread(plant.active_readers()))
-
-
-def _are_many(unread: Sequence[Train]) -> bool:
-    rows = sum(train.rows.count for train in unread)
-    trains = AHEAD_TRAINS if rows > SMALL_ROWS else TINY_AHEAD
-    return rows >= AHEAD_ROWS or len(unread) >= trains

@@ -26,10 +26,10 @@ from penstock.runtime.gatekeeper import (
     stepped,
     windows_of,
 )
-from penstock.runtime.intake import is_ahead
 from penstock.runtime.live_query import LiveQuery
 from penstock.runtime.live_unit import LiveUnit
 from penstock.runtime.plant import Plant
+from penstock.runtime.read_ahead import is_ahead
 from penstock.runtime.statistics import Statistics
 from penstock.runtime.suspending import Seen, Suspending
 from penstock.schedule import Observation

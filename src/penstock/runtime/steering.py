@@ -3,19 +3,21 @@
 By statements, by rules, and by what quality of service orders.
 """
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from penstock.model.definitions import QueryState
+from penstock.model.goals import Terms
 from penstock.model.rules import Alter, Steer, Verb
 from penstock.plan.operators import Scan
-from penstock.runtime.altering import alter_query
 from penstock.runtime.directory import KnownQuery
 from penstock.runtime.live_query import Away, LiveQuery
 from penstock.runtime.plant import Plant
 from penstock.runtime.rules import set_enabled
 from penstock.runtime.sink_places import refuse_sink
 from penstock.runtime.suspending import Orders
+from penstock.sql import amended
 
 if TYPE_CHECKING:
     from penstock.runtime.system import System
@@ -72,6 +74,26 @@ def resume_query(system: "System", name: str) -> str:
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
     system.supervisor.changed()
     return f"query {name} runs, from the next tuples on"
+
+
+def alter_query(system: "System", name: str, terms: Terms) -> str:
+    """Give a query other goals; its operators, its state and who reads it stay.
+
+    Where it has them already nothing is done, so that doing it again is doing it once.
+    """
+    known = system.directory.query(name)
+    old = known.definition
+    goals = terms.applied(old.goals)
+    if goals == old.goals:
+        return f"query {old.name} stands like this already"
+    new = replace(old, goals=goals, text=amended(old, goals))
+    system.catalog.amend(old.name, new.text)
+    system.directory.add(replace(known, definition=new))
+    plant = system.plant
+    for held in (plant.queries, plant.suspended, plant.waiting, plant.finished):
+        if (query := held.get(old.name.lower())) is not None:
+            query.alter(new)
+    return f"query {old.name} is altered"
 
 
 def measure(system: "System", orders: Orders) -> None:

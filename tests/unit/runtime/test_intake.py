@@ -5,7 +5,8 @@ import pytest
 
 from penstock.plan.operators import key
 from penstock.runtime import intake as intake_module
-from penstock.runtime.intake import RETRY_SECONDS, TINY_AHEAD
+from penstock.runtime.intake import RETRY_SECONDS
+from penstock.runtime.read_ahead import TINY_AHEAD
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
 from tests.unit.model.scripted import FAIL, FAIL_READ
