@@ -37,7 +37,7 @@ from benchmarks.penstock_side import PATIENCE_SECONDS, one_file_a_run
 from benchmarks.session import STORES, Store, collect_garbage, streaming_session
 from penstock.engine.sinks.sink import Delivery
 from penstock.plan.operators import Scan
-from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.work.live_unit import LiveUnit
 
 EXAMPLES = Path(__file__).parents[1] / "examples/nexmark"
 LONG = "5 MINUTES"

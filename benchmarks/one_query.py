@@ -8,7 +8,7 @@ from statistics import median
 import penstock
 from benchmarks.events.load import BATCH_ROWS, write_parquet
 from penstock.client import Connection
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 
 BATCHES, WARM, TURNS = 30, 6, 5
 STREAM = (

@@ -15,12 +15,12 @@ from pyspark.sql import SparkSession
 import penstock
 from benchmarks.pace import Mark
 from benchmarks.readings import SLACK_SECONDS
-from penstock.engine.buffers import Train
 from penstock.engine.sinks.sink import Delivery
+from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Scan
-from penstock.runtime import readiness
-from penstock.runtime.live_unit import LiveUnit
-from penstock.runtime.readiness import Readiness
+from penstock.runtime.loop import readiness
+from penstock.runtime.loop.readiness import Readiness
+from penstock.runtime.work.live_unit import LiveUnit
 
 PATIENCE_SECONDS = 600
 

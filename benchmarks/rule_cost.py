@@ -9,9 +9,9 @@ import pyarrow as pa
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.rows import in_memory
-from penstock.runtime.asking import ask
-from penstock.runtime.live_rule import LiveRule
+from penstock.engine.trains.rows import in_memory
+from penstock.runtime.loop.asking import ask
+from penstock.runtime.work.live_rule import LiveRule
 
 RULES = (1, 10, 100, 1000)
 TUPLES = (1_000, 10_000, 100_000)

@@ -31,7 +31,7 @@ from benchmarks.readings import DDL, SECOND, WINDOW_SECONDS, Readings, written
 from benchmarks.session import STORES, Store, streaming_session
 from benchmarks.streaming_side import read_files, run_to_end
 from benchmarks.totals import in_order, totals
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 
 COLUMNS = (
     "format",

@@ -14,11 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
-from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, in_memory
-from penstock.engine.states.panes import PaneState
-from penstock.engine.states.parts import part_of
+from penstock.engine.spark.processor import Processor
+from penstock.engine.states.sharing.panes import PaneState
+from penstock.engine.states.sharing.parts import part_of
 from penstock.engine.states.state import Run
+from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Project, TableJoin, walk
 

@@ -6,7 +6,7 @@ import time
 import penstock
 from benchmarks.scheduling.load import train
 from benchmarks.scheduling.phases import drain
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 
 QUERIES = 500  # of two operators each, all over one stream: all become ready at once
 TUPLES = 200

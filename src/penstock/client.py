@@ -12,11 +12,11 @@ from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
 from penstock.engine.actions.call import Function
 from penstock.engine.allowed import Allowed
-from penstock.engine.buffers import DEFAULT_BOUNDS, Bounds
-from penstock.engine.session import open_sessions
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
-from penstock.engine.spark_life import death_told
+from penstock.engine.spark.session import open_sessions
+from penstock.engine.spark.spark_life import death_told
+from penstock.engine.trains.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.errors import ClosedError
 from penstock.functions.flow import Dataflow
 from penstock.functions.function import Function as StreamFunction
@@ -40,15 +40,15 @@ from penstock.model.arguments import (
 from penstock.model.definitions import Sites
 from penstock.model.schema import literal, quoted
 from penstock.model.user_aggregates import UserAggregate
-from penstock.runtime.execute import Result, approved, execute
-from penstock.runtime.flows import graph_term
-from penstock.runtime.home import Home
-from penstock.runtime.journal_sqlite import SqliteJournal
-from penstock.runtime.making_functions import register
-from penstock.runtime.result_row import START, Position
-from penstock.runtime.subscription import MAX_ROWS, Subscription
-from penstock.runtime.supervisor import DEFAULTS, Settings
-from penstock.runtime.system import Parts, System
+from penstock.runtime.durable.home import Home
+from penstock.runtime.durable.journal_sqlite import SqliteJournal
+from penstock.runtime.durable.result_row import START, Position
+from penstock.runtime.loop.supervisor import DEFAULTS, Settings
+from penstock.runtime.names.flows import graph_term
+from penstock.runtime.statements.execute import Result, approved, execute
+from penstock.runtime.statements.making_functions import register
+from penstock.runtime.system.system import Parts, System
+from penstock.runtime.work.subscription import MAX_ROWS, Subscription
 from penstock.sql import fragment
 
 DEFAULT_HOME = ".penstock"

@@ -19,7 +19,7 @@ from penstock.engine.interfaces import INTERFACES, build, check
 from penstock.engine.interfaces.interface import Boundary, Interface, Surroundings
 from penstock.engine.interfaces.push import Push
 from penstock.engine.interfaces.rejects import REJECTS
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import UnknownConnectorError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column, Schema

@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
-from penstock.runtime.journal import Journal
-from penstock.runtime.journal_memory import MemoryJournal
-from penstock.runtime.journal_sqlite import SqliteJournal
+from penstock.runtime.durable.journal import Journal
+from penstock.runtime.durable.journal_memory import MemoryJournal
+from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from tests.examples import examples
 
 KINDS: dict[str, Callable[[Path], Journal]] = {

@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 import penstock
-from penstock.runtime import occasions, readiness
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop import occasions, readiness
+from penstock.runtime.loop.supervisor import Settings
 
 
 def say(*words: object) -> None:

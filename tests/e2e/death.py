@@ -24,7 +24,7 @@ import penstock
 from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
 from penstock.database import Database
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import PATIENCE, finish, leave_alone, shown
 
 ANY = "any"

@@ -15,8 +15,8 @@ from penstock.errors import PenstockError
 from penstock.qos.load import load_of
 from penstock.qos.network import HERE
 from penstock.qos.trend import Trend
-from penstock.runtime.prospect import Prospect
-from penstock.runtime.steering import suspend_query
+from penstock.runtime.system.prospect import Prospect
+from penstock.runtime.system.steering import suspend_query
 from tests.e2e.support import PATIENCE, figures, leave_alone, results, until
 
 pytestmark = pytest.mark.spark

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.rows import SMALL_ROWS
-from penstock.runtime.supervisor import Settings
+from penstock.engine.trains.rows import SMALL_ROWS
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import ANY, Reaper, bury, reaping
 from tests.e2e.support import PATIENCE, finish, results, rows_of, shown, stream_figures, until

@@ -20,12 +20,12 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.buffers import Bounds
-from penstock.engine.states import closing_small, passes
-from penstock.plan.bundles import bundling, regrouping
-from penstock.plan.bundles.member import Member
+from penstock.engine.states.sharing import closing_small, passes
+from penstock.engine.trains.buffers import Bounds
 from penstock.plan.operators import Bundle, key
-from penstock.runtime.supervisor import Settings
+from penstock.plan.sharing import bundling, regrouping
+from penstock.plan.sharing.member import Member
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import (
     PATIENCE,

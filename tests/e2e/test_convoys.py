@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import Gate
-from penstock.runtime import convoys
-from penstock.runtime.convoys import Convoys
-from penstock.runtime.intake import Intake
-from penstock.runtime.live_unit import LiveUnit
-from penstock.runtime.plant import Plant
-from penstock.runtime.quality import Quality
-from penstock.runtime.turns import Turns
+from penstock.runtime.loop import convoys
+from penstock.runtime.loop.convoys import Convoys
+from penstock.runtime.loop.intake import Intake
+from penstock.runtime.loop.turns import Turns
+from penstock.runtime.quality.quality import Quality
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.live_unit import LiveUnit
 from tests.e2e import scenario
 from tests.e2e.death import Reaper, calm_and_disturbed, reaping
 from tests.e2e.support import leave_alone, results, rows_of, shown, until, write_json

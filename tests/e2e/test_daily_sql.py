@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.support import bag, figures, finish, results
 

@@ -16,8 +16,8 @@ import penstock
 from penstock.cli.main import main
 from penstock.client import Connection
 from penstock.errors import BadOptionError, HomeError, PenstockError, SourceError
-from penstock.runtime.journal_sqlite import SqliteJournal
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.durable.journal_sqlite import SqliteJournal
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import (
     figures,
     finish,

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.plan.operators import key
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 from penstock.schedule import ReadyUnit, RoundRobin
 from penstock.schedule.choice import Choice
 from tests.e2e.support import finish, results, write_json

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.engine.states import detecting
 from penstock.errors import PenstockError
-from penstock.runtime import readiness
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop import readiness
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.fires import EVENTS, ROOMS, SMOKES, ended, moment, rows, shown
 from tests.e2e.support import finish, results, write_json

@@ -9,10 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows
+from penstock.engine.spark.processor import Processor
+from penstock.engine.trains.rows import Rows
 from penstock.errors import DiskFullError, RunError
-from penstock.runtime import live_query, readiness
+from penstock.runtime.loop import readiness
+from penstock.runtime.work import live_query
 from tests.e2e.plain_stream import S, delivered, row
 from tests.e2e.support import (
     figures,
@@ -179,8 +180,9 @@ def test_a_run_that_failed_half_way_counts_nothing_twice(
     fails: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
-    monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
-    monkeypatch.setattr("penstock.engine.rows.SMALL_ROWS", 5)  # parts go to disk, and are combined
+    monkeypatch.setattr("penstock.engine.states.sharing.parts.COMPACT_PARTS", 3)
+    # Parts go to disk, and are combined.
+    monkeypatch.setattr("penstock.engine.trains.rows.SMALL_ROWS", 5)
     owner = Rows if fails == "leave_memory" else Processor
     does, failures = getattr(owner, fails), []
 

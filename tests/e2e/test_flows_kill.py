@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.functions import Items, stream_function
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e.death import Reaper, calm_and_disturbed, live, reaping
 from tests.e2e.support import finish, rows_of, write_json
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query

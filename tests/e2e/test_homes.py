@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from penstock.runtime import live_query
+from penstock.runtime.work import live_query
 from tests.e2e.plain_stream import S, delivered, row
 from tests.e2e.support import (
     figures,
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 
 def test_a_home_that_another_process_holds_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from penstock.runtime.home import Home;"
+        "import sys; from pathlib import Path; from penstock.runtime.durable.home import Home;"
         f"home = Home(Path({str(tmp_path)!r})); print('held', flush=True); sys.stdin.read()"
     )
     holder = subprocess.Popen(

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import SessionAggregate, identity
-from penstock.runtime.home import FORMAT
+from penstock.runtime.durable.home import FORMAT
 from tests.e2e.numbered import Opener, arrive, push, row, state
 from tests.e2e.support import figures, finish, results
 from tests.golden.test_identity import reword

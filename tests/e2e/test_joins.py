@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import readiness
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop import readiness
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import bury, live, reaping
 from tests.e2e.support import figures, finish, results, rows_of, until, write_json

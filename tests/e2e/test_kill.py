@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.runtime import readiness
-from penstock.runtime.result_row import START, Position
+from penstock.runtime.durable.result_row import START, Position
+from penstock.runtime.loop import readiness
 from tests.e2e import scenario
 from tests.e2e.children import Child
 from tests.e2e.death import (

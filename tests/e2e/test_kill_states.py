@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e import scenario
 from tests.e2e.death import Reaper, calm_and_disturbed, reaping
 from tests.e2e.support import write_json

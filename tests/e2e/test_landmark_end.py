@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e.support import finish, results
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
-from penstock.runtime import supervisor
-from penstock.runtime.result_row import Position
+from penstock.runtime.durable.result_row import Position
+from penstock.runtime.loop import supervisor
 from tests.e2e.numbered import STREAM, Opener, arrive, at, code, numbers, push, script, state
 from tests.e2e.support import (
     figures,

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states.window_join import WindowJoinState
+from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.errors import PenstockError
 from tests.e2e.support import PATIENCE, results, rows_of, stream_figures, until
 

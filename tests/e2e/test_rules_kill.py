@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import occasions, readiness
+from penstock.runtime.loop import occasions, readiness
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.support import finish, results, rows_of, write_json
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import figures, until
 
 pytestmark = pytest.mark.spark

@@ -11,7 +11,7 @@ import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
-from penstock.runtime.live_unit import LiveUnit
+from penstock.runtime.work.live_unit import LiveUnit
 from tests.e2e.support import PATIENCE, leave_alone
 
 pytestmark = pytest.mark.spark

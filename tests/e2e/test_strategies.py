@@ -21,15 +21,17 @@ from pyspark.sql.functions import arrow_udf
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.engine.buffers import Bounds
-from penstock.engine.processor import Processor
-from penstock.engine.profile import profile
+from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.profile import profile
+from penstock.engine.trains.buffers import Bounds
 from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
 from penstock.qos.need import PATIENCE_SECONDS, SHORT
-from penstock.runtime import control, live_unit, statistics, turns
-from penstock.runtime.control import memory_share
-from penstock.runtime.supervisor import Settings
-from penstock.runtime.turns import Turns
+from penstock.runtime.loop import control, turns
+from penstock.runtime.loop.control import memory_share
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.loop.turns import Turns
+from penstock.runtime.quality import statistics
+from penstock.runtime.work import live_unit
 from penstock.schedule import STRATEGIES, Choice
 from tests.e2e.support import PATIENCE, bag, finish, results, rows_of, until
 

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.buffers import Bounds
-from penstock.runtime import readiness
+from penstock.engine.trains.buffers import Bounds
+from penstock.runtime.loop import readiness
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets

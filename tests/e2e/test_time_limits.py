@@ -14,7 +14,7 @@ from penstock.client import Connection
 from penstock.errors import ClosedError, RunError, TimedOutError
 from penstock.functions import Items, stream_function
 from penstock.model.user_aggregates import UserAggregate
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import figures, rows_of, until
 
 pytestmark = pytest.mark.spark

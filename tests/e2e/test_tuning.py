@@ -16,7 +16,7 @@ from penstock.client import Connection
 from penstock.engine.states.sites import SitesState
 from penstock.errors import PenstockError
 from penstock.functions import auto, fft3
-from penstock.runtime import tuning
+from penstock.runtime.system import tuning
 from tests.e2e.support import PATIENCE, finish, shown, until
 
 pytestmark = pytest.mark.spark

@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from penstock.runtime.result_row import START
-from penstock.runtime.subscription import Subscription
+from penstock.runtime.durable.result_row import START
+from penstock.runtime.work.subscription import Subscription
 from tests.e2e.numbered import STREAM, Opener, arrive, code, numbers, push, state
 from tests.e2e.support import (
     PATIENCE,

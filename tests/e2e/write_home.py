@@ -5,7 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import penstock
-from penstock.runtime.home import FORMAT
+from penstock.runtime.durable.home import FORMAT
 from tests.e2e.test_identity import HOMES, write_half
 
 

@@ -13,18 +13,18 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from penstock.engine.analysis import SparkAnalyst
-from penstock.engine.processor import Processor
-from penstock.engine.rows import in_memory
-from penstock.engine.session import Sessions, open_sessions
-from penstock.engine.types import arrow_schema
+from penstock.engine.spark.analysis import SparkAnalyst
+from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.session import Sessions, open_sessions
+from penstock.engine.trains.rows import in_memory
+from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema
-from penstock.plan.aggregates import _MAKERS
-from penstock.plan.bind import Binder
-from penstock.plan.graph import Graph
+from penstock.plan.algebra.aggregates import _MAKERS
 from penstock.plan.operators import EventTime, Scan, key
-from penstock.plan.sources import StreamSource
-from penstock.plan.units import Unit, cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.relations.sources import StreamSource
+from penstock.plan.select.bind import Binder
+from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import parse_select
 
 pytestmark = pytest.mark.spark

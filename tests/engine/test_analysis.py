@@ -4,13 +4,13 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine import analysis
-from penstock.engine.analysis import SparkAnalyst
+from penstock.engine.spark import analysis
+from penstock.engine.spark.analysis import SparkAnalyst
 from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema
-from penstock.plan.bind import Binder
 from penstock.plan.operators import EventTime, Operator, Scan
-from penstock.plan.sources import StreamSource
+from penstock.plan.relations.sources import StreamSource
+from penstock.plan.select.bind import Binder
 from penstock.sql import parse_select
 
 pytestmark = pytest.mark.spark

@@ -6,15 +6,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, in_files, in_memory, write_parquet
-from penstock.engine.session import open_sessions
+from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.session import open_sessions
 from penstock.engine.states.ordered import arrivals
 from penstock.engine.states.state import Run
+from penstock.engine.trains.rows import Rows, in_files, in_memory, write_parquet
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Filter, Ordered, Scan, key
-from penstock.plan.units import Unit
+from penstock.plan.sharing.units import Unit
 
 pytestmark = pytest.mark.spark
 

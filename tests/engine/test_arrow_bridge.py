@@ -7,8 +7,8 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine import arrow_bridge
-from penstock.engine.arrow_bridge import collect_small
+from penstock.engine.trains import arrow_bridge
+from penstock.engine.trains.arrow_bridge import collect_small
 
 pytestmark = pytest.mark.spark
 

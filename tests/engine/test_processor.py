@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
-from penstock.engine.analysis import SparkAnalyst
-from penstock.engine.processor import SINGLE_ROWS, Processor
-from penstock.engine.rows import SMALL_ROWS, Rows, in_files, in_memory, write_parquet
-from penstock.engine.session import Sessions, open_sessions
-from penstock.engine.types import arrow_schema
+from penstock.engine.spark.analysis import SparkAnalyst
+from penstock.engine.spark.processor import SINGLE_ROWS, Processor
+from penstock.engine.spark.session import Sessions, open_sessions
+from penstock.engine.trains.rows import SMALL_ROWS, Rows, in_files, in_memory, write_parquet
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import RunError
 from penstock.model.schema import Column, Schema
-from penstock.plan.bind import Binder
-from penstock.plan.graph import Graph
 from penstock.plan.operators import EventTime, Scan, key, table_view
-from penstock.plan.sources import Source, StreamSource, TableSource
-from penstock.plan.units import Unit, cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.relations.sources import Source, StreamSource, TableSource
+from penstock.plan.select.bind import Binder
+from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import parse_select
 
 pytestmark = pytest.mark.spark

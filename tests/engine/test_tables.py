@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.rows import SMALL_ROWS
-from penstock.engine.session import Sessions, open_sessions
+from penstock.engine.spark.session import Sessions, open_sessions
 from penstock.engine.tables import Tables, check_table
+from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.errors import PenstockError
 from penstock.model.definitions import Connector, Option, TableDefinition
 from penstock.model.schema import Column, Schema

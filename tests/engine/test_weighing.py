@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from penstock.engine.states.weighing import weighed
-from penstock.plan.bounds import definitions
+from penstock.engine.states.sharing.weighing import weighed
+from penstock.plan.algebra.bounds import definitions
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
-from penstock.plan.weighing import Estimate, Weighing
+from penstock.plan.operators.windows.weighing import Estimate, Weighing
 
 pytestmark = pytest.mark.spark
 

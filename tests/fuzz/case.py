@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema
 from tests.e2e.oracle.queries import Query
 from tests.fuzz.columns import BEGIN, Field, draw_field, draw_value

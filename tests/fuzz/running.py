@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from penstock.runtime import readiness
-from penstock.runtime.supervisor import Settings
+from penstock.runtime.loop import readiness
+from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import figures, results
 from tests.fuzz.case import SLACK_SECONDS, Case, Relation
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from penstock.plan.bundles.bundling import bundled
-from penstock.plan.drawings import FORMS, draw
-from penstock.plan.drawings.drawing import Drawing
-from penstock.plan.graph import Graph
-from penstock.plan.units import cut_at_shared
+from penstock.plan.explain.drawings import FORMS, draw
+from penstock.plan.explain.drawings.drawing import Drawing
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.units import cut_at_shared
 from tests.golden.test_explain import graph_of, thresholds
 
 SCRIPTS = sorted((Path(__file__).parent / "draw").glob("*.sql"))

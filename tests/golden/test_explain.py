@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from penstock.model.own_names import readable
-from penstock.plan.bundles.bundling import bundled
-from penstock.plan.bundles.layout import layout_of
-from penstock.plan.bundles.sweep import sweep_of, swept
-from penstock.plan.bundles.tails import flow_tail_of, tail_of
-from penstock.plan.explain import explain, units_behind
-from penstock.plan.explain_bundle import flow_sql, flow_tail_text, pass_sql
-from penstock.plan.graph import Graph
+from penstock.plan.explain.explain import explain, units_behind
+from penstock.plan.explain.explain_bundle import flow_sql, flow_tail_text, pass_sql
 from penstock.plan.operators import Bundle, FlowBundle, key
-from penstock.plan.units import Unit, cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.layout import layout_of
+from penstock.plan.sharing.sweep import sweep_of, swept
+from penstock.plan.sharing.tails import flow_tail_of, tail_of
+from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import CreateQuery, parse, to_sql
 from tests.unit.plan.twin import World
 

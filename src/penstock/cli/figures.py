@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.runtime.feed import Feed
-from penstock.runtime.system import System
+from penstock.runtime.sources.feed import Feed
+from penstock.runtime.system.system import System
 
 SECOND = 1_000_000  # event times are in microseconds
 # Beyond this the data is history that is being read, and its age says nothing of the system.

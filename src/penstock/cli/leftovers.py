@@ -8,8 +8,8 @@ from typing import Any
 from penstock.cli.live_line import counted
 from penstock.engine.interfaces import max_rejects
 from penstock.model.schema import quoted
-from penstock.runtime.show import show
-from penstock.runtime.system import System
+from penstock.runtime.system.system import System
+from penstock.runtime.views.show import show
 
 Row = Mapping[str, Any]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from penstock.model.definitions import QueryState
-from penstock.runtime.live_query import LiveQuery
-from penstock.runtime.system import System
+from penstock.runtime.system.system import System
+from penstock.runtime.work.live_query import LiveQuery
 
 Trouble = tuple[str, str]  # what is wrong, and its cause
 

@@ -6,9 +6,9 @@ from penstock.cli.formats import Format
 from penstock.cli.live_line import counted
 from penstock.cli.screen import Screen
 from penstock.engine.sinks.sink import Delivery
-from penstock.runtime.execute import Result
-from penstock.runtime.live_query import Tap
-from penstock.runtime.system import System
+from penstock.runtime.statements.execute import Result
+from penstock.runtime.system.system import System
+from penstock.runtime.work.live_query import Tap
 from penstock.sql import Explain, ExplainAll, ExplainSchedule, Statement
 
 

@@ -6,9 +6,9 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryState
-from penstock.runtime.execute import Result, approved
-from penstock.runtime.feed import Feed
-from penstock.runtime.system import System
+from penstock.runtime.sources.feed import Feed
+from penstock.runtime.statements.execute import Result, approved
+from penstock.runtime.system.system import System
 
 LOOK_SECONDS = 0.1  # how soon a signal is noticed
 

@@ -20,10 +20,10 @@ from penstock.engine.options import (
     read_options,
     text,
 )
-from penstock.engine.rows import is_small, write_parquet
-from penstock.engine.session import Sessions
-from penstock.engine.spark_errors import sentence
-from penstock.engine.types import schema_of, spark_schema
+from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.trains.rows import is_small, write_parquet
+from penstock.engine.trains.types import schema_of, spark_schema
 from penstock.errors import SourceError, UnknownConnectorError
 from penstock.model.definitions import TableDefinition
 from penstock.model.own_names import refuse_own

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from penstock.plan.graph import Graph
-from penstock.plan.units import Unit, cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.schedule.observation import Observation
 from penstock.schedule.strategy import ReadyUnit
 

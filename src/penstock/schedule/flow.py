@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Distinct, Top, Weigh, is_stateful, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.observation import Observation
 from penstock.schedule.shape import Path, Shape
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar
 
-from penstock.plan.graph import Graph
-from penstock.plan.units import Unit, cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.schedule.flow import Flow, flow_of, may_end
 from penstock.schedule.observation import NOTHING_SEEN, Observation
 from penstock.schedule.run_cost import RunCost, run_cost_of

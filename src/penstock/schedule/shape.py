@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle, Operator, Scan, key
-from penstock.plan.units import Unit
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import Unit
 
 MOST_PATHS = 10_000  # diamonds upon diamonds have more paths than anybody can rank
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from penstock.plan.graph import Graph
-from penstock.plan.units import Unit
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import Unit
 from penstock.schedule.observation import Observation
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadOptionError
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.observation import Figures, Observation, QueryFigures
 from penstock.sim.arrivals import poisson, trains
 from penstock.sim.step import Step, stream

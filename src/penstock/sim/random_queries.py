@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penstock.errors import BadOptionError
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, Scan, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.observation import Figures, Observation, QueryFigures
 from penstock.sim.arrivals import TICK_SECONDS, Times, trains
 from penstock.sim.step import Step, stream

@@ -7,9 +7,9 @@ miss some tuples, an archive that may miss most, and two aggregates that may be 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
-from penstock.plan.units import cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import cut_at_shared
 from penstock.qos.contracts import Contract, Sampling
 from penstock.qos.forecast import WINDOW_SECONDS
 from penstock.qos.network import Network, network_of

@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.plan.graph import Graph
-from penstock.plan.units import cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import cut_at_shared
 from penstock.schedule.flow import flow_of
 from penstock.schedule.observation import Average, Figures, Observation
 from penstock.schedule.shape import parts_of, shape_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema
 
 BEGIN = datetime(2026, 3, 1, 11, 58, 0, tzinfo=UTC)

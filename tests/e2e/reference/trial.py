@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime import readiness
+from penstock.runtime.loop import readiness
 from tests.e2e.reference.streams import Flow
 from tests.e2e.support import bag, figures, finish, plain, results
 from tests.examples import examples

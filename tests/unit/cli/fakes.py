@@ -14,10 +14,10 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.errors import PenstockError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState
 from penstock.model.trains import BEGIN_OF_TIME
-from penstock.runtime.directory import KnownQuery
-from penstock.runtime.execute import Result, approved
-from penstock.runtime.meter import Meter
-from penstock.runtime.subscription import Subscription
+from penstock.runtime.names.directory import KnownQuery
+from penstock.runtime.statements.execute import Result, approved
+from penstock.runtime.work.meter import Meter
+from penstock.runtime.work.subscription import Subscription
 from penstock.sql import CreateQuery, parse
 
 

@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.rows import Rows, in_memory
-from penstock.engine.states import parts
-from penstock.engine.states.panes import PaneState
-from penstock.engine.states.parts import Part
+from penstock.engine.states.sharing import parts
+from penstock.engine.states.sharing.panes import PaneState
+from penstock.engine.states.sharing.parts import Part
+from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate
-from penstock.plan.operators.hops import Hops, spans
-from penstock.plan.operators.window_aggregate import PANE, Numbers
+from penstock.plan.operators.windows.hops import Hops, spans
+from penstock.plan.operators.windows.window_aggregate import PANE, Numbers
 from tests.examples import examples
 
 TUPLES = st.lists(st.integers(-40, 80), max_size=6)

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
-from penstock.engine.sites import recent
-from penstock.engine.sites.recent import ENOUGH, EVERY_SECONDS, FEW, MOST_PARTS, Recent
+from penstock.engine.workers import recent
+from penstock.engine.workers.recent import ENOUGH, EVERY_SECONDS, FEW, MOST_PARTS, Recent
 
 
 def _items(first: int, count: int, size: int = 8) -> pa.Table:

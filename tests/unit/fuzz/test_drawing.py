@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 
 from penstock.plan.operators import EventTime, Scan, table_view
-from penstock.plan.sources import Source, StreamSource, TableSource
+from penstock.plan.relations.sources import Source, StreamSource, TableSource
 from tests.fuzz.case import QUERIES, Relation, draw_case
 from tests.fuzz.columns import (
     FAMILIES,

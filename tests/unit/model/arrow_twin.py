@@ -7,7 +7,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from penstock.engine import types
+from penstock.engine.trains import types
 
 KINDS = {
     "int": pa.int32(),

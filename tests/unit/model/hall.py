@@ -14,38 +14,38 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.clock import HandClock
-from penstock.engine.buffers import KEEP_TRAINS, Bounds, BufferPool
-from penstock.engine.rows import Rows, empty_table
 from penstock.engine.sinks.memory import MemorySink
+from penstock.engine.trains.buffers import KEEP_TRAINS, Bounds, BufferPool
+from penstock.engine.trains.rows import Rows, empty_table
 from penstock.errors import RunError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState, StreamDefinition
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Operator, Scan, key
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
-from penstock.plan.units import Unit, cut_at_shared
-from penstock.runtime.archive import Archive
-from penstock.runtime.archiving import Archiving
-from penstock.runtime.checkpoint import write_checkpoint
-from penstock.runtime.connecting import connect
-from penstock.runtime.deliveries import Deliveries
-from penstock.runtime.feed import Feed
-from penstock.runtime.gatekeeper import Gatekeeper
-from penstock.runtime.intake import Intake
-from penstock.runtime.journal_memory import MemoryJournal
-from penstock.runtime.live_query import LiveQuery
-from penstock.runtime.manifest import Manifest
-from penstock.runtime.plant import Plant
-from penstock.runtime.quality import Quality
-from penstock.runtime.restoration import (
+from penstock.plan.sharing.units import Unit, cut_at_shared
+from penstock.runtime.durable.journal_memory import MemoryJournal
+from penstock.runtime.durable.manifest import Manifest
+from penstock.runtime.durable.results import ResultLog
+from penstock.runtime.durable.shelf import ResultShelf
+from penstock.runtime.loop.archiving import Archiving
+from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.intake import Intake
+from penstock.runtime.loop.turns import Turns
+from penstock.runtime.quality.gatekeeper import Gatekeeper
+from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.statistics import Statistics
+from penstock.runtime.sources.archive import Archive
+from penstock.runtime.sources.feed import Feed
+from penstock.runtime.topology.checkpoint import write_checkpoint
+from penstock.runtime.topology.connecting import connect
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.restoration import (
     checked,
     knows,
     put_back,
 )
-from penstock.runtime.results import ResultLog
-from penstock.runtime.shelf import ResultShelf
-from penstock.runtime.standing import standing_of
-from penstock.runtime.statistics import Statistics
-from penstock.runtime.turns import Turns
+from penstock.runtime.topology.standing import standing_of
+from penstock.runtime.work.live_query import LiveQuery
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
 

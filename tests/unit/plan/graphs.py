@@ -2,8 +2,7 @@
 
 from hypothesis import strategies as st
 
-from penstock.plan.aggregates import Aggregate
-from penstock.plan.graph import Graph
+from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import (
     EventTime,
     Filter,
@@ -15,7 +14,8 @@ from penstock.plan.operators import (
     Union,
     WindowAggregate,
 )
-from penstock.plan.operators.hops import spans
+from penstock.plan.operators.graph import Graph
+from penstock.plan.operators.windows.hops import spans
 from tests.unit.plan.twin import columns
 
 ROW = columns(ts="timestamp", v="int")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.plan.aggregates import decompose
+from penstock.plan.algebra.aggregates import decompose
 from penstock.sql import parse_select, spark_sql
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.plan.named_windows import with_windows_spelt_out
-from penstock.plan.time_windows import in_brackets
+from penstock.plan.select.named_windows import with_windows_spelt_out
+from penstock.plan.select.time_windows import in_brackets
 from penstock.sql import parse_select, to_sql
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Union, key
-from penstock.plan.units import Unit, _together
+from penstock.plan.sharing.units import Unit, _together
 from tests.unit.model.hall import SCHEMA, scan
 
 LEAVES = tuple(scan(name) for name in "stu")

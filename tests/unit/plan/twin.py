@@ -9,10 +9,10 @@ from sqlglot.errors import ParseError
 
 from penstock.errors import BadQueryError, UnknownColumnError
 from penstock.model.schema import Column, Schema
-from penstock.plan.bind import Binder
-from penstock.plan.graph import Graph
 from penstock.plan.operators import EventTime, Operator, Scan, table_view
-from penstock.plan.sources import NOTHING, Source, StreamSource, TableSource
+from penstock.plan.operators.graph import Graph
+from penstock.plan.relations.sources import NOTHING, Source, StreamSource, TableSource
+from penstock.plan.select.bind import Binder
 from penstock.sql import parse_select
 
 DOUBLES = (exp.Avg, exp.Div, exp.Variance, exp.VariancePop, exp.Stddev)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.rows import Rows, empty_table
-from penstock.plan.graph import Graph
+from penstock.engine.trains.rows import Rows, empty_table
 from penstock.plan.operators import Operator, Union, key
-from penstock.plan.units import Unit
-from penstock.runtime.connecting import connect
-from penstock.runtime.cuts import needed_cuts
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import Unit
+from penstock.runtime.topology.connecting import connect
+from penstock.runtime.topology.cuts import needed_cuts
 from penstock.schedule import STRATEGIES, Observation, ReadyUnit, Strategy, make_strategy
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark

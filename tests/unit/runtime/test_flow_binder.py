@@ -20,10 +20,10 @@ from penstock.functions.templates import auto
 from penstock.model.definitions import FunctionDefinition, Parameter, Sites
 from penstock.model.own_names import readable
 from penstock.model.schema import Column, Schema
-from penstock.plan.lateness import flows_in
 from penstock.plan.operators import EventTime, Filter, Flow, Operator, Ordered, Project, Scan, key
-from penstock.runtime.flows import FlowBinder, graph_term, reads_of, type_of
-from penstock.runtime.known_functions import KnownFunctions
+from penstock.plan.operators.lateness import flows_in
+from penstock.runtime.names.flows import FlowBinder, graph_term, reads_of, type_of
+from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.sql import CreateQuery, flow_of, parse
 
 RADIO = Scan(

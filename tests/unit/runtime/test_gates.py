@@ -15,10 +15,10 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Gate, Operator, Project, key
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.qos.answers import kept_through, sampled
-from penstock.runtime.live_unit import LiveUnit
-from penstock.runtime.promise import Promise
-from penstock.runtime.quality import Quality
-from penstock.runtime.statistics import Statistics
+from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.statistics import Statistics
+from penstock.runtime.work.live_unit import LiveUnit
+from penstock.runtime.work.promise import Promise
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, Hall, quality_of, scan

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import EventTime, Operator, Union, key
-from penstock.runtime.feed import IDLE_BOUNDARY
+from penstock.runtime.sources.feed import IDLE_BOUNDARY
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.rows import empty_table
 from penstock.engine.states import Kept
 from penstock.engine.states.state import Run, Step
+from penstock.engine.trains.rows import empty_table
 from penstock.model.schema import Schema
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, Project, Union, key
-from penstock.runtime import connecting, restoration
-from penstock.runtime.feed import Feed
+from penstock.runtime.sources.feed import Feed
+from penstock.runtime.topology import connecting, restoration
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.buffers import Bounds
+from penstock.engine.trains.buffers import Bounds
 from penstock.errors import UnknownOptionError
 from penstock.qos.need import FOR_LATENCY, FOR_MEMORY, PATIENCE_SECONDS
-from penstock.runtime.control import EVERYTHING, ROUND_ROBIN, Control, memory_share
+from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control, memory_share
 from penstock.schedule import Choice
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain

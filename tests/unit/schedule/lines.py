@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Filter, Operator, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.observation import Figures, Observation, QueryFigures
 from tests.unit.plan.graphs import scan
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.basic import Basic
 from penstock.schedule.dense import Dense
 from penstock.schedule.observation import Figures, Observation, QueryFigures

@@ -2,8 +2,8 @@
 
 import pytest
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule import make_strategy
 from penstock.schedule.chain import Chain, envelope, progress
 from penstock.schedule.flow import flow_of

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import UnknownOptionError
-from penstock.plan.units import cut_at_shared
+from penstock.plan.sharing.units import cut_at_shared
 from penstock.schedule import STRATEGIES, ReadyUnit, RoundRobin, make_strategy
 from tests.unit.plan.twin import World
 

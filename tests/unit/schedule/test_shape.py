@@ -2,9 +2,9 @@ import itertools
 
 from hypothesis import given, settings
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
-from penstock.plan.units import cut_at_shared
+from penstock.plan.operators.graph import Graph
+from penstock.plan.sharing.units import cut_at_shared
 from penstock.schedule.shape import parts_of, shape_of
 from tests.examples import examples
 from tests.unit.plan.graphs import pools

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.plan.graph import Graph
 from penstock.plan.operators import is_stateful, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, ReadyUnit, Strategy, make_strategy
 from penstock.schedule.observation import Average, Figures, Observation, QueryFigures
 from penstock.schedule.optprofit import OptProfit

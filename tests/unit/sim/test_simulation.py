@@ -3,8 +3,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.errors import BadOptionError
-from penstock.plan.graph import Graph
 from penstock.plan.operators import key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, make_strategy
 from penstock.schedule.batching import FixedLength
 from penstock.schedule.observation import Figures, Observation

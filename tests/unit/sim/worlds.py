@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.observation import Figures, Observation, QueryFigures
 from penstock.sim.arrivals import Arrival
 from penstock.sim.step import Step, stream

@@ -22,9 +22,9 @@ from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
-from penstock.runtime.rules_shown import rule_rows
-from penstock.runtime.show import show
-from penstock.runtime.system import System
+from penstock.runtime.system.system import System
+from penstock.runtime.views.rules_shown import rule_rows
+from penstock.runtime.views.show import show
 
 ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars
 and a rule that acts on it; then tell what happened. Needs no network and no data."""

@@ -15,8 +15,8 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError, PenstockError
 from penstock.model.schema import quoted
-from penstock.runtime.execute import carry_out
-from penstock.runtime.system import System
+from penstock.runtime.statements.execute import carry_out
+from penstock.runtime.system.system import System
 from penstock.sql import (
     CreateQuery,
     CreateStream,

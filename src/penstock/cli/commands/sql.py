@@ -26,7 +26,7 @@ from penstock.cli.shell.dot_commands import Around
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import read_terminal
-from penstock.runtime.system import System
+from penstock.runtime.system.system import System
 
 ABOUT = """A shell for statements. On a terminal it edits, remembers and completes; statements may
 also be piped in. Leaving writes a checkpoint; queries go on when the home is opened again."""

@@ -8,7 +8,7 @@ from prompt_toolkit.document import Document
 
 from penstock.cli.shell.keywords import CONNECTORS, FUNCTIONS, KEYWORDS, TYPES
 from penstock.model.schema import Schema
-from penstock.runtime.directory import (
+from penstock.runtime.names.directory import (
     Directory,
     KnownEvent,
     KnownQuery,

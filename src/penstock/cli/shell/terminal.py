@@ -15,7 +15,7 @@ from penstock.cli.shell.completion import SqlCompleter, known_names
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.statement_end import is_complete
-from penstock.runtime.system import System
+from penstock.runtime.system.system import System
 
 PROMPT = "penstock> "
 MORE = "      ..> "

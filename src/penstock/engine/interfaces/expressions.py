@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 from penstock.engine.interfaces.frames import SPARK_FAILURES
-from penstock.engine.repeatable import refuse_calls, refuse_changing
-from penstock.engine.spark_errors import CONDITIONS, analysis_error, condition_of, sentence
+from penstock.engine.spark.repeatable import refuse_calls, refuse_changing
+from penstock.engine.spark.spark_errors import CONDITIONS, analysis_error, condition_of, sentence
 from penstock.errors import (
     BadOptionError,
     NotAllowedError,

@@ -13,11 +13,11 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from penstock.engine.arrow_bridge import collect_small
 from penstock.engine.interfaces.durable import writing
 from penstock.engine.interfaces.interface import Surroundings
-from penstock.engine.rows import fit, is_small
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.arrow_bridge import collect_small
+from penstock.engine.trains.rows import fit, is_small
+from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Schema
 
 GROUP_BYTES = 4 << 20  # of a scratch row group: Spark reads them in parallel

@@ -41,8 +41,8 @@ from penstock.engine.options import (
     read_options,
     whole,
 )
-from penstock.engine.spark_errors import sentence
-from penstock.engine.vectors import as_lists, with_packed
+from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.trains.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column

@@ -17,7 +17,7 @@ from penstock.engine.interfaces.pushed import table_of
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.interfaces.rows import require_times
 from penstock.engine.options import Declared, flag, read_options, whole
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadRowError, PenstockError, SourceError
 from penstock.model.definitions import StreamDefinition
 

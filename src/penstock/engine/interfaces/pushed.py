@@ -21,8 +21,8 @@ from penstock.engine.interfaces.rows import (
     table_of_rows,
     table_of_table,
 )
-from penstock.engine.types import vectors_in
-from penstock.engine.vectors import column_of
+from penstock.engine.trains.types import vectors_in
+from penstock.engine.trains.vectors import column_of
 from penstock.errors import BadRowError
 
 HINT = (

@@ -20,7 +20,7 @@ from penstock.engine.interfaces.formats.reader import Piece, Reader
 from penstock.engine.interfaces.frames import SPARK_FAILURES
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.rejects import REJECTS, joined
-from penstock.engine.spark_errors import sentence
+from penstock.engine.spark.spark_errors import sentence
 from penstock.errors import SourceError
 from penstock.model.own_names import own
 from penstock.model.schema import quoted

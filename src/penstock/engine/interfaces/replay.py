@@ -18,7 +18,7 @@ from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surrou
 from penstock.engine.interfaces.recording import Recording, kept_recording, make_recording
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.options import Declared, number, read_options, whole
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
 

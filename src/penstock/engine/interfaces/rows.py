@@ -11,8 +11,8 @@ import pyarrow as pa
 from pyarrow import types
 
 from penstock.engine.interfaces.formats.casts import cast, is_bytes, is_list, is_same_kind, is_text
-from penstock.engine.types import vectors_in
-from penstock.engine.vectors import as_vector, is_vector_like, packed
+from penstock.engine.trains.types import vectors_in
+from penstock.engine.trains.vectors import as_vector, is_vector_like, packed
 from penstock.errors import BadRowError, quoted_value, shortened
 from penstock.functions.vectors import Kind
 from penstock.model.vectors import MOST_BYTES

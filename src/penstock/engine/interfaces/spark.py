@@ -35,8 +35,8 @@ from penstock.engine.options import (
     shown,
     text,
 )
-from penstock.engine.spark_errors import sentence
-from penstock.engine.types import arrow_schema, spark_schema
+from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import (
     SHOWN,
     BadOptionError,

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.sinks.plain_text import glued, is_finite, plain_text
-from penstock.engine.vectors import shown
+from penstock.engine.trains.vectors import shown
 
 MUST_ESCAPE = '["\\\\\\x00-\\x1f]'
 ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in range(0x20)}

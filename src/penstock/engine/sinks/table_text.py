@@ -7,7 +7,7 @@ from rich.cells import cell_len, set_cell_size
 
 from penstock.engine.sinks.csv_text import cell_text
 from penstock.engine.sinks.json_lines import is_bare
-from penstock.engine.vectors import shown
+from penstock.engine.trains.vectors import shown
 
 WIDEST = 60  # columns of a terminal that one cell may take; the rest of it is cut off
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a cell must not steer the terminal

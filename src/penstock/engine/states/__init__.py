@@ -1,20 +1,20 @@
 """The states of the stateful operators, one file each."""
 
-from penstock.engine.states.bundle import BundleState
 from penstock.engine.states.detect import DetectState, EventsState
-from penstock.engine.states.flows import FlowState
-from penstock.engine.states.hop_join import HopJoinState
+from penstock.engine.states.joins.hop_join import HopJoinState
+from penstock.engine.states.joins.rows_join import RowsJoinState
+from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.engine.states.keyed_rows import KeyedRowsState
 from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
-from penstock.engine.states.panes import PaneState
-from penstock.engine.states.rows_join import RowsJoinState
 from penstock.engine.states.session import SessionState
+from penstock.engine.states.sharing.bundle import BundleState
+from penstock.engine.states.sharing.flows import FlowState
+from penstock.engine.states.sharing.panes import PaneState
+from penstock.engine.states.sharing.together import Together
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Kept, KeptPart, State
-from penstock.engine.states.together import Together
 from penstock.engine.states.when import WhenState
-from penstock.engine.states.window_join import WindowJoinState
 from penstock.plan.operators import (
     Bundle,
     Detect,

@@ -2,9 +2,9 @@
 
 import pyarrow as pa
 
-from penstock.engine.rows import empty_table, fit, in_memory
 from penstock.engine.states.state import Run
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.rows import empty_table, fit, in_memory
+from penstock.engine.trains.types import arrow_schema
 from penstock.plan.operators import key
 
 

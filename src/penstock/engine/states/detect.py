@@ -7,8 +7,8 @@ from typing import Self
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.detection import Detection
 from penstock.engine.states.state import Kept, Run, State, Step
-from penstock.plan.bundles.member import Asking
 from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
+from penstock.plan.sharing.member import Asking
 
 
 @dataclass(slots=True)

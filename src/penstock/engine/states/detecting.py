@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from penstock.engine.rows import in_memory
-from penstock.engine.spreading import (
+from penstock.engine.states.state import Run
+from penstock.engine.trains.rows import in_memory
+from penstock.engine.workers.spreading import (
     SCHEMA,
     answers_of,
     load_of,
@@ -16,7 +17,6 @@ from penstock.engine.spreading import (
     spreading,
     table_of_loads,
 )
-from penstock.engine.states.state import Run
 from penstock.errors import PenstockError
 from penstock.events.detector import Answer, Detector, KeptEvents, NodeFacts
 from penstock.events.keeping import split

@@ -13,20 +13,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.rows import empty_table, fit, in_memory, laid_together
 from penstock.engine.states.detecting import Detecting
-from penstock.engine.states.masks import Masks
 from penstock.engine.states.ordered import with_whole_leaves
 from penstock.engine.states.reading import table_of
+from penstock.engine.states.sharing.masks import Masks
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.rows import empty_table, fit, in_memory, laid_together
+from penstock.engine.trains.types import arrow_schema
 from penstock.events.detector import Answer, KeptEvents
 from penstock.events.inlet import ORDER
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
-from penstock.plan.bundles.event_member import primitives_of
-from penstock.plan.lateness import MISSED
 from penstock.plan.operators import Detect, Operator, key
 from penstock.plan.operators.detect import END, START, base_of
+from penstock.plan.operators.lateness import MISSED
+from penstock.plan.sharing.event_member import primitives_of
 
 BASE_BITS = 44  # of an occurrence's number are its place in its base: more than ever come
 

@@ -12,14 +12,14 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.processor import Leaf
-from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory
+from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
-from penstock.plan.operators.modify import AT, CARRY, HAS_OLD, Modify
-from penstock.plan.operators.ordered import NUMBER
+from penstock.plan.operators.tuples.modify import AT, CARRY, HAS_OLD, Modify
+from penstock.plan.operators.tuples.ordered import NUMBER
 
 
 @dataclass(slots=True)

@@ -14,15 +14,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.processor import Processor
-from penstock.engine.rows import Rows, empty_table, fit, in_memory, laid_together
+from penstock.engine.spark.processor import Processor
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import key
-from penstock.plan.operators.ordered import NUMBER, Ordered
+from penstock.plan.operators.tuples.ordered import NUMBER, Ordered
 
 MERGE_PARTS = 16  # as many heads are looked at in a run without being felt
 WAITING_BYTES = 64 << 20  # what waits in memory beyond that goes to disk, the newest first

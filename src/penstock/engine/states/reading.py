@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engine.rows import Rows
+from penstock.engine.trains.rows import Rows
 
 
 def table_of(rows: Rows) -> pa.Table:

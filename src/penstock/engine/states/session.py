@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.processor import Leaf
-from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory
+from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, shifted
-from penstock.plan.operators.session_aggregate import (
+from penstock.plan.operators.windows.session_aggregate import (
     ARRIVAL,
     AT,
     FIRST,

@@ -12,21 +12,21 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.rows import empty_table, fit, in_memory
-from penstock.engine.sites.choice import Choice
-from penstock.engine.sites.held import HeldItem
-from penstock.engine.sites.ledger import Ledger
-from penstock.engine.sites.lost import given_up, lost
-from penstock.engine.sites.pieces import Grain, in_pieces, takes_each_item
-from penstock.engine.sites.recent import Recent
-from penstock.engine.sites.selects import evaluated
-from penstock.engine.sites.task import Result, Work, done
-from penstock.engine.sites.workers import Files, done_by_workers, files_below
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.ordered import arrivals
 from penstock.engine.states.reading import table_of
+from penstock.engine.states.selects import evaluated
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
-from penstock.engine.types import arrow_schema
+from penstock.engine.trains.rows import empty_table, fit, in_memory
+from penstock.engine.trains.types import arrow_schema
+from penstock.engine.workers.choice import Choice
+from penstock.engine.workers.held import HeldItem
+from penstock.engine.workers.ledger import Ledger
+from penstock.engine.workers.lost import given_up, lost
+from penstock.engine.workers.pieces import Grain, in_pieces, takes_each_item
+from penstock.engine.workers.recent import Recent
+from penstock.engine.workers.task import Result, Work, done
+from penstock.engine.workers.workers import Files, done_by_workers, files_below
 from penstock.errors import RunError, TimedOutError
 from penstock.functions.flow import Input, Source
 from penstock.functions.items import Items
@@ -37,9 +37,9 @@ from penstock.functions.tuning.plans import Plan
 from penstock.functions.tuning.spreading import flow_for, function_in
 from penstock.model.time_outs import Lost, TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.lateness import HELD
 from penstock.plan.operators import Flow
-from penstock.plan.operators.ordered import NUMBER
+from penstock.plan.operators.lateness import HELD
+from penstock.plan.operators.tuples.ordered import NUMBER
 
 WAITING = -1  # the piece of a run in which what waits in an old plan is let out
 RUN_BYTES = 256 << 20  # of items at once: more is done in pieces, each well below Arrow's 2 GiB

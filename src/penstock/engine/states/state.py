@@ -10,13 +10,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from penstock.engine.processor import Leaf, Processor
-from penstock.engine.rows import Rows, in_memory
+from penstock.engine.spark.processor import Leaf, Processor
+from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.plan.operators.gate import KEPT
-from penstock.plan.units import Unit
+from penstock.plan.sharing.units import Unit
 
 
 @dataclass(frozen=True, slots=True)

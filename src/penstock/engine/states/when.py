@@ -11,14 +11,14 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.processor import Leaf
-from penstock.engine.rows import COMPACT_PARTS, Rows, empty_table, in_memory, laid_together
+from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.reading import table_of
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory, laid_together
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
-from penstock.plan.operators.when_aggregate import (
+from penstock.plan.operators.windows.when_aggregate import (
     AT,
     BASE,
     CLOSED,

@@ -1,4 +1,4 @@
-"""Bundles: operators that answer many queries over one input together (plan/bundles)."""
+"""Bundles: operators that answer many queries over one input together (plan/sharing)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from penstock.model.schema import Schema
 from penstock.plan.operators.operator import EventTime, Operator
 
 if TYPE_CHECKING:
-    from penstock.plan.bundles.member import FlowMember, Member
+    from penstock.plan.sharing.member import FlowMember, Member
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from penstock.model.event_forms import event_text, shared_form
 from penstock.model.events import Watch
 from penstock.model.schema import Schema, quoted
-from penstock.plan.operators.filter import Filter
 from penstock.plan.operators.identity import key
 from penstock.plan.operators.operator import EventTime, Operator
-from penstock.plan.operators.project import Project
+from penstock.plan.operators.tuples.filter import Filter
+from penstock.plan.operators.tuples.project import Project
 from penstock.sql.intervals import duration_sql
 
 if TYPE_CHECKING:
-    from penstock.plan.bundles.event_member import EventMember
+    from penstock.plan.sharing.event_member import EventMember
 
 START, END = "_start", "_end"
 SPAN = re.compile(r"\b(\d+) us\b")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from penstock.catalog import Entry, SqliteCatalog
 from penstock.errors import PenstockError
+from penstock.runtime.durable.home import SUMS, changed_since_closed
+from penstock.runtime.durable.journal_sqlite import SqliteJournal
+from penstock.runtime.durable.manifest import Checkpoint
 from penstock.runtime.examining.finding import Finding, beginning_anew, set_aside
-from penstock.runtime.home import SUMS, changed_since_closed
-from penstock.runtime.journal_sqlite import SqliteJournal
-from penstock.runtime.manifest import Checkpoint
-from penstock.runtime.restoration import checked
+from penstock.runtime.topology.restoration import checked
 
 EMPTY_HOME = "set all other state aside: the home begins empty"
 KEPT = ("format", "lock", "commands", "set_aside")

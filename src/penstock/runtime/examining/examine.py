@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import HomeError
+from penstock.runtime.durable.home import locked
 from penstock.runtime.examining.databases import (
     Copies,
     checkpoint_findings,
@@ -24,7 +25,6 @@ from penstock.runtime.examining.stored import (
     log_findings,
     sink_findings,
 )
-from penstock.runtime.home import locked
 
 
 @contextmanager

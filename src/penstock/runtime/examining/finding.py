@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engine.sinks.whole_file import sync_directory
-from penstock.runtime.home import SUMS
-from penstock.runtime.journal_sqlite import SqliteJournal
+from penstock.runtime.durable.home import SUMS
+from penstock.runtime.durable.journal_sqlite import SqliteJournal
 
 ASIDE = "set_aside"
 

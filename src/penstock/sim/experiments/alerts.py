@@ -9,8 +9,8 @@ import random
 from collections.abc import Mapping
 from statistics import fmean
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule import make_strategy
 from penstock.schedule.batching import FixedLength
 from penstock.schedule.observation import Figures, Observation, QueryFigures

@@ -2,8 +2,8 @@
 
 import random
 
-from penstock.plan.graph import Graph
 from penstock.plan.operators import Operator, key
+from penstock.plan.operators.graph import Graph
 from penstock.schedule.batching import FixedLength
 from penstock.schedule.observation import Figures, Observation
 from penstock.sim.arrivals import Arrival, bursty, trains

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import numpy as np
 
-from penstock.plan.units import cut_at_shared
+from penstock.plan.sharing.units import cut_at_shared
 from penstock.qos.admission import TAIL
 from penstock.qos.contracts import Contract
 from penstock.qos.estimates import TrainSize, estimated

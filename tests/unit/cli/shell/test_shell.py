@@ -16,7 +16,7 @@ from penstock.cli.shell.terminal import is_whole
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import BadOptionError, BadQueryError
 from penstock.model.definitions import QueryState
-from penstock.runtime.subscription import Subscription
+from penstock.runtime.work.subscription import Subscription
 from tests.unit.cli.fakes import FakeConnection, Output, Terminal, live_query
 
 

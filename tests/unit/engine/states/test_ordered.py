@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.processor import Processor
-from penstock.engine.rows import in_memory
+from penstock.engine.spark.processor import Processor
 from penstock.engine.states import KeptPart, new_state, ordered, restored
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.state import Kept, Run
+from penstock.engine.trains.rows import in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import NUMBER, EventTime, Operator, Ordered, Scan, key
-from penstock.plan.units import Unit
+from penstock.plan.sharing.units import Unit
 
 pytest.importorskip("pyspark")
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.rows import in_memory
 from penstock.engine.states import above, ordered, sites
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.trains.rows import in_memory
 from penstock.functions import (
     Dataflow,
     Items,
@@ -33,9 +33,9 @@ from penstock.model.schema import Column, Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Flow, Ordered, Scan, key
-from penstock.plan.operators.ordered import NUMBER
-from penstock.plan.units import Unit
-from penstock.runtime.flows import flow_operator
+from penstock.plan.operators.tuples.ordered import NUMBER
+from penstock.plan.sharing.units import Unit
+from penstock.runtime.names.flows import flow_operator
 
 TIMED = StreamType("timed", (Column("ts", "timestamp"), Column("n", "bigint")), "ts")
 SCAN = Scan("s", 1, TIMED.schema, (EventTime("ts"),))

@@ -1,9 +1,9 @@
 """Small plans for the tests of bundles."""
 
 from penstock.model.schema import Column, Schema
-from penstock.plan.aggregates import Aggregate
+from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan, WindowAggregate
-from penstock.plan.operators.hops import spans
+from penstock.plan.operators.windows.hops import spans
 
 SECOND = 1_000_000
 SCHEMA = Schema((Column("ts", "timestamp"), Column("k", "string"), Column("x", "double")))

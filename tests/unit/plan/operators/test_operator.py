@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.plan.aggregates import Aggregate
+from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import (
     EventTime,
     Filter,
@@ -21,7 +21,7 @@ from penstock.plan.operators import (
     key,
     walk,
 )
-from penstock.plan.operators.hops import spans
+from penstock.plan.operators.windows.hops import spans
 from tests.examples import examples
 from tests.unit.plan.twin import SOUTH, TRAFFIC, bind, columns
 

@@ -22,8 +22,8 @@ from penstock.engine.interfaces.rejects import (
     unreadable,
     without_timeless,
 )
-from penstock.engine.types import arrow_schema, vectors_in
-from penstock.engine.vectors import is_vector_like, packed
+from penstock.engine.trains.types import arrow_schema, vectors_in
+from penstock.engine.trains.vectors import is_vector_like, packed
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
 from penstock.model.vectors import VECTORS

@@ -20,7 +20,6 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
-from penstock.engine.arrow_bridge import collect_small
 from penstock.engine.interfaces.formats.lines import (
     BYTE_ORDER_MARK,
     after_bytes,
@@ -51,9 +50,10 @@ from penstock.engine.interfaces.rejects import (
     timeless,
     unreadable,
 )
-from penstock.engine.spark_errors import sentence
-from penstock.engine.types import arrow_schema
-from penstock.engine.vectors import as_lists, with_packed
+from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.trains.arrow_bridge import collect_small
+from penstock.engine.trains.types import arrow_schema
+from penstock.engine.trains.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError, shortened
 from penstock.model.definitions import StreamDefinition
 from penstock.model.own_names import own

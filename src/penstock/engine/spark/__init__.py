@@ -1,0 +1,1 @@
+"""Sessions, jobs and their ends: all that asks Spark."""

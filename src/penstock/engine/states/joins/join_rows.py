@@ -1,0 +1,193 @@
+"""The rows that a join keeps of one input: parts, append-only, with the times that they span."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.states.state import KeptPart, Run
+from penstock.engine.trains.rows import (
+    COMPACT_PARTS,
+    Rows,
+    fit,
+    in_memory,
+    laid_together,
+    read_parquet,
+)
+from penstock.engine.trains.types import arrow_schema
+from penstock.errors import PenstockError
+from penstock.model.schema import Column, Schema
+from penstock.plan.operators import key
+from penstock.plan.operators.joins.join_input import JoinInput
+
+MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows, and the first and last value of the columns that bound them."""
+
+    rows: Rows
+    first: int
+    last: int
+    level: int = 0
+
+
+@dataclass(slots=True)
+class JoinRows:
+    """The rows of one input; `low` and `high` name the columns of a part's first and last value."""
+
+    schema: Schema
+    low: str
+    high: str
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def rows(self) -> list[Rows]:
+        """Return the rows in order of arrival."""
+        return [part.rows for part in self.parts]
+
+    def part_of(self, table: pa.Table) -> Part | None:
+        """Return a part that is not kept yet, or None where there are no rows."""
+        if not table.num_rows:
+            return None
+        return Part(in_memory(table), *self._span(table))
+
+    def accept(self, new: Part | None, needed_from: int, spill: Path) -> None:
+        """Keep a part, and let go of those whose last value lies before what is needed."""
+        if new is not None:
+            self.parts.append(new)
+        gone = [part for part in self.parts if part.last < needed_from]
+        self.parts = [part for part in self.parts if part.last >= needed_from]
+        for part in gone:
+            part.rows.delete()
+        # The run counts from here on, so nothing below may fail it: it would be done again.
+        with suppress(PenstockError, OSError):
+            self._tidy(needed_from, spill)
+
+    def keep_only(self, table: pa.Table) -> None:
+        """Put rows in the place of all that are kept."""
+        gone, level = self.parts, max((part.level for part in self.parts), default=0)
+        rest = self.part_of(table)
+        self.parts = [] if rest is None else [replace(rest, level=level)]
+        for part in gone:
+            part.rows.delete()
+
+    def kept(self, **facts: int) -> list[KeptPart]:
+        """Return the parts for a checkpoint."""
+        return [
+            KeptPart(p.rows, {"first": p.first, "last": p.last, "level": p.level, **facts})
+            for p in self.parts
+        ]
+
+    def back(self, parts: Iterable[KeptPart]) -> Self:
+        """Take the parts that a checkpoint kept."""
+        self.parts = [
+            Part(p.rows, p.facts["first"], p.facts["last"], p.facts["level"]) for p in parts
+        ]
+        return self
+
+    def _tidy(self, needed_from: int, spill: Path) -> None:
+        """Merge parts of one level once there are many, and spill what is large."""
+        while parts := self._to_merge():
+            table = laid_together([part.rows.to_table(self.schema) for part in parts])
+            table = table.filter(pc.greater_equal(table[self.high], needed_from)).combine_chunks()
+            merged = [Part(in_memory(table), *self._span(table), parts[0].level + 1)]
+            at = self.parts.index(parts[0])
+            gone = {id(part) for part in parts}
+            rest = [part for part in self.parts[at:] if id(part) not in gone]
+            self.parts = [*self.parts[:at], *(merged if table.num_rows else ()), *rest]
+            for part in parts:
+                part.rows.delete()
+        for part in self.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(spill)
+
+    def _to_merge(self) -> list[Part]:
+        for level in range(max((part.level for part in self.parts), default=0) + 1):
+            parts = [p for p in self.parts if p.level == level and p.rows.count < MERGE_ROWS]
+            if len(parts) >= COMPACT_PARTS:
+                return parts
+        return []
+
+    def _span(self, table: pa.Table) -> tuple[int, int]:
+        if not table.num_rows:
+            return 0, 0
+        return pc.min(table[self.low]).as_py(), pc.max(table[self.high]).as_py()
+
+
+@contextmanager
+def undone(parts: Sequence[Part | None]) -> Iterator[None]:
+    """Remove what was written of parts that a failed run will not keep."""
+    try:
+        yield
+    except Exception:
+        for part in parts:
+            if part is not None:
+                part.rows.delete()
+        raise
+
+
+def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:
+    """Return columns of the tuples of an input that needs no computing, in order of arrival."""
+    stateful = run.unit.stateful
+    assert stateful is not None  # noqa: S101  (it is a state that asks)
+    below = stateful.inputs[place]
+    if key(below) not in run.rows:
+        return None
+    schema = Schema(tuple(c for c in below.schema if c.name in columns))
+    return _whole(run.rows[key(below)], schema)
+
+
+def _whole(parts: Sequence[Rows], schema: Schema) -> pa.Table:
+    wanted = arrow_schema(schema)
+    return laid_together([wanted.empty_table(), *(_columns(p, schema, wanted) for p in parts)])
+
+
+def _columns(rows: Rows, schema: Schema, wanted: pa.Schema) -> pa.Table:
+    if rows.table is not None:
+        return fit(rows.table.select(wanted.names), wanted)
+    return read_parquet(rows.paths, schema)
+
+
+def selected(run: Run, sql: str, schema: Schema) -> pa.Table:
+    """Return the rows of a SELECT over those of the unit's leaves that it reads."""
+    leaves = {view: leaf for view, leaf in run.leaves().items() if view in sql}
+    return run.select(sql, leaves, schema, single=False)
+
+
+def timed_rows(run: Run, place: int, each: JoinInput, time: str) -> pa.Table:
+    """Return the new tuples of an input in order of arrival, with their times in microseconds."""
+    schema = Schema((*each.schema(), Column(time, "bigint")))
+    table = input_rows(run, place, [*(name for name, _ in each.columns), each.time.column])
+    if table is None:
+        sql = each.select_sql(f"({run.input_sql(place)})", f"{each.micros_sql()} AS {time}")
+        return selected(_in_order(run), sql, schema)
+    columns = [table[name] for name, _ in each.columns]
+    times = table[each.time.column].cast(pa.int64())
+    return fit(pa.table([*columns, times], names=list(schema.names)), arrow_schema(schema))
+
+
+def _in_order(run: Run) -> Run:
+    """Return the run with each leaf in one piece: several files are scanned largest first."""
+    schemas = {key(each): each.schema for each in run.unit.leaves}
+    rows = {
+        name: parts if len(parts) <= 1 else [in_memory(_whole(parts, schemas[name]))]
+        for name, parts in run.rows.items()
+    }
+    return replace(run, rows=rows)
+
+
+def late_rows(
+    schema: Schema, late: Sequence[pa.Table | None], hidden: Sequence[str]
+) -> pa.Table | None:
+    """Return the late tuples of all inputs as rows of the join without a partner."""
+    found = [each.drop_columns(list(hidden)) for each in late if each is not None]
+    if not found:
+        return None
+    wanted = arrow_schema(schema)
+    return fit(laid_together([wanted.empty_table(), *found]), wanted)

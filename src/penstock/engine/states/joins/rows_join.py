@@ -1,0 +1,215 @@
+"""The state of a join over ROWS: tuples that wait for their place, and those that are there.
+
+Few tuples stay, so they are kept and ordered in the driver; Spark joins.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.spark.processor import Leaf
+from penstock.engine.states.joins.join_rows import late_rows, timed_rows
+from penstock.engine.states.sorting import sorted_rows
+from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.trains.rows import empty_table, fit, in_memory, laid_together
+from penstock.engine.trains.types import arrow_schema
+from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
+from penstock.plan.operators.joins.rows_join import NUMBER, TIME, RowsJoin, count_of
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A place in the order: no tuple behind it has an earlier time, or lower counts."""
+
+    time: int
+    counts: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class RowsJoinState:
+    """`there` are the tuples of each input that still matter, `waiting` those without a place."""
+
+    join: RowsJoin
+    now: Moment = field(init=False)
+    marks: tuple[int, ...] = field(init=False)
+    placed: int = 0
+    waiting: list[pa.Table] = field(init=False)
+    there: list[pa.Table] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep nothing at first."""
+        places = range(len(self.join.joined))
+        self.now = Moment(BEGIN_OF_TIME, (0,) * len(places))
+        self.marks = (BEGIN_OF_TIME,) * len(places)
+        self.waiting = [empty_table(self.join.arrival_schema(place)) for place in places]
+        self.there = [empty_table(self.join.state_schema(place)) for place in places]
+
+    def step(self, run: Run) -> Step:
+        """Give tuples their places, and join what has one since this run."""
+        marks = tuple(
+            shifted(mark, each.time.offset)
+            for mark, each in zip(run.marks, self.join.joined, strict=True)
+        )
+        arrived = [self._arrived(run, place) for place in self._places]
+        ready, waiting = self._split([table for table, _ in arrived], min(marks))
+        new, counts = self._numbered(ready)
+        now = Moment(min(marks), counts)
+        everything = [laid_together(pair) for pair in zip(self.there, new, strict=True)]
+        table = self._joined(run, new, everything, now)
+        late = late_rows(self.join.late_schema, [each for _, each in arrived], [TIME])
+        self.there = [self._kept(place, everything, now) for place in self._places]
+        self.now, self.marks, self.waiting = now, marks, waiting
+        self.placed += sum(each.num_rows for each in new)
+        return Step(table, late)
+
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return the time that a combination to come has at least."""
+        return self.join.watermark(marks)
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        facts = {
+            "time": self.now.time,
+            "counts": list(self.now.counts),
+            "marks": list(self.marks),
+            "placed": self.placed,
+        }
+        parts = [
+            KeptPart(in_memory(table), {"what": what, "input": place})
+            for what, tables in (("waiting", self.waiting), ("there", self.there))
+            for place, table in enumerate(tables)
+        ]
+        return Kept(facts, parts)
+
+    @classmethod
+    def back(cls, join: RowsJoin, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        state = cls(join)
+        state.now = Moment(kept.facts["time"], tuple(kept.facts["counts"]))
+        state.marks, state.placed = tuple(kept.facts["marks"]), kept.facts["placed"]
+        for part in kept.parts:
+            place, waits = part.facts["input"], part.facts["what"] == "waiting"
+            schema = join.arrival_schema(place) if waits else join.state_schema(place)
+            table = fit(part.rows.to_table(schema), arrow_schema(schema))
+            (state.waiting if waits else state.there)[place] = table
+        return state
+
+    @property
+    def _places(self) -> range:
+        return range(len(self.join.joined))
+
+    def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
+        """Return the new tuples, and those that came behind their own input's watermark."""
+        table = timed_rows(run, place, self.join.joined[place], TIME)
+        in_time = pc.greater_equal(table[TIME], self.marks[place])
+        if pc.all(in_time, min_count=0).as_py():
+            return table, None
+        return table.filter(in_time), table.filter(pc.invert(in_time))
+
+    def _split(
+        self, arrived: Sequence[pa.Table], mark: int
+    ) -> tuple[list[pa.Table], list[pa.Table]]:
+        """Return the tuples of each input that have their place now, and those that wait."""
+        ready, waiting = [], []
+        for pair in zip(self.waiting, arrived, strict=True):
+            table = laid_together(pair).combine_chunks()
+            if mark != END_OF_TIME:  # of the watermark's own time, more may come
+                is_ready = pc.less(table[TIME], mark)
+                waiting.append(table.filter(pc.invert(is_ready)))
+                table = table.filter(is_ready)
+            else:
+                waiting.append(table.slice(0, 0))
+            ready.append(table)
+        return ready, waiting
+
+    def _numbered(self, ready: Sequence[pa.Table]) -> tuple[list[pa.Table], tuple[int, ...]]:
+        """Return the tuples with their places in one order, and each input's count."""
+        times = np.concatenate([_numbers(table[TIME]) for table in ready])
+        owners = np.repeat(np.array(self._places), [table.num_rows for table in ready])
+        order = np.lexsort((owners, times))  # stable: ties of one input stay in order of arrival
+        counts = {
+            each: self.now.counts[each] + np.cumsum(owners[order] == each) for each in self._places
+        }
+        numbers = np.arange(1, len(order) + 1) + self.placed
+        begins = np.cumsum([0, *(table.num_rows for table in ready)])
+        found = []
+        for place, table in enumerate(ready):
+            mine = owners[order] == place
+            rows = table.take(pa.array(order[mine] - begins[place]))
+            rows = rows.append_column(NUMBER, pa.array(numbers[mine], pa.int64()))
+            for each in self.join.counted:
+                rows = rows.append_column(count_of(each), pa.array(counts[each][mine], pa.int64()))
+            found.append(fit(rows, arrow_schema(self.join.state_schema(place))))
+        totals = tuple(
+            was + table.num_rows for was, table in zip(self.now.counts, ready, strict=True)
+        )
+        return found, totals
+
+    def _joined(
+        self, run: Run, new: Sequence[pa.Table], everything: Sequence[pa.Table], now: Moment
+    ) -> pa.Table:
+        schema = run.unit.root.schema
+        tables: dict[str, pa.Table] = {}
+        for place in self._places:
+            tables |= {
+                f"new_{place}": new[place],
+                f"old_{place}": self.there[place],
+                f"all_{place}": everything[place],
+            }
+        for place in self.join.preserved:
+            tables[f"passed_{place}"] = self._passed(place, new[place], now)
+        tables = {name: table for name, table in tables.items() if table.num_rows}
+        sql = self.join.run_sql({name: run.view(name) for name in tables})
+        if not sql:
+            return empty_table(schema)
+        leaves: Mapping[str, Leaf] = {
+            run.view(name): ([in_memory(table)], self.join.state_schema(int(name[-1])))
+            for name, table in tables.items()
+            if run.view(name) in sql
+        }
+        table = run.select(run.unit.above_sql(f"({sql})"), leaves, schema)
+        return sorted_rows(table, [time.column for time in run.unit.root.times])
+
+    def _passed(self, place: int, new: pa.Table, now: Moment) -> pa.Table:
+        """Return the tuples of an input whose window has passed since the run before."""
+        old = self.there[place].filter(self._is_there(place, self.there[place], self.now))
+        undecided = laid_together([old, new])
+        return undecided.filter(pc.invert(self._is_there(place, undecided, now)))
+
+    def _kept(self, place: int, everything: Sequence[pa.Table], now: Moment) -> pa.Table:
+        """Return the tuples that may meet one to come, or decide about one of the other side."""
+        table = everything[place]
+        stays = self._is_there(place, table, now)
+        other = 0 if self.join.waits else 1 - place
+        if other != place and other in self.join.preserved:
+            undecided = everything[other].filter(self._is_there(other, everything[other], now))
+            if undecided.num_rows:
+                stays = pc.or_(stays, self._is_there(place, table, self._moment(place, undecided)))
+        return table.filter(stays).combine_chunks()
+
+    def _moment(self, place: int, undecided: pa.Table) -> Moment:
+        """Return the moment of the first of these tuples, as an input sees it."""
+        first = undecided.take([int(np.argmin(_numbers(undecided[NUMBER])))])
+        counts = list(self.now.counts)
+        if place in self.join.counted:
+            counts[place] = first[count_of(place)][0].as_py()
+        return Moment(first[TIME][0].as_py(), tuple(counts))
+
+    def _is_there(self, place: int, table: pa.Table, at: Moment) -> Any:
+        """Return for each tuple whether it is there at a moment, or comes later."""
+        stay = self.join.stays[place]
+        if at.time == END_OF_TIME:
+            return pa.array(np.zeros(table.num_rows, dtype=bool))
+        if stay.span is not None:
+            until = pc.add(table[TIME], stay.span)
+            return pc.greater_equal(until, at.time)
+        since = pc.subtract(at.counts[place], table[count_of(place)])
+        return pc.less(since, stay.rows)
+
+
+def _numbers(column: pa.ChunkedArray) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    return np.asarray(column.to_numpy(), dtype=np.int64)

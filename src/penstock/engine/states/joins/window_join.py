@@ -1,0 +1,218 @@
+"""The state of a window join: what is still there of each side, and how far it is decided.
+
+    reached: the watermarks of both sides after the last run. A tuple of a preserved side with u
+             before the other's has been decided upon: it had a partner, or came without one.
+
+A tuple behind its own side's watermark is late and meets nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Self
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engine.spark.processor import Leaf
+from penstock.engine.states.joins.join_rows import (
+    JoinRows,
+    Part,
+    input_rows,
+    late_rows,
+    selected,
+    undone,
+)
+from penstock.engine.states.sorting import sorted_rows
+from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
+from penstock.engine.trains.types import arrow_schema
+from penstock.model.trains import BEGIN_OF_TIME
+from penstock.plan.operators.joins.window_join import (
+    BROADCAST,
+    HASH,
+    MET,
+    UNTIL,
+    How,
+    Marks,
+    WindowJoin,
+)
+from penstock.plan.select.punctuation import over_partners, renamed
+
+SIDES = (0, 1)
+BROADCAST_ROWS = 100_000  # more are sooner shuffled than sent to everybody
+NAMES = ("l", "r")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """Tuples of a side that were said to come no more; the partners they had are gone.
+
+    `condition` speaks of the state's columns; one that comes all the same is late up to `until`.
+    """
+
+    place: int
+    condition: str
+    until: int
+
+
+@dataclass(slots=True)
+class WindowJoinState:
+    """Rows of both sides."""
+
+    join: WindowJoin
+    reached: Marks = (BEGIN_OF_TIME, BEGIN_OF_TIME)
+    ended: list[Ended] = field(default_factory=list)
+    sides: tuple[JoinRows, JoinRows] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Keep nothing at first."""
+        left, right = (JoinRows(self.join.state_schema(p), MET, UNTIL) for p in SIDES)
+        self.sides = (left, right)
+
+    def step(self, run: Run) -> Step:
+        """Join what is new with what is there, and let go of what has passed."""
+        marks = self.join.marks(run.marks)
+        arrived = [self._arrived(run, place) for place in SIDES]
+        new = [self.sides[p].part_of(table) for p, (table, _) in zip(SIDES, arrived, strict=True)]
+        with undone(new):
+            table = self._joined(run, new, marks)
+        for place in SIDES:
+            needed_from = self.join.needed_from(place, marks)
+            self.sides[place].accept(new[place], needed_from, run.processor.spill)
+        self.reached = marks
+        self.ended = [each for each in self.ended if each.until >= marks[each.place]]
+        late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
+        return Step(table, late)
+
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+        """Let go of rows that could only meet tuples of which no more come."""
+        for place, condition in conditions.items():
+            side, other = self.join.sides[place], self.sides[1 - place]
+            held = over_partners(self.join, place, condition)
+            if not held or not other.parts:
+                continue
+            view, schema = run.view("partners"), self.join.state_schema(1 - place)
+            sql = f"SELECT * FROM {view} WHERE NOT coalesce({held}, false)"
+            rest = run.select(sql, {view: (other.rows, schema)}, schema)
+            until = max(part.last for part in other.parts)
+            other.keep_only(rest)
+            own = renamed(condition, dict(side.columns))
+            self.ended.append(Ended(place, own, until))
+        return Step(empty_table(run.unit.root.schema))
+
+    def promise(self, marks: Sequence[int]) -> int:
+        """Return the watermark of what the join gives."""
+        return self.join.promise(marks)
+
+    def kept(self) -> Kept:
+        """Return the state for a checkpoint."""
+        parts = [part for place in SIDES for part in self.sides[place].kept(side=place)]
+        ended = [asdict(each) for each in self.ended]
+        return Kept({"reached": list(self.reached), "ended": ended}, parts)
+
+    @classmethod
+    def back(cls, join: WindowJoin, kept: Kept) -> Self:
+        """Return the state that a checkpoint kept."""
+        left, right = kept.facts["reached"]
+        state = cls(join, (left, right), [Ended(**each) for each in kept.facts["ended"]])
+        for place in SIDES:
+            state.sides[place].back(p for p in kept.parts if p.facts["side"] == place)
+        return state
+
+    def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
+        """Return the new tuples as the state keeps them, and those that came too late."""
+        table = arrived(self.join, run, place)
+        mark, late = self.reached[place], None
+        if table.num_rows and mark != BEGIN_OF_TIME and pc.min(table[MET]).as_py() < mark:
+            in_time = pc.greater_equal(table[MET], mark)
+            table, late = table.filter(in_time), table.filter(pc.invert(in_time))
+        return self._without_strays(run, place, table, late)
+
+    def _without_strays(
+        self, run: Run, place: int, table: pa.Table, late: pa.Table | None
+    ) -> tuple[pa.Table, pa.Table | None]:
+        """Take out what should not have come any more."""
+        ended = [f"(({e.condition}) AND {MET} <= {e.until}L)" for e in self._ended_of(place)]
+        if not ended or not table.num_rows:
+            return table, late
+        is_stray = f"coalesce({' OR '.join(ended)}, false)"
+        view, schema = run.view(f"arrived_{place}"), self.join.state_schema(place)
+        leaves: dict[str, Leaf] = {view: ([in_memory(table)], schema)}
+        rest, strays = (
+            run.select(f"SELECT * FROM {view} WHERE {each}", leaves, schema, single=False)
+            for each in (f"NOT {is_stray}", is_stray)
+        )
+        return rest, strays if late is None else laid_together([late, strays])
+
+    def _ended_of(self, place: int) -> list[Ended]:
+        return [each for each in self.ended if each.place == place]
+
+    def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
+        schema = run.unit.root.schema
+        rows = self._rows_in_play(new, marks)
+        leaves: dict[str, Leaf] = {
+            run.view(name): (each, self.join.state_schema(NAMES.index(name[-1])))
+            for name, each in rows.items()
+            if each
+        }
+        relations = {name: run.view(name) for name, each in rows.items() if each}
+        sql = self.join.run_sql(relations, self.reached, marks, self._how(run, rows))
+        if not sql:
+            return empty_table(schema)
+        leaves = {view: leaf for view, leaf in leaves.items() if view in sql}
+        above = run.unit.above_sql(f"({sql})")
+        table = run.select(above, leaves, schema, branches=len(SIDES))
+        return sorted_rows(table, [time.column for time in run.unit.root.times])
+
+    def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> How:
+        """Return how to join: within a task each, or by sending the fewer rows to all workers."""
+        counts = {name: sum(each.count for each in parts) for name, parts in rows.items()}
+        new = max(counts["new_l"], counts["new_r"])
+        few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
+        return How(HASH if few or new > BROADCAST_ROWS else BROADCAST, counts)
+
+    def _rows_in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
+        """Return the new, the old and all rows of each side that this run has to look at.
+
+        Where tuples are decided upon, everything that is kept of the other side has a say.
+        """
+        found: dict[str, list[Rows]] = {}
+        for place, name in enumerate(NAMES):
+            mine, other, side = new[place], new[1 - place], self.sides[place]
+            arrived = [mine.rows] if mine else []
+            old = [
+                part.rows
+                for part in side.parts
+                if 1 - place in self.join.preserved
+                or _may_meet(part, other)
+                or self._is_decided(part, place, marks)
+            ]
+            found |= {f"new_{name}": arrived, f"old_{name}": old, f"all_{name}": [*old, *arrived]}
+        return found
+
+    def _is_decided(self, part: Part, place: int, marks: Marks) -> bool:
+        """Say whether a tuple of it may pass the time in which it could meet somebody."""
+        other = 1 - place
+        return (
+            place in self.join.preserved
+            and self.reached[other] <= part.last
+            and (part.first < marks[other])
+        )
+
+
+def arrived(join: WindowJoin, run: Run, place: int) -> pa.Table:
+    """Return the new tuples of an input as the state keeps them."""
+    schema, side = join.state_schema(place), join.sides[place]
+    hidden = [MET, UNTIL] if side.carries else [side.time.column]
+    table = input_rows(run, place, [*(name for name, _ in side.columns), *hidden])
+    if table is None:
+        sql = join.state_sql(place, f"({run.input_sql(place)})")
+        return selected(run, sql, schema)
+    columns = [table[name] for name, _ in side.columns]
+    met = table[MET] if side.carries else table[side.time.column].cast(pa.int64())
+    until = table[UNTIL] if side.carries else pc.add(met, side.width)
+    return fit(pa.table([*columns, met, until], names=list(schema.names)), arrow_schema(schema))
+
+
+def _may_meet(part: Part, other: Part | None) -> bool:
+    return other is not None and part.last >= other.first and part.first <= other.last

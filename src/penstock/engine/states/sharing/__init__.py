@@ -1,0 +1,1 @@
+"""States of aggregates, and of queries that share a run."""

@@ -1,0 +1,1 @@
+"""Trains of rows: in memory and on disk, in buffers, through gates."""

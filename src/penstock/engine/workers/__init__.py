@@ -1,0 +1,1 @@
+"""Flows and detection spread over Spark's workers."""

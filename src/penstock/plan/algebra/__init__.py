@@ -1,0 +1,1 @@
+"""Expressions: names, aggregates, conditions."""

@@ -1,1 +1,0 @@
-"""Bundles: many queries answered by one run over their common input."""

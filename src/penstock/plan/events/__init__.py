@@ -1,0 +1,1 @@
+"""CREATE EVENT and CREATE RULE bound to operators."""

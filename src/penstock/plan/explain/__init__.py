@@ -1,0 +1,1 @@
+"""What EXPLAIN says and draws."""

@@ -1,0 +1,1 @@
+"""Operators over tuples, one by one or in their order."""

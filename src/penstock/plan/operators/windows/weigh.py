@@ -1,0 +1,26 @@
+"""Weigh: what the windows' rows over a sample tell of all tuples."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from penstock.model.schema import Schema
+from penstock.plan.operators.keeps_times import KeepsTimes
+from penstock.plan.operators.windows.weighing import Weighing
+from penstock.plan.operators.windows.window_aggregate import END, START, WindowAggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Weigh(KeepsTimes):
+    """Needs trains that hold whole windows: one has a row for each share that a gate kept."""
+
+    input: WindowAggregate
+    weighing: Weighing
+    schema: Schema
+
+    def text(self) -> str:
+        """Show what is estimated."""
+        return f"weigh {self.weighing.text()}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Weigh the rows of each window and key."""
+        return self.weighing.sql(inputs[0], (START, END))

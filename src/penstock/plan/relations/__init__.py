@@ -1,0 +1,1 @@
+"""FROM and JOIN bound to operators."""

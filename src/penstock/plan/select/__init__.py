@@ -1,0 +1,1 @@
+"""SELECT bound to operators, clause by clause."""

@@ -1,0 +1,1 @@
+"""How the graph is cut into units, and which queries share one."""

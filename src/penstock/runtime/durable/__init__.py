@@ -1,0 +1,1 @@
+"""What outlives the process: home, journal, checkpoints' records, results, pending actions."""

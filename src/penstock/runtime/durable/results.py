@@ -1,0 +1,218 @@
+"""The result log: a query's last deliveries, for those who come later or come back.
+
+Small deliveries lie on the shelf that all queries share, large ones are files of their own. A log
+in memory is a few numbers, however much it holds.
+"""
+
+import io
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.engine.sinks.sink import Delivery
+from penstock.engine.sinks.whole_file import remove_drafts, write_whole
+from penstock.errors import HomeError
+from penstock.runtime.durable.shelf import GONE, HERE, IN_FILE, ResultShelf, Shelved
+
+KEEP_BYTES = 64 << 20
+BLOCK = 4096  # what the least delivery counts, so that no log holds too many
+SMALL_BYTES = 64 << 10  # more is written once, as a file, and not twice
+REMEMBERED = 10_000  # counts of removed deliveries: some hours of one a second
+NAME = re.compile(r"(\d{10,})-(\d+)\.arrow")
+
+
+class ResultLog:
+    """Deliveries of one query, the oldest removed once they take `keep_bytes`.
+
+    Appending a number again changes nothing, so that a replay is safe. The newest delivery is
+    always kept. Nothing is forced to disk: after a power cut some may be missing, and are
+    then treated as removed.
+    """
+
+    def __init__(
+        self, directory: Path, query: str, shelf: ResultShelf, *, keep_bytes: int = KEEP_BYTES
+    ) -> None:
+        self._directory = directory
+        self._query = query
+        self._shelf, self._name = shelf, query.lower()
+        self._keep_bytes = keep_bytes
+        self._lock = threading.Lock()
+        self._first, self._last, self._size = 1, 0, -1  # -1: not looked up yet
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            remove_drafts(directory)
+            self._take_up_files()
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    @property
+    def first(self) -> int:
+        """Return the oldest number that is kept, 1 where nothing is."""
+        with self._lock:
+            self._look_up()
+            return self._first
+
+    @property
+    def last(self) -> int:
+        """Return the newest number that is kept, 0 where nothing is."""
+        with self._lock:
+            self._look_up()
+            return self._last
+
+    def append(self, delivery: Delivery) -> None:
+        """Keep a delivery; a number again, or one behind the log's reach, changes nothing."""
+        with self._lock:
+            self._look_up()
+            number = delivery.number
+            if self._last and number <= self._last and not self._is_missing(number):
+                return
+            one = self._written(number, delivery.rows)
+            self._shelf.put(self._name, one)
+            self._first = min(self._first, number) if self._last else number
+            self._last = max(self._last, number)
+            self._size += one.size
+            while self._size > self._keep_bytes and self._first < self._last:
+                self._remove(self._first)
+
+    def read_after(self, number: int) -> Iterator[Delivery]:
+        """Walk the deliveries above that number, also those that come meanwhile."""
+        while (found := self._next(number)) is not None:
+            number = found.number
+            if (rows := self._rows(found)) is not None:
+                yield Delivery(self._query, number, rows)
+            else:
+                self._lost(number)
+
+    def table(self) -> pa.Table | None:
+        """Return all rows that are kept, or None where no delivery is.
+
+        A query that was defined anew may give other columns: those of the newest delivery count.
+        """
+        tables = [delivery.rows for delivery in self.read_after(0)]
+        alike = [table for table in tables if table.schema.equals(tables[-1].schema)]
+        return pa.concat_tables(alike) if alike else None
+
+    def rows_gone(self, first: int, end: int) -> int | None:
+        """Return how many rows the deliveries from `first` to below `end` had, all removed.
+
+        None where that is not known: not too many removals are remembered.
+        """
+        known, rows = self._shelf.gone(self._name, first, end)
+        return rows if known == end - first else None
+
+    def clear(self) -> None:
+        """Remove everything: the query is gone, or is another one now."""
+        with self._lock:
+            self._shelf.forget(self._name)
+            for path in self._files():
+                path.unlink(missing_ok=True)
+            self._first, self._last, self._size = 1, 0, 0
+
+    def forget_above(self, number: int) -> None:
+        """Remove deliveries that the journal does not know: their rows will come again."""
+        with self._lock:
+            if not self._shelf.following(self._name, number):
+                return  # looked at first: the queries may be many
+            for path in self._files():
+                if int(path.name.partition("-")[0]) > number:
+                    path.unlink(missing_ok=True)
+            self._shelf.forget_above(self._name, number)
+            self._size = -1
+
+    def _look_up(self) -> None:
+        """Find out what is kept, once somebody asks: of many logs few may be."""
+        if self._size < 0:
+            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
+
+    def _is_missing(self, number: int) -> bool:
+        """Say whether a delivery within the log's reach is lost, so that a replay may fill it."""
+        if number < self._first:
+            return False
+        known = self._shelf.find(self._name, number)
+        return known is None or known.place == GONE
+
+    def _written(self, number: int, rows: pa.Table) -> Shelved:
+        if rows.nbytes <= SMALL_BYTES:
+            data = _packed(rows)
+            return Shelved(number, rows.num_rows, _blocks(len(data)), HERE, data.to_pybytes())
+        path = self._path(number, rows.num_rows)
+        try:
+            write_whole(path, lambda file: _write(rows, file), sync=False)
+            size = path.stat().st_size
+        except OSError as error:
+            raise self._unusable(error) from error
+        return Shelved(number, rows.num_rows, _blocks(size), IN_FILE)
+
+    def _rows(self, one: Shelved) -> pa.Table | None:
+        """Return a delivery's rows, or None where its file is not there or not whole."""
+        try:
+            # Read, not mapped: a reader may hold many, and a process may map only so many files.
+            body = one.body or self._path(one.number, one.rows).read_bytes()
+            return pa.ipc.open_file(io.BytesIO(body)).read_all()
+        except (OSError, pa.ArrowException, ValueError):
+            return None
+
+    def _remove(self, number: int) -> None:
+        """Remove the oldest delivery, or one that is lost."""
+        one = self._shelf.find(self._name, number)
+        if one is None or one.place == GONE:
+            return
+        self._shelf.let_go(self._name, number)
+        if one.place == IN_FILE:
+            self._path(number, one.rows).unlink(missing_ok=True)
+        if self._first == number < self._last:
+            self._size -= one.size
+            self._first = self._shelf.following(self._name, number)
+            self._shelf.forget(self._name, self._first - REMEMBERED)
+        else:
+            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
+
+    def _next(self, number: int) -> Shelved | None:
+        with self._lock:
+            self._look_up()
+            if number >= self._last:
+                return None
+            return self._shelf.next(self._name, max(number, self._first - 1))
+
+    def _lost(self, number: int) -> None:
+        with self._lock:
+            self._remove(number)
+
+    def _take_up_files(self) -> None:
+        """Put files that the shelf does not know on it: it was lost, or made after them."""
+        for path in self._files():
+            found = NAME.fullmatch(path.name)
+            assert found is not None  # noqa: S101  (what `_files` looks for)
+            number, rows = int(found[1]), int(found[2])
+            if self._shelf.find(self._name, number) is None:
+                size = _blocks(path.stat().st_size)
+                self._shelf.put(self._name, Shelved(number, rows, size, IN_FILE))
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self._directory.iterdir() if NAME.fullmatch(path.name))
+
+    def _path(self, number: int, rows: int) -> Path:
+        return self._directory / f"{number:010d}-{rows}.arrow"
+
+    def _unusable(self, error: OSError) -> HomeError:
+        return HomeError(f"the result log {self._directory} cannot be used: {error}")
+
+
+def _blocks(size: int) -> int:
+    """Return what so many bytes take."""
+    return -(-size // BLOCK) * BLOCK
+
+
+def _packed(rows: pa.Table) -> pa.Buffer:
+    out = pa.BufferOutputStream()
+    _write(rows, out)
+    return out.getvalue()
+
+
+def _write(rows: pa.Table, out: Any) -> None:
+    with pa.ipc.new_file(out, rows.schema) as writer:
+        writer.write_table(rows)

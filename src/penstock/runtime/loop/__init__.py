@@ -1,0 +1,1 @@
+"""One thread that looks, decides and lets workers act."""

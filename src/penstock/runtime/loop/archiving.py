@@ -1,0 +1,48 @@
+"""Archiving: puts the trains of streams that are ARCHIVEd into their archives.
+
+An archive is one more reader of its stream's buffer: its place is in the checkpoint, and what it
+has not written is read again after a crash.
+"""
+
+from concurrent.futures import Future
+from dataclasses import dataclass
+
+from penstock.clock import Clock
+from penstock.engine.trains.buffers import Buffer, Train
+from penstock.errors import told
+from penstock.runtime.sources.archive import Archive
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.crew import Crew
+
+TOGETHER = 16  # trains a worker writes before their place is noted
+RETRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Archiving:
+    """An archive is written by one worker at a time."""
+
+    plant: Plant
+    crew: Crew
+    clock: Clock
+
+    def start(self, now: float) -> None:
+        """Start to write whatever waits."""
+        for key, archive in list(self.plant.archives.items()):
+            buffer = self.plant.buffers.get(key)
+            if buffer is None or now < archive.retry_at or self.crew.is_busy(archive.reader):
+                continue
+            if trains := buffer.waiting(archive.reader)[:TOGETHER]:
+                self._start(archive, buffer, trains)
+
+    def _start(self, archive: Archive, buffer: Buffer, trains: list[Train]) -> None:
+        def wrote(future: Future[object]) -> None:
+            error = future.exception()
+            if isinstance(error, Exception):  # whatever it is: nothing is lost while it is tried
+                archive.failed(told(error), self.clock.now() + RETRY_SECONDS)
+                return
+            future.result()
+            archive.recovered()
+            buffer.advance(archive.reader, trains[-1].info.number)
+
+        self.crew.submit(archive.reader, lambda: archive.write(trains), wrote)

@@ -1,0 +1,1 @@
+"""What names mean: streams, tables, queries, events, rules, types, functions."""

@@ -1,0 +1,1 @@
+"""What is measured, promised and given up: contracts, gates, suspension."""

@@ -1,0 +1,100 @@
+"""Run lengths: how many tuples a run may take, so that nobody's answer is late by the run alone.
+
+A tuple that just misses a run of its unit waits for that one and for its own, at every unit on its
+way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.
+A run that took less may be longer the next time, at most twice as long, and one that took more is
+cut: what a run costs by itself depends on all else that runs.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.plan.operators import Gate
+from penstock.runtime.quality.statistics import Statistics
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.live_query import LiveQuery
+from penstock.runtime.work.live_unit import LiveUnit
+
+MOST_STEP = 2.0
+AT_FIRST = 10_000  # tuples of a run of which nothing is known, and of any at least
+KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
+RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What a unit has of a latency: how long its runs may be, how old tuples are after them."""
+
+    seconds: float
+    age: float
+
+
+UNPROMISED = Share(math.inf, math.inf)
+
+
+def run_lengths(plant: Plant, statistics: Statistics) -> dict[str, int]:
+    """Return the most tuples that a run of each unit may take, where anybody waits for it."""
+    found: dict[str, int] = {}
+    for name, share in shares(plant).items():
+        last = statistics.last_runs.get(name)
+        before = statistics.lengths.get(name, AT_FIRST)
+        found[name] = before if last is None else next_length(before, *last, share.seconds)
+    return found
+
+
+def next_length(before: int, rows: int, seconds: float, share: float) -> int:
+    """Return the most tuples of the next run, after one of so many tuples took so many seconds."""
+    if 2 * rows < before:  # it does not tell what a full one takes
+        return before
+    step = min(MOST_STEP, max(1 / MOST_STEP, share / max(seconds, 1e-9)))
+    return max(AT_FIRST, int(rows * step))
+
+
+def shares(plant: Plant) -> dict[str, Share]:
+    """Return what each unit has of the time, by those whose latency is promised."""
+    found: dict[str, Share] = {}
+    for query, latency in promised(plant):
+        units = {live.unit.key: live for live in plant.units_of(query).values()}
+        depths = _depths(plant, query, units)
+        deepest = max([1, *depths.values()])
+        for name, depth in depths.items():
+            other = found.get(name, UNPROMISED)
+            seconds, age = latency / (RUNS * deepest), latency * max(1, depth) / deepest
+            found[name] = Share(min(seconds, other.seconds), min(age, other.age))
+    return found
+
+
+def latencies(plant: Plant) -> dict[str, float]:
+    """Return the shortest `max_latency` of those that each unit works for."""
+    found: dict[str, float] = {}
+    for query, latency in promised(plant):
+        for live in plant.units_of(query).values():
+            found[live.unit.key] = min(latency, found.get(live.unit.key, math.inf))
+    return found
+
+
+def promised(plant: Plant) -> list[tuple[LiveQuery, float]]:
+    """Return the queries that run and were promised a latency, with it."""
+    return [
+        (query, query.promise.contract.max_latency)
+        for query in list(plant.queries.values())
+        if query.promise is not None and math.isfinite(query.promise.contract.max_latency)
+    ]
+
+
+def _depths(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> dict[str, int]:
+    """Return how many units that take time are on the longest way to each, itself counted."""
+    depths: dict[str, int] = {}
+
+    def depth(buffer: str) -> int:
+        live = plant.writers.get(buffer)
+        if live is None or live.unit.key not in units:
+            return 0
+        if live.unit.key not in depths:
+            own = 0 if isinstance(live.unit.root, Gate) else 1
+            depths[live.unit.key] = own + max(map(depth, live.unit.inputs), default=0)
+        return depths[live.unit.key]
+
+    depth(query.input)
+    return depths

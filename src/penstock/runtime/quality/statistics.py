@@ -1,0 +1,343 @@
+"""Statistics: what runs have shown of units and operators, and the observation made of it.
+
+Only the supervisor's thread, or a thread at rest, touches them.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.engine.trains.buffers import Train
+from penstock.plan.operators import key
+from penstock.plan.sharing.units import Unit
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.live_unit import LiveUnit
+from penstock.schedule import Observation
+from penstock.schedule.apportion import Profile, Share, apportioned
+from penstock.schedule.batching import Pace
+from penstock.schedule.observation import UNMEASURED, Average, Figures, QueryFigures
+from penstock.schedule.record import Passed, Record, kept_records
+from penstock.schedule.sizes import Sizes
+from penstock.schedule.widths import width_of
+
+# What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
+FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 3.0
+PROFILED_AFTER = 2  # runs: the first is slower than any other
+ASKED_SECONDS = 60.0  # for which somebody who has asked for figures wants newer ones
+SAMPLE_SECONDS, MOST_SAMPLE, LEAST_SAMPLE = 0.1, 5_000, 64
+WIDTH_WEIGHT = 3.0  # a size told by columns is believed by half
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What waits for a unit: tuples, bytes, and the seconds that the oldest has waited."""
+
+    rows: int
+    size: int
+    age: float
+
+
+NO_QUEUE = Queue(0, 0, 0.0)
+
+
+@dataclass(slots=True)
+class Statistics:
+    """By unit what it did, by buffer what was written, by unit what a profile of it showed.
+
+    `known` is what operators showed in units that were cut otherwise, `asked` when somebody last
+    wanted to see what operators cost, `light` the units that need no Spark. `lengths` are the most
+    tuples of a run, where somebody was promised to be told soon.
+    """
+
+    records: dict[str, Record] = field(default_factory=dict)
+    passed: dict[str, Passed] = field(default_factory=dict)
+    profiles: dict[str, Profile] = field(default_factory=dict)
+    known: dict[str, Figures] = field(default_factory=dict)
+    busy_seconds: float = 0.0
+    profiled_seconds: float = 0.0
+    asked: float = -math.inf
+    light: set[str] = field(default_factory=set)
+    sizes: dict[str, Sizes] = field(default_factory=dict)
+    last_runs: dict[str, tuple[int, float]] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def ran(
+        self,
+        unit: str,
+        rows_in: int,
+        rows_out: int,
+        seconds: float,
+        now: float,
+        *,
+        alone: bool = True,
+    ) -> None:
+        """Note a run; the first, for which Spark had to compile, counts only until the next.
+
+        One that did not go `alone` does not tell what a run of that size takes.
+        """
+        before = self.records.get(unit, Record())
+        if before.ever == 1:
+            before = Record(ever=1)
+        self.records[unit] = before.add(rows_in, rows_out, seconds, now)
+        if before.ever and alone:
+            self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
+        self.last_runs[unit] = (rows_in, seconds)
+        self.busy_seconds += seconds
+
+    def spent(self, unit: str, seconds: float) -> None:
+        """Note time at work for a unit that no run counts."""
+        self.records[unit] = self.records.get(unit, Record()).spent(seconds)
+        self.busy_seconds += seconds
+
+    def wrote(self, buffer: str, rows: int, size: int, now: float) -> None:
+        """Note a train."""
+        if rows:
+            self.passed[buffer] = self.passed.get(buffer, Passed()).add(rows, size, now)
+
+    def sample_size(self, unit: Unit, now: float, *, needed: bool) -> int:
+        """Return how many tuples a profile of a unit should see now, 0 where none is due.
+
+        Where no strategy needs them, only for a while after somebody has asked.
+        """
+        if not needed and now - self.asked > ASKED_SECONDS:
+            return 0
+        record = self.records.get(unit.key, Record())
+        share = AGAIN_SHARE if unit.key in self.profiles else FIRST_SHARE
+        if self.profiled_seconds >= FREE_SECONDS + share * self.busy_seconds:
+            return 0
+        if unit.bundle is not None or record.ever < PROFILED_AFTER or len(unit.members()) == 1:
+            return 0
+        cost = record.cost.or_else(math.inf)
+        return int(min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_SECONDS / max(cost, 1e-9))))
+
+    def took_profile(self, unit: Unit, found: Profile | None, seconds: float) -> None:
+        """Keep what a profile showed, and count what it took; one that failed only costs."""
+        self.profiled_seconds += seconds
+        if found is not None and found.rows:
+            self.profiles.pop(unit.key, None)
+            self.profiles[unit.key] = found
+
+    def shares(self, unit: Unit, now: float) -> dict[str, Share]:
+        """Return what each operator of a unit has of its tuple, where a profile tells."""
+        found = self.profiles.get(unit.key)
+        members = {key(each) for each in unit.members()}
+        if found is None or found.inputs.keys() != members:
+            return {}
+        return apportioned(found, self.record(unit.key, now))
+
+    def record(self, unit: str, now: float) -> Record:
+        """Return a unit's record as it weighs now."""
+        return self.records.get(unit, Record()).decayed(now)
+
+    def confidence(self, unit: Unit) -> float:
+        """Return how far what is known of a unit's operators may be believed."""
+        record = self.records.get(unit.key, Record())
+        is_told = unit.bundle is not None or len(unit.members()) == 1 or unit.key in self.profiles
+        return record.cost.confidence if is_told else 0.0
+
+    def run_seconds(self, now: float) -> float:
+        """Return what a run costs whatever it takes, the same for all: it is what Spark does.
+
+        One unit's runs are often too much alike to tell it apart. It is at most what the runs of
+        the cheapest unit take, and less where lines through the runs of some units say so.
+        """
+        records = [
+            each.decayed(now)
+            for name, each in self.records.items()
+            if each.ever > 1 and name not in self.light
+        ]
+        cheapest = min((each.seconds / each.runs for each in records if each.runs > 0), default=0.0)
+        telling = [each for each in records if each.run_seconds > 0]
+        runs = sum(each.runs for each in telling)
+        told = sum(each.run_seconds * each.runs for each in telling) / runs if runs else math.inf
+        return min(cheapest, told)
+
+    def rate(self, unit: Unit, now: float) -> Average:
+        """Return the tuples a second that come in, over all of a unit's leaves."""
+        rates = [self.passed.get(name, Passed()).rate(now) for name in unit.inputs]
+        measured = [each for each in rates if each.weight > 0]
+        if not measured:
+            return UNMEASURED
+        total = sum(each.or_else(0.0) for each in measured)
+        return Average(total, min(each.weight for each in measured), now)
+
+    def observation(self, plant: Plant, now: float) -> Observation:
+        """Return everything that deciders see, at one moment."""
+        operators: dict[str, Figures] = {}
+        units: dict[str, Figures] = {}
+        for live in plant.units.values():
+            figures = self._unit_figures(live.unit, queue_of(plant, live, now), now)
+            units[live.unit.key] = figures
+            told = self._operator_figures(live.unit, figures, now)
+            operators |= told if _has_costs(told, live.unit) else _undivided(live.unit, figures)
+        for name, feed in plant.feeds.items():
+            passed = self.passed.get(name, Passed())
+            size = passed.tuple_bytes
+            operators[name] = Figures(
+                rate=passed.rate(now),
+                tuple_bytes=size if size.weight else _told(width_of(feed.scan.schema)),
+            )
+        return Observation(operators, units, self._queries(plant), self.run_seconds(now))
+
+    def observation_of(self, live: LiveUnit, queue: Queue, now: float) -> Observation:
+        """Return what deciders see of one unit."""
+        figures = self._unit_figures(live.unit, queue, now)
+        return Observation(
+            self._operator_figures(live.unit, figures, now), {live.unit.key: figures}
+        )
+
+    def pace(self, plant: Plant, now: float) -> Pace:
+        """Return what the intelligent batching rule measures by.
+
+        What is late already has no laxity: the thesis drops it, and here it runs last.
+        """
+        waiting = [
+            train.info.deadline
+            for buffer in plant.buffers.waited_for()
+            for train in buffer.unread()
+            if now < train.info.deadline < math.inf
+        ]
+        gaps = [
+            passed.rows / passed.trains / rate
+            for name in plant.feeds
+            if (passed := self.passed.get(name)) is not None
+            and passed.trains > 0
+            and (rate := passed.rate(now).or_else(0.0)) > 0
+        ]
+        return Pace(
+            sum(waiting) / len(waiting) - now if waiting else math.inf,
+            sum(gaps) / len(gaps) if gaps else math.inf,
+        )
+
+    def kept(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps: the records; profiles are soon made again."""
+        return {"units": kept_records(self.records)}
+
+    def bring_back(self, kept: Mapping[str, Any]) -> None:
+        """Go on with what a checkpoint kept."""
+        self.records = {name: Record.back(each) for name, each in kept.get("units", {}).items()}
+
+    def remember(self, plant: Plant, now: float) -> None:
+        """Keep what is known of operators; whoever cuts the graph anew calls this before."""
+        for live in plant.units.values():
+            figures = self._unit_figures(live.unit, NO_QUEUE, now)
+            told = self._operator_figures(live.unit, figures, now)
+            self.known |= {name: each for name, each in told.items() if each.seconds.weight}
+            self._cuts[live.unit.key] = live.unit.inputs
+
+    def forget_all_but(self, plant: Plant) -> None:
+        """Let go of what is no more, and of figures of units that are not what they were."""
+        buffers = {buffer.key for buffer in plant.buffers}
+        nodes = plant.graph.nodes().keys() | plant.units.keys()
+        same = {
+            name
+            for name, live in plant.units.items()
+            if self._cuts.get(name, live.unit.inputs) == live.unit.inputs
+        }
+        self.records = {n: each for n, each in self.records.items() if n in same}
+        self.light &= plant.units.keys()
+        self.profiles = {n: each for n, each in self.profiles.items() if n in same}
+        self.passed = {n: each for n, each in self.passed.items() if n in buffers}
+        self.known = {n: each for n, each in self.known.items() if n in nodes}
+        self._cuts = {}
+
+    def _unit_figures(self, unit: Unit, queue: Queue, now: float) -> Figures:
+        record = self.record(unit.key, now)
+        size = self.passed.get(unit.key, Passed()).tuple_bytes
+        return Figures(
+            record.cost,
+            record.selectivity,
+            self.rate(unit, now),
+            size if size.weight else _told(width_of(unit.root.schema)),
+            queue.rows,
+            queue.size,
+            queue.age,
+            run_rows=record.rows_in / record.runs if record.runs > 0 else 0.0,
+        )
+
+    def _operator_figures(self, unit: Unit, figures: Figures, now: float) -> dict[str, Figures]:
+        """Return the figures of a unit's operators; queues stand before the unit, not inside."""
+        members = unit.members()
+        if len(members) == 1:
+            return {unit.key: figures}
+        shares, weight = self.shares(unit, now), figures.seconds.weight
+        rate = figures.rate.or_else(0.0)
+        before = {
+            name: replace(self.known[name], rate=UNMEASURED, queued_rows=0, queued_bytes=0)
+            for each in members
+            if (name := key(each)) not in shares and name in self.known
+        }
+        return before | {
+            key(each): Figures(
+                share.cost(weight, now),
+                share.selectivity(weight, now),
+                Average(share.rows_in * rate, figures.rate.weight, now)
+                if figures.rate.weight
+                else UNMEASURED,
+                figures.tuple_bytes if key(each) == unit.key else _told(width_of(each.schema)),
+            )
+            for each in members
+            if (share := shares.get(key(each))) is not None
+        }
+
+    def _queries(self, plant: Plant) -> dict[str, QueryFigures]:
+        found = {
+            name: QueryFigures(query.definition.goals.weight, query.definition.goals.priority)
+            for name, query in plant.queries.items()
+        }
+        by_root: dict[str, list[QueryFigures]] = {}
+        for name, query in plant.queries.items():
+            by_root.setdefault(query.input, []).append(found[name])
+        for live in plant.units.values():
+            if live.unit.bundle is not None:
+                goals = [g for root in live.unit.roots for g in by_root.get(key(root), ())]
+                found[f"bundle {live.unit.key}"] = QueryFigures(
+                    sum(each.weight for each in goals) or 1.0,
+                    max((each.priority for each in goals), default=QueryFigures().priority),
+                )
+        return found
+
+
+def queue_of(plant: Plant, live: LiveUnit, now: float) -> Queue:
+    """Return what waits for a unit."""
+    trains: list[Train] = []
+    for name in live.unit.inputs:
+        if (buffer := plant.buffers.get(name)) is not None:
+            trains += buffer.waiting(live.reader)
+    return Queue(
+        sum(train.rows.count for train in trains),
+        sum(train.info.size for train in trains),
+        max((now - train.info.arrived for train in trains if train.rows.count), default=0.0),
+    )
+
+
+def _has_costs(told: Mapping[str, Figures], unit: Unit) -> bool:
+    """Say whether the cost of every operator of a unit is known."""
+    costs = (
+        told[name].seconds if name in told else UNMEASURED for name in map(key, unit.members())
+    )
+    return all(each.weight > 0 for each in costs)
+
+
+def _undivided(unit: Unit, figures: Figures) -> dict[str, Figures]:
+    """Return figures for the operators of a unit that no trial has told apart.
+
+    The first has all of the unit's cost, the last its selectivity: over the unit it is the same.
+    """
+    names = [key(each) for each in unit.members()]
+    nothing = Figures.declared(0.0)
+    found = {
+        name: replace(nothing, tuple_bytes=_told(width_of(each.schema)))
+        for name, each in zip(names, unit.members(), strict=True)
+    }
+    found[names[-1]] = replace(
+        nothing, selectivity=figures.selectivity, tuple_bytes=figures.tuple_bytes
+    )
+    found[names[0]] = replace(found[names[0]], seconds=figures.seconds, rate=figures.rate)
+    return found
+
+
+def _told(size: float) -> Average:
+    return Average(size, WIDTH_WEIGHT)

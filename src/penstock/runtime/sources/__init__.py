@@ -1,0 +1,1 @@
+"""Streams as they are read, archived and remembered, and tables."""

@@ -1,0 +1,1 @@
+"""One running Penstock: definitions come, go, and come back after a restart."""

@@ -1,0 +1,127 @@
+"""Prospect: the plan with one more query, and whether that may come in beside what was promised."""
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING
+
+from penstock.plan.explain.abridged import few
+from penstock.plan.operators import key
+from penstock.plan.sharing.units import Unit, cut_at_shared
+from penstock.qos.admission import TAIL, Plan, Refused, Shortage, admission, least_latency
+from penstock.qos.contracts import Contract
+from penstock.qos.estimates import TrainSize, estimated
+from penstock.qos.network import Network
+from penstock.runtime.names.directory import KnownQuery
+from penstock.runtime.topology.standing import standing_of
+from penstock.schedule.shape import shape_of
+
+if TYPE_CHECKING:
+    from penstock.runtime.system.system import System
+
+
+class Prospect:
+    """The plan with a query, and under which name the query is in it; only at rest."""
+
+    def __init__(self, system: "System", known: KnownQuery | None = None) -> None:
+        """Cut the graph as it would be; without a query, as it is."""
+        self._system, self._now = system, system.clock.now()
+        plant, supervisor = system.plant, system.supervisor
+        graph = plant.graph
+        if known is not None:
+            graph = graph.with_query(known.definition.name.lower(), known.root)
+        standing = standing_of(plant)
+        shared = supervisor.shared(graph, standing)
+        self._units = {unit.key: unit for unit in cut_at_shared(shared, standing.units)}
+        self._roots = {name: key(root) for name, root in graph.queries.items()}
+        self._known = known
+        seen = supervisor.statistics.observation(plant, self._now)
+        network = supervisor.quality.network_of(shape_of(shared), self._units, seen, self._now)
+        trains = {name: self._train(name) for name in network.rates}
+        self.plan = Plan(
+            network, trains, float(sum(live.state_bytes for live in plant.units.values()))
+        )
+
+    @property
+    def network(self) -> Network:
+        """Return what would run."""
+        return self.plan.network
+
+    @property
+    def measured(self) -> tuple[int, int]:
+        """Return how many units have run, and how many there are."""
+        records = self._system.supervisor.statistics.records
+        return sum(name in records for name in self._units), len(self._units)
+
+    def name_of(self, query: str) -> str:
+        """Return the query's name in the network: its own, or that of its bundle."""
+        root = self._roots[query]
+        return next(
+            (name for name, at in self.network.roots.items() if root in self._in(at)), query
+        )
+
+    def broken(self) -> set[str]:
+        """Return the queries that are late as it is: nobody else is to blame for that."""
+        latency = estimated(self.network, self.plan.trains).latency
+        return {
+            name
+            for name, query in self._system.plant.queries.items()
+            if TAIL * latency.get(self.name_of(name), 0.0)
+            > Contract.of(query.definition.goals).max_latency
+        }
+
+    def contracts(self, but: Collection[str] = ()) -> dict[str, Contract]:
+        """Return what was promised, by the names of the network: of a bundle, the hardest."""
+        running = self._system.plant.queries.items()
+        asked = {name: query.definition.goals for name, query in running if name not in but}
+        if self._known is not None:
+            asked[self._known.definition.name.lower()] = self._known.definition.goals
+        by_root: dict[str, list[Contract]] = {}
+        for name, goals in asked.items():
+            by_root.setdefault(self._roots[name], []).append(Contract.of(goals))
+        return {
+            name: _hardest(each for root in self._in(at) for each in by_root.get(root, ()))
+            for name, at in self.network.roots.items()
+        }
+
+    def _in(self, unit: str) -> set[str]:
+        found: Unit | None = self._units.get(unit)
+        return {key(each) for each in found.roots} if found is not None else {unit}
+
+    def _train(self, name: str) -> TrainSize:
+        feed = self._system.plant.feeds.get(name)
+        return TrainSize(max(1.0, feed.rows / feed.number) if feed and feed.number else 1.0)
+
+
+def room_for(system: "System", known: KnownQuery) -> Refused | None:
+    """Return why a query would break what it or others were promised, if it would; only at rest.
+
+    Where nobody was promised a latency, or nothing is known of rates, everybody may come in. Raise
+    where its own contract cannot be kept by anybody.
+    """
+    name, plant = known.definition.name.lower(), system.plant
+    standing = [*plant.queries.values(), *plant.suspended.values()]
+    goals = [known.definition.goals, *(query.definition.goals for query in standing)]
+    if known.definition.forced or all(each.max_latency is None for each in goals):
+        return None
+    before, after = Prospect(system), Prospect(system, known)
+    if after.measured[0]:
+        least = least_latency(after.plan, after.name_of(name))
+        Contract.of(known.definition.goals).refuse_below(least)
+    if any(each != name for each in plant.suspended):
+        short = Shortage("room", few(sorted(plant.suspended)), 0.0, 0.0)
+        return Refused(0.0, 0.0, (short,), may_wait=True)
+    if not any(after.network.rates.values()):
+        return None
+    contracts = after.contracts(but=before.broken())
+    found = admission(after.name_of(name), before.plan, after.plan, contracts)
+    return found if isinstance(found, Refused) else None
+
+
+def _hardest(contracts: Iterable[Contract]) -> Contract:
+    found = list(contracts)
+    if not found:
+        return Contract()
+    return Contract(
+        min(each.max_latency for each in found),
+        min(each.max_error for each in found),
+        sum(each.weight for each in found),
+    )

@@ -1,0 +1,90 @@
+"""Where sinks may write: where all statements may, but in no room of the home, nor what is read."""
+
+import glob
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.engine.interfaces.formats.listing import is_pattern
+from penstock.engine.options import local_path
+from penstock.engine.sinks.files import FilesSink
+from penstock.errors import BadOptionError
+from penstock.model.definitions import QueryDefinition, StreamDefinition
+from penstock.runtime.durable.home import ROOMS
+
+if TYPE_CHECKING:
+    from penstock.runtime.system.system import System
+
+
+def refuse_sink(system: "System", query: QueryDefinition) -> None:
+    """Raise where a query would write outside of where it may, or where a stream reads."""
+    parts = parts_of(query)
+    if parts is None:
+        return
+    system.allowed().require_writable(parts.parent)
+    home = system.home.path.resolve()
+    if parts.parent == home or any(parts.is_relative_to(home / room) for room in ROOMS):
+        raise BadOptionError(
+            f"{parts.parent} belongs to the home {home}, which removes what it does not know",
+            hint="name a directory outside of the home",
+        )
+    for known in system.directory.streams():
+        if reads(known.definition, parts):
+            raise _feeds(query.name, known.definition.name, parts.parent)
+
+
+def refuse_source(system: "System", stream: StreamDefinition) -> None:
+    """Raise where a stream would read what a query writes."""
+    for known in system.directory.queries():
+        parts = parts_of(known.definition)
+        if parts is not None and reads(stream, parts):
+            raise _feeds(known.definition.name, stream.name, parts.parent)
+
+
+def parts_of(query: QueryDefinition) -> Path | None:
+    """Return where a query's parts would be, links resolved, or None where it has no files."""
+    if query.sink is None or query.sink.name != "files":
+        return None
+    sink = FilesSink(query)
+    return sink.path.resolve() / sink.name_of(1)
+
+
+def reads(stream: StreamDefinition, parts: Path) -> bool:
+    """Say whether a stream's source would find such a file."""
+    option = dict(stream.source.options).get("path")
+    if not isinstance(option, str):
+        return False
+    try:
+        path = str(local_path(option))
+    except ValueError:  # another machine's
+        return False
+    if not is_pattern(path):
+        place = Path(path).resolve()
+        below = stream.source.name == "spark"  # reads directories inside, too
+        return place in (parts, parts.parent) or (below and parts.is_relative_to(place))
+    return _matches_pattern(path, parts)
+
+
+def _matches_pattern(path: str, parts: Path) -> bool:
+    fixed, pattern = Path(path), list[str]()
+    while glob.has_magic(str(fixed)):
+        fixed, pattern = fixed.parent, [fixed.name, *pattern]
+    root = fixed.resolve()
+    return parts.is_relative_to(root) and _matches(pattern, parts.relative_to(root).parts)
+
+
+def _matches(pattern: Sequence[str], names: Sequence[str]) -> bool:
+    if not pattern:
+        return not names
+    if pattern[0] == "**":
+        return any(_matches(pattern[1:], names[at:]) for at in range(len(names) + 1))
+    fits = bool(names) and fnmatchcase(names[0], pattern[0])
+    return fits and _matches(pattern[1:], names[1:])
+
+
+def _feeds(query: str, stream: str, directory: Path) -> BadOptionError:
+    return BadOptionError(
+        f"query {query} writes to {directory}, where stream {stream} reads",
+        hint=f"name another directory; what {query} gives is read with FROM {query}",
+    )

@@ -1,0 +1,1 @@
+"""What runs and how it hangs together, written down and put back."""

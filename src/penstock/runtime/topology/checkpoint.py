@@ -1,0 +1,240 @@
+"""Checkpoints: the plant's state as Parquet files and one manifest; recovery is the way back.
+
+A checkpoint is written at rest. Source trains that somebody must still read are not in it: they
+are read again from the source by their recorded boundaries. Trains between operators, and the
+partials of aggregates, are files in the state directory, written once and named in the manifest
+with their checksums. They are on disk before the journal has the manifest.
+
+The checkpoint before the last one stays, with all that a replay from it needs, unless the graph has
+changed in between: recovery goes back to it where the last one is damaged (0029).
+"""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from penstock.engine.interfaces.push import Push
+from penstock.engine.states import State, Together
+from penstock.engine.trains.buffers import Buffer
+from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet
+from penstock.runtime.durable.journal import Journal
+from penstock.runtime.durable.manifest import (
+    BufferRecord,
+    Checkpoint,
+    Ends,
+    FeedRecord,
+    FinishedRecord,
+    Manifest,
+    OccasionsRecord,
+    PartRecord,
+    QueryRecord,
+    StateRecord,
+    SuspendedRecord,
+    TrainRecord,
+    UnitRecord,
+)
+from penstock.runtime.durable.state_files import put_on_disk
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.live_query import LiveQuery
+from penstock.runtime.work.live_rule import LiveOccasions
+from penstock.runtime.work.live_unit import LiveUnit
+
+
+def write_checkpoint(
+    plant: Plant, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
+) -> None:
+    """Write the plant down, then remove what neither this checkpoint nor the last one needs.
+
+    `decided` is what deciders keep: `statistics` and `control`.
+    """
+    for feed in plant.feeds.values():
+        if isinstance(feed.interface, Push):
+            feed.interface.to_disk()  # what a checkpoint has read must not be lost behind it
+    manifest = _manifest(plant, directory, decided or {})
+    last = plant.checkpoint
+    known = last.manifest.files if last is not None else {}
+    for archive in plant.archives.values():
+        archive.to_disk()
+    manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known))
+    older = last if last is not None and _can_go_back(plant, last.manifest, manifest) else None
+    plant.checkpoint = _record(plant, journal, manifest, older)
+    _let_go(plant, directory, manifest, older)
+
+
+def _manifest(plant: Plant, directory: Path, decided: Mapping[str, Any]) -> Manifest:
+    slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
+    feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
+    runs = {live.reader: live.runs for live in plant.units.values()}
+    runs |= {query.reader: query.runs for query in plant.queries.values()}
+    runs |= {each.reader: each.runs for each in plant.occasions.values()}
+    return Manifest(
+        feeds=feeds,
+        buffers={
+            buffer.key: _buffer(buffer, directory, feeds.get(buffer.key))
+            for buffer in plant.buffers
+        },
+        units={live.unit.key: _unit(live, directory) for live in plant.units.values()},
+        queries={query.name.lower(): _query(query) for query in plant.queries.values()},
+        suspended={query.name.lower(): _suspended(query) for query in plant.suspended.values()},
+        finished={
+            query.name.lower(): FinishedRecord(query.rows_in, query.late_rows)
+            for query in plant.finished.values()
+        },
+        tables=plant.tables.kept() if plant.tables is not None else {},
+        occasions={each.reader: _occasions(each) for each in plant.occasions.values()},
+        apart=tuple(sorted(plant.apart)),
+        ends=Ends(slowest, runs),
+        **decided,
+    )
+
+
+def _record(
+    plant: Plant, journal: Journal, manifest: Manifest, older: Checkpoint | None
+) -> Checkpoint:
+    """Let the journal have the checkpoint, and forget what neither it nor the older one needs."""
+    ends = (older.manifest if older is not None else manifest).ends
+    with journal.together():
+        for reader in plant.gone:
+            journal.forget_unit(reader)
+        for stream in plant.gone_streams:
+            journal.forget_stream(stream)
+        for live in plant.units.values():
+            if not live.replay:  # a run that failed before its unit was cut anew is void
+                journal.take_back_runs(live.reader, live.runs)
+        keep = older.number if older is not None else None
+        number = journal.write_checkpoint(
+            manifest.to_json(), trains=ends.trains, runs=ends.runs, keep=keep
+        )
+    plant.gone.clear()
+    plant.gone_streams.clear()
+    return Checkpoint(number, manifest)
+
+
+def _let_go(plant: Plant, directory: Path, manifest: Manifest, older: Checkpoint | None) -> None:
+    """Remove what neither checkpoint needs: files, versions of tables, what sources keep."""
+    oldest = older.manifest if older is not None else manifest
+    if plant.tables is not None:
+        plant.tables.tidy()
+    for name, archive in plant.archives.items():
+        archive.safe = oldest.ends.trains.get(name, 0)
+    for feed in plant.feeds.values():
+        boundary = oldest.feeds[feed.key].boundary
+        if boundary is not None:
+            feed.interface.commit(boundary)
+    _remove_others(directory, {*manifest.names, *oldest.names})
+
+
+def _can_go_back(plant: Plant, old: Manifest, new: Manifest) -> bool:
+    """Say whether recovery may start from the older checkpoint: no replay crosses a change."""
+    return not plant.gone and not plant.gone_streams and _graph(old) == _graph(new)
+
+
+def _graph(manifest: Manifest) -> list[Any]:
+    """Return what must not have changed between a checkpoint and what is done again after it."""
+    names = [
+        sorted(part)
+        for part in (manifest.feeds, manifest.units, manifest.queries, manifest.suspended)
+    ]
+    units = [(name, kept.members) for name, kept in sorted(manifest.units.items())]
+    rules = [(name, sorted(kept.rules)) for name, kept in sorted(manifest.occasions.items())]
+    tables = sorted((name, kept["version"]) for name, kept in manifest.tables.items())
+    readers = [(name, sorted(each.readers)) for name, each in sorted(manifest.buffers.items())]
+    return [names, units, rules, tables, readers, manifest.apart, manifest.control]
+
+
+def _slowest(plant: Plant, key: str, number: int) -> int:
+    """Return the train behind which a source has to be read again."""
+    buffer = plant.buffers.get(key)
+    readers: dict[str, int] = buffer.readers() if buffer is not None else {}
+    # After a restart a reader may be ahead of the feed, whose trains are still to be read again.
+    return min([number, *readers.values()])
+
+
+def _buffer(buffer: Buffer, directory: Path, source: FeedRecord | None) -> BufferRecord:
+    """Return a buffer's place; a source's is where its feed starts again."""
+    if source is not None:
+        place = (source.number, source.watermark, source.high, source.idle)
+        return BufferRecord(*place, buffer.readers(), ())
+    trains = (
+        TrainRecord(train.info, _save(train.rows, directory) if train.rows.count else "")
+        for train in buffer.unread()
+    )
+    place = (buffer.written, buffer.watermark, buffer.high, buffer.idle)
+    return BufferRecord(*place, buffer.readers(), tuple(trains))
+
+
+def _unit(live: LiveUnit, directory: Path) -> UnitRecord:
+    return UnitRecord(
+        runs=live.runs,
+        taken=live.taken,
+        time_is_up=live.time_is_up,
+        ended=live.ended,
+        marks=dict(live.marks),
+        idle=tuple(sorted(live.idle)),
+        reached=live.reached,
+        rows_in=live.rows_in,
+        rows_out=live.rows_out,
+        late_rows=dict(live.late_rows),
+        rows_before=dict(live.rows_before),
+        members=live.unit.lots,
+        history={
+            leaf: tuple(PartRecord(_save(rows, directory), rows.count) for rows in parts)
+            for leaf, parts in live.history.items()
+        },
+        state=None if live.state is None else _state(live.state, directory),
+    )
+
+
+def _state(state: State | Together, directory: Path) -> StateRecord:
+    kept = state.kept()
+    parts = (
+        PartRecord(_save(part.rows, directory), part.rows.count, dict(part.facts))
+        for part in kept.parts
+    )
+    return StateRecord(dict(kept.facts), tuple(parts))
+
+
+def _query(query: LiveQuery) -> QueryRecord:
+    return QueryRecord(
+        query.input,
+        query.definition.text,
+        query.runs,
+        query.delivered,
+        query.rows_settled,
+        query.deadline,
+        query.missed_rows,
+    )
+
+
+def _suspended(query: LiveQuery) -> SuspendedRecord:
+    away = None if query.away is None else (query.away.since, dict(query.away.rows))
+    return SuspendedRecord(away, query.missed_rows, query.deadline)
+
+
+def _occasions(each: LiveOccasions) -> OccasionsRecord:
+    rules = {rule.key: rule.since for rule in each.rules.values()}
+    return OccasionsRecord(each.input, each.runs, rules)
+
+
+def _save(rows: Rows, directory: Path) -> str:
+    """Make sure that the rows are in a file of the state directory; from now on it is its."""
+    if len(rows.paths) == 1 and rows.paths[0].parent == directory:
+        return rows.paths[0].name
+    if rows.table is not None:
+        path = write_parquet(rows.table, directory)
+    else:
+        path = directory / f"{uuid.uuid4().hex}.parquet"
+        link_or_copy(rows.paths[0], path)
+    if rows.owned:
+        for old in rows.paths:
+            old.unlink(missing_ok=True)
+    rows.paths, rows.owned = (path,), False
+    return path.name
+
+
+def _remove_others(directory: Path, wanted: set[str]) -> None:
+    for path in directory.iterdir():
+        if path.name not in wanted:
+            path.unlink(missing_ok=True)

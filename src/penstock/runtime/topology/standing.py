@@ -1,0 +1,82 @@
+"""Standing: who runs alone and who together now, and who could run together with others."""
+
+from penstock.engine.states.sharing.bundle import BundleState
+from penstock.engine.states.sharing.panes import PaneState
+from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.sharing.bundling import Standing, bundle_of
+from penstock.plan.sharing.member import inner_of
+from penstock.runtime.topology.plant import Plant
+from penstock.runtime.work.live_unit import LiveUnit
+
+
+def standing_of(plant: Plant) -> Standing:
+    """Return who runs alone, and who together; only at rest."""
+    units = {name for name, live in plant.units.items() if live.unit.bundle is None}
+    units |= outlived(plant)
+    bundles = {
+        name: live.unit.lots | _other_lots(live)
+        for name, live in plant.units.items()
+        if live.unit.bundle is not None
+    }
+    return Standing(units, bundles, frozenset(plant.apart), _free(plant), _leaning(plant))
+
+
+def outlived(plant: Plant) -> set[str]:
+    """Return the roots of bundles whose own queries have ended and that units still read.
+
+    They go on as units of their own: trains that wait behind them would be lost if a reader
+    became one with them and read on from their input.
+    """
+    read = {name for live in plant.units.values() for name in live.unit.inputs}
+    members = {
+        member.key
+        for live in plant.units.values()
+        if isinstance(live.unit.bundle, Bundle | FlowBundle)
+        for member in live.unit.bundle.members
+    }
+    return (members & read) - plant.outputs
+
+
+def may_bundle(plant: Plant) -> bool:
+    """Say whether a cut would let somebody join a bundle, or another lot of it."""
+    regroup = any(_other_lots(live) for live in plant.units.values())
+    return plant.must_cut or regroup or bool(_free(plant) - plant.apart)
+
+
+def _leaning(plant: Plant) -> set[str]:
+    """Return the roots whose unit reads nodes that a bundle would compute for them."""
+    return {
+        name
+        for name, live in plant.units.items()
+        if live.unit.bundle is None
+        and (bundle := bundle_of(live.unit.root)) is not None
+        and not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
+    }
+
+
+def _free(plant: Plant) -> set[str]:
+    """Return the roots that run alone and could join a bundle: both have come as far."""
+    found: set[str] = set()
+    for live in plant.units.values():
+        bundle = bundle_of(live.unit.root)
+        bundle = bundle if bundle is not None and _may_join(live, bundle) else None
+        other = plant.units.get(key(bundle)) if bundle is not None else None
+        if other is not None and live.marks == other.marks:
+            same = all(plant.place(live, n) == plant.place(other, n) for n in live.unit.inputs)
+            found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
+    return found
+
+
+def _other_lots(live: LiveUnit) -> dict[str, int]:
+    """Return who should be in another lot of a bundle, unless runs have to be done again first."""
+    return live.state.lots() if isinstance(live.state, BundleState) and not live.replay else {}
+
+
+def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:
+    """Say whether what a unit keeps can be taken over by a bundle."""
+    state = live.state
+    if live.cause or live.history:
+        return False
+    if isinstance(bundle, FlowBundle):
+        return state is None
+    return isinstance(state, PaneState) and not state.ended

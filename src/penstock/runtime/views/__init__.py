@@ -1,0 +1,1 @@
+"""What SHOW, DESCRIBE and EXPLAIN tell."""

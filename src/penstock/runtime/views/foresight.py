@@ -1,0 +1,59 @@
+"""Foresight: EXPLAIN ESTIMATE."""
+
+import math
+from collections.abc import Iterator
+
+from penstock.qos.admission import TAIL
+from penstock.qos.estimates import estimated
+from penstock.qos.load import load_of
+from penstock.qos.network import HERE
+from penstock.runtime.system.prospect import Prospect
+from penstock.runtime.system.system import System
+from penstock.runtime.views.explained import bound
+from penstock.sql import ExplainEstimate
+
+MILLI, MEGA = 1000.0, 1e6
+
+
+def estimate_text(system: System, statement: ExplainEstimate) -> str:
+    """Return what a query is foretold to cost, beside all that runs."""
+    known = bound(system, statement.subject)
+    name = known.definition.name.lower()
+    with system.supervisor.resting():
+        runs = name in system.plant.queries
+        before, after = Prospect(system), Prospect(system, known)
+        return "\n".join([f"query {name}", *_lines(system, name, before, after, runs=runs)])
+
+
+def _lines(
+    system: System, name: str, before: Prospect, after: Prospect, *, runs: bool
+) -> Iterator[str]:
+    at = after.name_of(name)
+    found = estimated(after.network, after.plan.trains)
+    with_it, without = load_of(after.network)[HERE], load_of(before.network)[HERE]
+    promised = after.contracts()[at].max_latency
+    limit = f"; max_latency {_seconds(promised)}" if math.isfinite(promised) else ""
+    if runs:
+        yield f"  load     {with_it:.3f} of each slot's time, with all that runs"
+    else:
+        yield f"  load     {without:.3f} of each slot's time without it, {with_it:.3f} with it"
+    mean = found.latency[at]
+    yield f"  latency  {_seconds(mean)} on average, p99 about {_seconds(TAIL * mean)}{limit}"
+    states = _size(after.plan.state_bytes)
+    yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
+    measured, units = after.measured
+    yield f"  figures  {measured} of {units} units have run; the others are taken at the mean cost"
+    meter = system.plant.queries[name].meter if runs else None
+    if meter is not None and (median := meter.latency(0.5)) is not None:
+        high = meter.latency(0.99) or 0.0
+        yield f"  measured {_seconds(median)} at p50, {_seconds(high)} at p99"
+
+
+def _seconds(value: float) -> str:
+    if math.isinf(value):
+        return "for ever"
+    return f"{value:.2f} s" if value >= 1 else f"{value * MILLI:.0f} ms"
+
+
+def _size(value: float) -> str:
+    return "unbounded" if math.isinf(value) else f"{value / MEGA:.2f} MB"

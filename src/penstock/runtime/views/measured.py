@@ -1,0 +1,82 @@
+"""Measured: the graph and what it was seen to cost, as JSON data that a simulation starts from."""
+
+from typing import Any
+
+from penstock.model.own_names import readable
+from penstock.plan.operators import key
+from penstock.runtime.quality.quality import net_share
+from penstock.runtime.system.system import System
+from penstock.runtime.topology.plant import Plant
+from penstock.schedule import Observation
+from penstock.schedule.observation import Figures
+from penstock.schedule.shape import shape_of
+
+FORMAT = 1
+
+
+def measured(system: System) -> dict[str, Any]:
+    """Return everything; only at rest."""
+    supervisor, plant, now = system.supervisor, system.plant, system.clock.now()
+    shape = shape_of(supervisor.shared_graph())
+    seen = supervisor.statistics.observation(plant, now)
+    run_seconds = supervisor.statistics.run_seconds(now)
+    texts = {
+        key(m): readable(m.text()) for live in plant.units.values() for m in live.unit.members()
+    }
+    net = {
+        key(m): net_share(supervisor.statistics.record(name, now), run_seconds)
+        for name, live in plant.units.items()
+        for m in live.unit.members()
+    }
+    nodes = [
+        {
+            "node": name,
+            "text": texts.get(name, ""),
+            "inputs": list(below),
+            **_figures(seen.operator(name), net.get(name, 1.0)),
+        }
+        for name, below in shape.inputs.items()
+        if name not in shape.streams
+    ]
+    return {
+        "format": FORMAT,
+        "slots": supervisor.slots,
+        "strategy": supervisor.control.chosen.text(),
+        "run_seconds": run_seconds,
+        "streams": [_stream(plant, name, seen) for name in shape.inputs if name in shape.streams],
+        "nodes": nodes,
+        "queries": [
+            {
+                "query": name,
+                "root": root,
+                "weight": seen.query(name).weight,
+                "priority": seen.query(name).priority,
+            }
+            for name, root in shape.roots.items()
+        ],
+    }
+
+
+def _figures(figures: Figures, net: float) -> dict[str, float | None]:
+    """Return figures that are known; JSON has no word for the others but null."""
+    seconds, selectivity, size = figures.seconds, figures.selectivity, figures.tuple_bytes
+    return {
+        "seconds": seconds.value * net if seconds.weight > 0 else None,
+        "selectivity": selectivity.value if selectivity.weight > 0 else None,
+        "tuple_bytes": size.value if size.weight > 0 else None,
+    }
+
+
+def _stream(plant: Plant, name: str, seen: Observation) -> dict[str, Any]:
+    feed = plant.feeds.get(name)
+    figures = seen.operator(name)
+    valid_for = feed.definition.valid_for if feed is not None else None
+    rows = feed.rows / feed.number if feed is not None and feed.number else 1.0
+    return {
+        "node": name,
+        "stream": feed.definition.name if feed is not None else name,
+        "rate": figures.rate.or_else(0.0),
+        "train_rows": max(1.0, rows),
+        "tuple_bytes": figures.tuple_bytes.or_else(100.0),
+        "valid_for_seconds": None if valid_for is None else valid_for.total_seconds(),
+    }

@@ -1,0 +1,173 @@
+"""SET STRATEGY, SET BATCHING, SET of time-outs, SHOW STRATEGY and EXPLAIN SCHEDULE."""
+
+import json
+import math
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import BadOptionError, UnknownOptionError
+from penstock.plan.explain.abridged import few
+from penstock.plan.explain.explain_bundle import queries_in
+from penstock.plan.sharing.units import Unit
+from penstock.runtime.loop.readiness import Ready
+from penstock.runtime.system.system import System
+from penstock.runtime.system.written_files import write_file
+from penstock.runtime.views.measured import measured
+from penstock.schedule import Observation, Strategy
+from penstock.schedule.choice import choice_of
+from penstock.schedule.observation import Average
+from penstock.schedule.reasons import priority_of, reason
+from penstock.sql import ExplainSchedule, SetDecider, SetTimeout
+
+STRATEGY_COLUMNS = pa.schema(
+    [
+        ("strategy", pa.string()),
+        ("batching", pa.string()),
+        ("slots", pa.int64()),
+        ("units", pa.int64()),
+        ("ready", pa.int64()),
+        ("deciding_s", pa.float64()),
+        ("busy_s", pa.float64()),
+        ("profiling_s", pa.float64()),
+        ("defects", pa.int64()),
+        ("last_defect", pa.string()),
+    ]
+)
+HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")
+
+
+def set_decider(system: System, statement: SetDecider) -> str:
+    """Let another strategy or batching rule decide; only at rest."""
+    try:
+        choice = choice_of(statement.name, statement.options)
+        if statement.what == "STRATEGY":
+            system.supervisor.use_strategy(choice)
+        else:
+            system.supervisor.control.use_batching(choice)
+    except (BadOptionError, UnknownOptionError) as error:
+        error.place = error.place or statement.place
+        raise
+    return f"{statement.what.lower()} {choice.text()} decides"
+
+
+def set_timeout(system: System, statement: SetTimeout) -> str:
+    """Let statements or runs take so long from now on, until the home is closed."""
+    seconds = None if statement.length is None else statement.length.total_seconds()
+    if statement.what == "STATEMENT_TIMEOUT":
+        system.statement_seconds = seconds
+    else:
+        system.processor.run_seconds = seconds
+    return f"{statement.what.lower()} is {'none' if seconds is None else f'{seconds:g} s'}"
+
+
+def strategy_rows(system: System) -> list[dict[str, Any]]:
+    """Return the one row of SHOW STRATEGY."""
+    with system.supervisor.resting():
+        control, turns = system.supervisor.control, system.supervisor.control.turns
+        return [
+            {
+                "strategy": control.text(),
+                "batching": control.batching.text(),
+                "slots": system.supervisor.slots,
+                "units": len(system.plant.units),
+                "ready": len(turns.readiness.look(system.clock.now())),
+                "deciding_s": round(turns.deciding_seconds, 3),
+                "busy_s": round(turns.statistics.busy_seconds, 3),
+                "profiling_s": round(turns.statistics.profiled_seconds, 3),
+                "defects": control.told,
+                "last_defect": control.defects[-1] if control.defects else "",
+            }
+        ]
+
+
+def explained_schedule(system: System, statement: ExplainSchedule) -> str:
+    """Return who runs next and why, or what a simulation needs; also written where it is asked."""
+    with system.supervisor.resting():
+        system.supervisor.statistics.asked = system.clock.now()
+        is_json = statement.form == "JSON"
+        text = json.dumps(measured(system), indent=1) if is_json else _text(system)
+    if not statement.into:
+        return text
+    return write_file(
+        system, statement.into, lambda path: path.write_text(f"{text}\n", encoding="utf-8")
+    )
+
+
+def _text(system: System) -> str:
+    control, now = system.supervisor.control, system.clock.now()
+    ready = control.turns.readiness.look(now)
+    seen = control.turns.statistics.observation(system.plant, now)
+    control.strategy.observe(seen)
+    # A copy is asked: a question must not be a turn.
+    chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
+    look = _Look(control.strategy.strategy, seen, chosen, now)
+    queries = _queries(system)
+    rows = [
+        look.row(live.unit, queries[name], ready.get(name))
+        for name, live in system.plant.units.items()
+    ]
+    rows.sort(key=lambda row: (not row[-1], row[0]))
+    lines = [
+        f"strategy {control.text()}, batching {control.batching.text()}",
+        f"{system.supervisor.slots} slots, {len(rows)} units, {len(ready)} ready",
+        "",
+        *_table([HEAD, *rows]),
+        "",
+    ]
+    if chosen is None or chosen not in ready:
+        return "\n".join([*lines, "next: none is ready"])
+    why = reason(control.strategy.strategy, ready[chosen].unit, now)
+    return "\n".join([*lines, f"next: {chosen[:6]}, because {why}"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """What a strategy sees at a moment, and whom it would choose."""
+
+    strategy: Strategy
+    seen: Observation
+    chosen: str | None
+    now: float
+
+    def row(self, unit: Unit, queries: Sequence[str], ready: Ready | None) -> tuple[str, ...]:
+        figures, priority = self.seen.unit(unit.key), priority_of(self.strategy, unit.key)
+        due = ready.unit.deadline - self.now if ready is not None else math.inf
+        state = "next" if unit.key == self.chosen else "ready" if ready is not None else ""
+        return (
+            unit.key[:6],
+            few(sorted(queries)),
+            "" if priority is None else f"{priority:.4g}",
+            _figure(figures.seconds, 1e6),
+            _figure(figures.selectivity, 1.0),
+            _figure(figures.rate, 1.0),
+            f"{figures.queued_rows:,}",
+            "" if math.isinf(due) else f"{due:.1f}",
+            state,
+        )
+
+
+def _queries(system: System) -> dict[str, list[str]]:
+    """Return the queries that each unit works for."""
+    graph = system.plant.graph
+    users = graph.queries_of()
+    return {
+        name: users.get(name, []) if live.unit.bundle is None else queries_in(live.unit, graph)
+        for name, live in system.plant.units.items()
+    }
+
+
+def _figure(average: Average, unit: float) -> str:
+    value = average.or_else(math.nan)
+    return "?" if math.isnan(value) else f"{value * unit:.4g}"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

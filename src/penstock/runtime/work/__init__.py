@@ -1,0 +1,1 @@
+"""Units, queries and rules at work, and who reads their results."""

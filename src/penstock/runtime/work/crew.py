@@ -1,0 +1,149 @@
+"""The crew: threads that do the work, and the bell that calls the supervisor back.
+
+What a worker has done is settled by the supervisor's own thread, one thing after the other, so
+that nothing else needs a lock. What failed because Spark's Java has ended is not settled at all.
+"""
+
+import threading
+from collections.abc import Callable, Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from penstock.engine.spark.spark_life import refuse_dead
+
+DELIVERY_THREADS = 4
+SINK_THREADS = 32  # one that hangs has one of them for as long
+SINK = "sink:"
+ARCHIVE_THREADS = 2  # writing Parquet leaves the interpreter free
+
+Finish = Callable[[Future[object]], None]
+
+
+def outcome(work: Callable[[], object]) -> Future[object]:
+    """Return what some work gave or raised."""
+    future = Future[object]()
+    try:
+        future.set_result(work())
+    except Exception as error:
+        future.set_exception(error)
+    return future
+
+
+class Crew:
+    """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
+
+    Nobody waits for a sink: what is done at rest is done while one may be at work.
+    """
+
+    def __init__(self, slots: int) -> None:
+        """Hire."""
+        self.bell = threading.Condition()
+        self._slots = slots
+        self._pools = {
+            "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
+            "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
+            "rules": ThreadPoolExecutor(slots, thread_name_prefix="penstock-rules"),
+            "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
+            "sink": ThreadPoolExecutor(SINK_THREADS, thread_name_prefix="penstock-sink"),
+            "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
+        }
+        self._busy: set[str] = set()
+        self._along: set[str] = set()  # of those who are busy: whose work another's worker does
+        self.started = 0  # so many things, ever
+        self._done: list[Callable[[], None]] = []
+        self._woken = False
+        self._settling = False  # what is half settled is not idle, for those who look meanwhile
+
+    def is_busy(self, name: str) -> bool:
+        """Say whether that one is at work."""
+        return name in self._busy
+
+    @property
+    def is_idle(self) -> bool:
+        """Say whether nobody is at work and nothing waits to be settled."""
+        return not self._busy and not self._done and not self._settling
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Say whether nobody but sinks is at work and nothing waits to be settled."""
+        return not self._moving() and not self._done and not self._settling
+
+    def _moving(self) -> list[str]:
+        return [name for name in self._busy if not name.startswith(SINK)]
+
+    @property
+    def free_slots(self) -> int:
+        """Return how many more units may run at once."""
+        return self._slots - sum(1 for n in self._busy - self._along if n.startswith("unit:"))
+
+    def submit(
+        self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
+    ) -> None:
+        """Let a worker do `work`; `finish` runs when the supervisor settles.
+
+        The name's first part, up to the colon, is its pool. What those `along` have to do is part
+        of the work: they are busy, too.
+        """
+        self._busy |= {name, *along}
+        self._along |= set(along)
+        self.started += 1
+
+        def settle(future: Future[object]) -> None:
+            def done() -> None:
+                self._busy -= {name, *along}
+                self._along -= set(along)
+                refuse_dead(future.exception())
+                finish(future)
+
+            with self.bell:
+                self._done.append(done)
+                self.bell.notify_all()
+
+        self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
+
+    def do_here(self, work: Callable[[], object], finish: Finish) -> None:
+        """Do `work` in the thread of who calls, and finish it at once."""
+        self.started += 1
+        future = outcome(work)
+        refuse_dead(future.exception())
+        finish(future)
+
+    def ask_again(self) -> None:
+        """Say that something has been done, for those who were asked before it."""
+        with self.bell:
+            self._done.append(lambda: None)
+
+    def settle(self) -> None:
+        """Finish what workers have done; only the supervisor, or a thread at rest."""
+        with self.bell:
+            done, self._done = self._done, []
+            self._settling = bool(done)
+        try:
+            for finish in done:
+                finish()
+        finally:
+            self._settling = False
+
+    def settle_all(self, poll_seconds: float) -> None:
+        """Wait until nobody but sinks is at work."""
+        self.settle()
+        while self._moving():
+            self.wait(poll_seconds)
+            self.settle()
+
+    def wake(self) -> None:
+        """Call the supervisor: something has arrived."""
+        with self.bell:
+            self._woken = True
+            self.bell.notify_all()
+
+    def wait(self, seconds: float) -> None:
+        """Return when something is done, somebody calls, or the time is up."""
+        with self.bell:
+            if not self._done and not self._woken:
+                self.bell.wait(seconds)
+            self._woken = False
+
+    def dismiss(self) -> None:
+        """Let everyone go, after what they are at; a sink that hangs is left behind."""
+        for name, pool in self._pools.items():
+            pool.shutdown(wait=name != "sink")

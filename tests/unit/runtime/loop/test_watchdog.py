@@ -1,0 +1,73 @@
+"""Waits for what nobody is going to do end in an error, and no others."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.clock import HandClock
+from penstock.engine.trains.buffers import BufferPool
+from penstock.errors import StalledError
+from penstock.model.definitions import QueryState
+from penstock.runtime.durable.journal_memory import MemoryJournal
+from penstock.runtime.loop import watchdog
+from penstock.runtime.loop.supervisor import Means, Supervisor
+from penstock.runtime.loop.watchdog import Watchdog
+from penstock.runtime.topology.plant import Plant
+
+
+class Replaying(Plant):
+    """A plant in which a recorded run waits for ever."""
+
+    def is_replaying(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Supervisor:
+    processor: Any = SimpleNamespace(slots=1)
+    plant = Replaying(BufferPool(tmp_path), lambda _: tmp_path, lambda *_: None)
+    return Supervisor(plant, Means(processor, MemoryJournal(), HandClock(0.0), tmp_path))
+
+
+def test_a_mark_that_stays_is_no_progress_only_after_its_time() -> None:
+    dog = Watchdog(seconds=10)
+    looks = [("a", 0), ("a", 9), ("b", 10), ("b", 19), ("a", 19.5), ("a", 29), ("a", 29.5)]
+    assert [dog.sees_no_progress(*look) for look in looks] == [False] * 6 + [True]
+
+
+def test_who_holds_everything_still_is_told_at_once_that_its_wait_would_not_end(
+    supervisor: Supervisor,
+) -> None:
+    with supervisor.resting(), pytest.raises(StalledError):
+        supervisor.catch_up()
+
+
+def test_a_wait_with_a_time_out_ends(supervisor: Supervisor) -> None:
+    assert not supervisor.catch_up(0.05)
+
+
+def test_a_wait_for_a_supervisor_that_never_looks_is_an_error(
+    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchdog.Watchdog.__init__, "__defaults__", (0.05, None, 0.0))
+    with pytest.raises(StalledError):
+        supervisor.catch_up()
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_replays_that_nobody_can_do_stop_everything_unless_a_cause_is_told(
+    supervisor: Supervisor, held: bool
+) -> None:
+    supervisor._watchdog = Watchdog(seconds=10)
+    state = QueryState.FAILED if held else QueryState.RUNNING
+    query: Any = SimpleNamespace(state=state, root=None, input="x")
+    supervisor.plant.queries["q"] = query
+    supervisor._look_for_stall(0.0)
+    supervisor._look_for_stall(9.0)
+    if held:
+        supervisor._look_for_stall(10.0)
+    else:
+        with pytest.raises(StalledError):
+            supervisor._look_for_stall(10.0)

@@ -1,0 +1,125 @@
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from penstock.engine.allowed import Allowed
+from penstock.errors import BadOptionError, NotAllowedError
+from penstock.model.definitions import Connector, QueryDefinition, StreamDefinition
+from penstock.model.schema import Schema
+from penstock.runtime.system.sink_places import refuse_sink, refuse_source
+
+
+def system(
+    home: Path,
+    streams: tuple[StreamDefinition, ...] = (),
+    queries: tuple[QueryDefinition, ...] = (),
+) -> Any:
+    """Return what the rules look at: a home, streams and queries."""
+    directory = SimpleNamespace(
+        streams=lambda: [SimpleNamespace(definition=each) for each in streams],
+        queries=lambda: [SimpleNamespace(definition=each) for each in queries],
+    )
+    return SimpleNamespace(home=SimpleNamespace(path=home), directory=directory, allowed=Allowed)
+
+
+def query(path: str | Path, form: str = "json") -> QueryDefinition:
+    options = (("path", str(path)), ("format", form))
+    return QueryDefinition("q", "", sink=Connector("files", options))
+
+
+def stream(path: str | Path, source: str = "files") -> StreamDefinition:
+    return StreamDefinition("s", Schema(()), Connector(source, (("path", str(path)),)), None)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("home/state", "home/archive/s", "in/deep/deeper"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "link").symlink_to("home/state")
+    (tmp_path / "way").symlink_to("in")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "home",
+        "home/state",
+        "home/archive/s",
+        "home/results/new",
+        "home/../home/spill",
+        "in/../home/late/x",
+        "link",
+        "link/below",
+        "file:{here}/home/streams",
+    ],
+)
+def test_a_sink_inside_the_home_is_refused(place: Path, path: str) -> None:
+    with pytest.raises(BadOptionError):
+        refuse_sink(system(place / "home"), query(path.format(here=place)))
+
+
+@pytest.mark.parametrize("path", ["out", "home/mine", "homely/state", "in"])
+def test_a_sink_elsewhere_is_not(place: Path, path: str) -> None:
+    refuse_sink(system(place / "home"), query(path))
+
+
+@pytest.mark.parametrize("path", ["..", "../out", "/tmp", "out/../../x", "away", "away/x", "~/x"])
+def test_a_sink_outside_of_the_working_directory_is_closed(place: Path, path: str) -> None:
+    (place / "away").symlink_to(place.parent)
+    with pytest.raises(NotAllowedError) as caught:
+        refuse_sink(system(place / "home"), query(path))
+    assert "writable" in caught.value.hint
+    opened = system(place / "home")
+    opened.allowed = lambda: Allowed(writable=frozenset(["/", "~"]))
+    refuse_sink(opened, query(path))
+
+
+READ = [
+    ("in", "in"),
+    ("in", "way"),
+    ("way", "in/."),
+    ("in/*.json", "in"),
+    ("in/**/*.json", "in"),
+    ("in/**/*.json", "in/deep/deeper"),
+    ("in/*/*", "in/deep"),
+    ("in/part-00000001.json", "in"),
+]
+UNREAD = [
+    ("in", "in/deep"),
+    ("in/*.csv", "in"),
+    ("in/*.json", "in/deep"),
+    ("in/d*/*.json", "in"),
+    ("other", "in"),
+    ("hdfs://host/in", "in"),
+]
+
+
+@pytest.mark.parametrize(("source", "sink"), READ)
+def test_a_sink_where_a_stream_reads_is_refused_and_so_is_the_stream(
+    place: Path, source: str, sink: str
+) -> None:
+    with pytest.raises(BadOptionError):
+        refuse_sink(system(place / "home", streams=(stream(source),)), query(sink))
+    with pytest.raises(BadOptionError):
+        refuse_source(system(place / "home", queries=(query(sink),)), stream(source))
+
+
+@pytest.mark.parametrize(("source", "sink"), UNREAD)
+def test_what_no_stream_reads_may_be_written(place: Path, source: str, sink: str) -> None:
+    refuse_sink(system(place / "home", streams=(stream(source),)), query(sink))
+    refuse_source(system(place / "home", queries=(query(sink),)), stream(source))
+
+
+def test_spark_reads_directories_inside_too(place: Path) -> None:
+    with pytest.raises(BadOptionError):
+        refuse_sink(system(place / "home", streams=(stream("in", "spark"),)), query("in/deep"))
+
+
+def test_queries_without_files_are_left_alone(place: Path) -> None:
+    bare = QueryDefinition("q", "")
+    refuse_sink(system(place / "home", streams=(stream("in"),)), bare)
+    refuse_source(system(place / "home", queries=(bare,)), stream("in"))
