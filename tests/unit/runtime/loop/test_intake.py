@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from penstock.plan.operators import key
-from penstock.runtime.loop import intake as intake_module
 from penstock.runtime.loop.intake import RETRY_SECONDS
+from penstock.runtime.topology import read_ahead
 from penstock.runtime.topology.read_ahead import TINY_AHEAD
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
@@ -61,8 +61,8 @@ def test_a_source_is_so_many_tiny_trains_ahead_and_no_more(hall: Hall) -> None:
 
 
 def test_of_larger_trains_it_is_fewer_ahead(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake_module, "SMALL_ROWS", 5)
-    monkeypatch.setattr(intake_module, "AHEAD_TRAINS", 3)
+    monkeypatch.setattr(read_ahead, "SMALL_ROWS", 5)
+    monkeypatch.setattr(read_ahead, "AHEAD_TRAINS", 3)
     hall.add("a", scan("s"))
     for number in range(9):
         hall.push("s", *range(number * 2, number * 2 + 2))
@@ -71,7 +71,7 @@ def test_of_larger_trains_it_is_fewer_ahead(hall: Hall, monkeypatch: pytest.Monk
 
 
 def test_of_very_many_rows_none_is_taken_ahead(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(intake_module, "AHEAD_ROWS", 4)
+    monkeypatch.setattr(read_ahead, "AHEAD_ROWS", 4)
     hall.add("a", scan("s"))
     for number in range(9):
         hall.push("s", *range(number * 2, number * 2 + 2))
