@@ -55,8 +55,8 @@ def until_read(connection: Connection, rows: int, seconds: float = 600.0) -> Non
     """Wait until all of the one stream is in, and nothing of it waits."""
     system, until = connection.system, time.monotonic() + seconds
     while time.monotonic() < until:
-        (feed,) = system.plant.feeds.values()
-        idle = system.supervisor._crew.is_idle and not system.plant.buffers.waited_for()
+        (feed,) = system.topology.feeds.values()
+        idle = system.supervisor._pool.is_idle and not system.topology.buffers.waited_for()
         if feed.rows >= rows and idle:
             return
         time.sleep(0.02)

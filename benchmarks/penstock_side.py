@@ -18,8 +18,8 @@ from benchmarks.readings import SLACK_SECONDS
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Scan
-from penstock.runtime.loop import readiness
-from penstock.runtime.loop.readiness import Readiness
+from penstock.runtime.loop import run_queue
+from penstock.runtime.loop.run_queue import RunQueue
 from penstock.runtime.work.live_unit import LiveUnit
 
 PATIENCE_SECONDS = 600
@@ -83,13 +83,13 @@ def watching(total_rows: int) -> Iterator[Watch]:
 @contextmanager
 def one_file_a_run() -> Iterator[None]:
     """Let a unit that reads streams take one train of each, as its peer does."""
-    together = Readiness._together
+    together = RunQueue._together
 
-    def one(ready: Readiness, live: LiveUnit, trains: list[Train], now: float) -> list[Train]:
+    def one(ready: RunQueue, live: LiveUnit, trains: list[Train], now: float) -> list[Train]:
         reads = any(isinstance(leaf, Scan) for leaf in live.unit.leaves)
         return trains[:1] if reads else together(ready, live, trains, now)
 
-    with mock.patch.object(Readiness, "_together", one):
+    with mock.patch.object(RunQueue, "_together", one):
         yield
 
 
@@ -100,11 +100,11 @@ def run_script(
     *,
     total_rows: int,
     said: list[pa.Table] | None,
-    most_rows: int = readiness.AGGREGATE_ROWS,
+    most_rows: int = run_queue.AGGREGATE_ROWS,
 ) -> list[Mark]:
     """Run one query over so many rows, in runs of at most `most_rows`; say when runs ended."""
     with (
-        mock.patch.object(readiness, "AGGREGATE_ROWS", most_rows),
+        mock.patch.object(run_queue, "AGGREGATE_ROWS", most_rows),
         watching(total_rows) as watch,
         penstock.connect(home, spark=spark) as connection,
     ):

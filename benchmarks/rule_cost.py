@@ -46,7 +46,7 @@ def _rules(connection: Connection, kind: str, condition: str) -> list[LiveRule]:
     whens = (condition.format(far=1_000 + n, n=n) for n in range(max(RULES)))
     made = (f"CREATE RULE {kind}{n} ON s WHEN {w} DO CALL nothing" for n, w in enumerate(whens))
     connection.script(";".join(made))
-    standing = next(iter(connection.system.plant.occasions.values())).rules
+    standing = next(iter(connection.system.topology.occasions.values())).rules
     return [rule for name, rule in standing.items() if name.startswith(kind)]
 
 

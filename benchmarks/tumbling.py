@@ -31,7 +31,7 @@ from benchmarks.readings import DDL, SECOND, WINDOW_SECONDS, Readings, written
 from benchmarks.session import STORES, Store, streaming_session
 from benchmarks.streaming_side import read_files, run_to_end
 from benchmarks.totals import in_order, totals
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 
 COLUMNS = (
     "format",
@@ -160,7 +160,7 @@ def _penstock(
         f"FROM readings [RANGE {WINDOW_SECONDS} SECONDS] GROUP BY k;"
     )
     total = readings.rows * readings.batches
-    most = readiness.AGGREGATE_ROWS if coalesce else readings.rows
+    most = run_queue.AGGREGATE_ROWS if coalesce else readings.rows
     return run_script(spark, home, script, total_rows=total, said=said, most_rows=most)
 
 

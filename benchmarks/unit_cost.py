@@ -92,7 +92,7 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
         connection.script(SCRIPT.format(names=names))
         system = connection.system
         processor = Processor(system.sessions, system.home.spill)
-        units = [live.unit for live in system.plant.units.values()]
+        units = [live.unit for live in system.topology.units.values()]
         windows = next(unit for unit in units if unit.aggregate is not None)
         joins = [u for u in units if any(isinstance(node, TableJoin) for node in walk(u.root))]
         flows = [u for u in units if u not in (windows, *joins) and isinstance(u.root, Project)]

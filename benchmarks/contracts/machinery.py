@@ -29,26 +29,26 @@ class Cost:
     """
 
     ratio: float
-    turns: tuple[float, ...]
+    dispatcher: tuple[float, ...]
     dropped: int
 
 
-def costs(capacity: int, turns: int = TURNS) -> dict[str, Cost]:
+def costs(capacity: int, dispatcher: int = TURNS) -> dict[str, Cost]:
     """Measure the queries that allow an error by themselves, and all of the scene."""
     spark = start_spark()
     try:
         rough = tuple(query for query in QUERIES if query.rough)
         return {
-            "rough": _cost(spark, capacity, rough, turns),
-            "rough and exact": _cost(spark, capacity, QUERIES, turns),
+            "rough": _cost(spark, capacity, rough, dispatcher),
+            "rough and exact": _cost(spark, capacity, QUERIES, dispatcher),
         }
     finally:
         spark.stop()
 
 
-def _cost(spark: SparkSession, capacity: int, queries: Sequence[Query], turns: int) -> Cost:
+def _cost(spark: SparkSession, capacity: int, queries: Sequence[Query], dispatcher: int) -> Cost:
     found, dropped = list[float](), 0
-    for turn in range(WARM_TURNS + turns):
+    for turn in range(WARM_TURNS + dispatcher):
         seconds = dict[float | None, float]()
         for max_error in (None, MAX_ERROR) if turn % 2 else (MAX_ERROR, None):
             seconds[max_error], gone = _turn(spark, capacity, queries, max_error)

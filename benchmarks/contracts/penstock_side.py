@@ -55,18 +55,18 @@ def warm_rate(phase: Phase) -> float:
     return phase.rate / phase.load * WARM_SHARE
 
 
-def capacity(turns: int = 3) -> int:
+def capacity(dispatcher: int = 3) -> int:
     """Return the rows a second that the queries do together when all is there at once."""
     with system() as connection:
-        return round(float(np.median(_full(connection, turns))))
+        return round(float(np.median(_full(connection, dispatcher))))
 
 
-def _full(connection: Connection, turns: int) -> list[float]:
+def _full(connection: Connection, dispatcher: int) -> list[float]:
     """Return the rows a second of each turn in which all is there at once."""
     drawn = np.random.default_rng(1)
     feed(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
     found: list[float] = []
-    for _ in range(turns + 1):
+    for _ in range(dispatcher + 1):
         drain(connection, 120.0)
         began = time.monotonic()
         for _ in range(FULL_TRAINS):
@@ -112,8 +112,8 @@ def drain(connection: Connection, seconds: float) -> float:
     """Wait until nothing is left to do, at most so long; return when that was."""
     until, quiet, since = time.monotonic() + seconds, 0, time.monotonic()
     while quiet < 10 and time.monotonic() < until:
-        supervisor, plant = connection.system.supervisor, connection.system.plant
-        still = supervisor._crew.is_idle and not plant.buffers.waited_for()
+        supervisor, topology = connection.system.supervisor, connection.system.topology
+        still = supervisor._pool.is_idle and not topology.buffers.waited_for()
         if not still or not quiet:
             since = time.monotonic()
         quiet = quiet + 1 if still else 0

@@ -72,9 +72,9 @@ def _watching(connection: Connection, step: Step) -> Iterator[None]:
     began = time.monotonic()
 
     def watch(over: threading.Event) -> None:
-        keeper = connection.system.supervisor.quality.gatekeeper
+        keeper = connection.system.supervisor.quality.shedding_controller
         while not over.wait(0.1):
-            for live in list(connection.system.plant.units.values()):
+            for live in list(connection.system.topology.units.values()):
                 if isinstance(gate := live.unit.root, Gate):
                     kept = keeper.share(live, connection.system.clock.now())
                     step.keeps[gate.max_error] = min(kept, step.keeps.get(gate.max_error, 1.0))

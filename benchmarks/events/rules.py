@@ -63,10 +63,10 @@ def _train(ps: Connection, number: int) -> float:
     ps.push("s", table)
     quiet = 0
     while quiet < 3:
-        plant, crew = ps.system.plant, ps.system.supervisor._crew
-        (feed,) = plant.feeds.values()
-        idle = feed.rows == (number + 1) * TRAIN and crew.is_idle
-        quiet = quiet + 1 if idle and not plant.buffers.waited_for() else 0
+        topology, pool = ps.system.topology, ps.system.supervisor._pool
+        (feed,) = topology.feeds.values()
+        idle = feed.rows == (number + 1) * TRAIN and pool.is_idle
+        quiet = quiet + 1 if idle and not topology.buffers.waited_for() else 0
         time.sleep(0.002)
     return time.monotonic() - began
 

@@ -81,16 +81,16 @@ class Bench:
         queries = query_set(scenario.kind, scenario.queries)
         systems = [each for each in self.systems if _is_wanted(scenario, each)]
         found = [Found(each.name, _load_of(scenario, each)) for each in systems]
-        turns = list(zip(systems, found, strict=True))
-        self._check(scenario, queries, turns)
+        dispatcher = list(zip(systems, found, strict=True))
+        self._check(scenario, queries, dispatcher)
         for _ in range(self.repetitions):
-            for system, each in turns:
+            for system, each in dispatcher:
                 if not each.cannot and not _is_beaten(each, found):
                     self._time(system, each, queries, _patience(scenario, system))
         return found
 
     def _check(
-        self, scenario: Scenario, queries: Sequence[Query], turns: list[tuple[System, Found]]
+        self, scenario: Scenario, queries: Sequence[Query], dispatcher: list[tuple[System, Found]]
     ) -> None:
         """See that every system says what the batch says. Warms up, too."""
         chosen = random.Random(1).sample(list(queries), min(CHECKED, len(queries)))
@@ -98,7 +98,7 @@ class Bench:
         until, expected = load.watermark(load.batches), load.path / "expected"
         try:
             self.oracle.batch(chosen, load, expected, scenario.size.patience)
-            for number, (system, found) in enumerate(turns):
+            for number, (system, found) in enumerate(dispatcher):
                 out = load.path / f"told-{number}"
                 try:
                     system.answer(queries, load, out, _patience(scenario, system))

@@ -28,17 +28,17 @@ def main() -> None:
         )
         stream = "CREATE STREAM s (ts TIMESTAMP, n BIGINT, payload STRING) TIMESTAMP BY ts "
         connection.script(f"{stream} VALID FOR INTERVAL 60 SECONDS FROM push(); {';'.join(made)}")
-        turns = connection.system.supervisor.control.turns
+        dispatcher = connection.system.supervisor.control.dispatcher
         for strategy in STRATEGIES:
             connection.sql(f"SET STRATEGY {strategy}")
-            before = (turns.deciding_seconds, turns.statistics.busy_seconds)
+            before = (dispatcher.deciding_seconds, dispatcher.statistics.busy_seconds)
             began = time.monotonic()
             connection.push("s", train(TUPLES, 0))
             drain(connection)
-            deciding = turns.deciding_seconds - before[0]
-            busy = turns.statistics.busy_seconds - before[1]
+            deciding = dispatcher.deciding_seconds - before[0]
+            busy = dispatcher.statistics.busy_seconds - before[1]
             print(
-                f"{strategy:46} {len(connection.system.plant.units)} units, deciding "
+                f"{strategy:46} {len(connection.system.topology.units)} units, deciding "
                 f"{deciding:.3f} s of {busy:.1f} s at work: {deciding / busy:.2%}, "
                 f"in {time.monotonic() - began:.1f} s",
                 flush=True,

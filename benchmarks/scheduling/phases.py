@@ -57,7 +57,7 @@ class Watch:
 
     def sample(self) -> None:
         """Note the bytes that somebody must still read, until it is over."""
-        buffers = self.connection.system.plant.buffers
+        buffers = self.connection.system.topology.buffers
         while not self._over.wait(SAMPLE_SECONDS):
             unread = (train for each in buffers.waited_for() for train in each.unread())
             self.sizes.append(sum(train.info.size for train in unread))
@@ -72,8 +72,8 @@ def run_phase(
 ) -> Found:
     """Push so many tuples a second to each stream, wait until all is done, and count."""
     connection.sql(f"SET STRATEGY {strategy}")
-    turns = connection.system.supervisor.control.turns
-    before = (turns.statistics.busy_seconds, turns.deciding_seconds)
+    dispatcher = connection.system.supervisor.control.dispatcher
+    before = (dispatcher.statistics.busy_seconds, dispatcher.deciding_seconds)
     names = list(STREAMS)
     validity = {q.name: float(STREAMS[names[n % len(names)]]) for n, q in enumerate(queries)}
     watch = Watch(connection, validity)
@@ -88,8 +88,11 @@ def run_phase(
     watch.stop()
     sampler.join()
     taps.remove(watch.tap)
-    units = len(connection.system.plant.units)
-    busy, deciding = turns.statistics.busy_seconds - before[0], turns.deciding_seconds - before[1]
+    units = len(connection.system.topology.units)
+    busy, deciding = (
+        dispatcher.statistics.busy_seconds - before[0],
+        dispatcher.deciding_seconds - before[1],
+    )
     return _found(strategy, watch, queries, (taken, busy, deciding), units)
 
 
@@ -104,14 +107,14 @@ def _push(connection: Connection, rate: int, seconds: float) -> None:
 
 def drain(connection: Connection) -> None:
     """Wait until nothing waits and nobody is at work."""
-    supervisor, plant = connection.system.supervisor, connection.system.plant
+    supervisor, topology = connection.system.supervisor, connection.system.topology
     until, quiet = time.monotonic() + PATIENCE_SECONDS, 0
     while quiet < 10:
-        if causes := [live.cause for live in list(plant.units.values()) if live.cause]:
+        if causes := [live.cause for live in list(topology.units.values()) if live.cause]:
             raise RuntimeError(causes[0])
         if time.monotonic() > until:
             raise TimeoutError("the load is never done")
-        still = supervisor._crew.is_idle and not plant.buffers.waited_for()
+        still = supervisor._pool.is_idle and not topology.buffers.waited_for()
         quiet = quiet + 1 if still else 0
         time.sleep(SAMPLE_SECONDS)
 

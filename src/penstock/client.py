@@ -253,7 +253,7 @@ class Connection:
         )
         functions = (init, update, merge, finish)
         made = UserAggregate(name, *functions, tuple(takes), state, returns, deterministic)
-        with self._system.supervisor.at_rest():
+        with self._system.supervisor.quiesced():
             self._system.aggregates.register(made)
         return made
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import penstock
-from penstock.runtime.loop import occasions, readiness
+from penstock.runtime.loop import occasions, run_queue
 from penstock.runtime.loop.supervisor import Settings
 
 
@@ -18,7 +18,7 @@ def say(*words: object) -> None:
 
 def main(told: dict[str, object]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
-    readiness.FLOW_ROWS = readiness.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
+    run_queue.FLOW_ROWS = run_queue.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
     occasions.TOGETHER_ROWS = told["rows_a_run"]
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
     say("starting")

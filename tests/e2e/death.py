@@ -172,10 +172,10 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     supervisor._stopping = True  # an idle one dies of the checkpoint that it now tries to write
     supervisor.wake()
     supervisor._thread.join()
-    supervisor._crew.dismiss()
-    supervisor._crew._pools["sink"].shutdown()  # else it might go on in the next life
+    supervisor._pool.dismiss()
+    supervisor._pool._pools["sink"].shutdown()  # else it might go on in the next life
     system.tuner.stop()
-    for feed in system.plant.feeds.values():
+    for feed in system.topology.feeds.values():
         feed.interface.close()
     system.journal.close()
     system.firings.close()

@@ -39,7 +39,7 @@ def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             until(connection, lambda many=many: results(connection, "first").num_rows >= many)
         leave_alone(connection)  # the stream goes on as it did, however long this takes
         quality = connection.system.supervisor.quality
-        quality._trends = {name: Trend(30.0) for name in connection.system.plant.feeds}
+        quality._trends = {name: Trend(30.0) for name in connection.system.topology.feeds}
         load_is(connection, 0.1)  # whatever a run takes on this machine
         yield connection
 
@@ -96,11 +96,11 @@ def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> No
     assert "is left" in figures(ps, "two")["cause"]
     with ps.subscribe("one") as subscription:
         ps.sql("DROP QUERY three")
-        assert list(ps.system.plant.waiting) == ["one", "two"]
+        assert list(ps.system.topology.waiting) == ["one", "two"]
         load_is(ps, 0.2)
         with ps.system.supervisor.resting():
             ps.system.supervisor._next_checkpoint = 0.0
-        until(ps, lambda: not ps.system.plant.waiting)
+        until(ps, lambda: not ps.system.topology.waiting)
         assert figures(ps, "one")["state"] == figures(ps, "two")["state"] == "RUNNING"
         ps.push("s", [{"ts": NOON + timedelta(hours=1), "n": 1}])
         row = subscription.next(PATIENCE)
@@ -116,7 +116,7 @@ def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) 
             "CREATE QUERY stays WITH (max_latency => INTERVAL 1 HOUR) AS SELECT n FROM s;"
             "CREATE QUERY gone AS SELECT n + 1 AS n FROM s"
         )
-        with ps.system.supervisor.at_rest():
+        with ps.system.supervisor.quiesced():
             suspend_query(ps.system, "gone", "there is too little room")
         told = ps.sql("CREATE QUERY late OR WAIT AS SELECT n + 2 AS n FROM s").message
         assert "gone had to be suspended" in told

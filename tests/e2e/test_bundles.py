@@ -132,7 +132,7 @@ def settled(ps: Connection, rows: int, but: Set[str] = frozenset()) -> None:
         if now and before:
             return
         before = now
-        with ps.system.supervisor.at_rest():
+        with ps.system.supervisor.quiesced():
             pass  # a train that is being read stands in its buffer now
         time.sleep(0.01)
     raise AssertionError(rows_of(ps.sql("SHOW QUERIES").table))
@@ -273,7 +273,7 @@ def test_lots_that_were_left_are_laid_together_at_a_checkpoint(
         settled(ps, 40)
         lots = {member.key: member.lot for member in members_in(ps)}
         assert sorted(lots.values()) == [0, 0, 1, 1]
-        names = {key(ps.system.plant.queries[f"q{n}"].root): n for n in (1, 2, 3, 4)}
+        names = {key(ps.system.topology.queries[f"q{n}"].root): n for n in (1, 2, 3, 4)}
         gone = [next(names[root] for root in lots if lots[root] == lot) for lot in (0, 1)]
         for n in gone:
             ps.sql(f"DROP QUERY q{n}")
@@ -290,7 +290,7 @@ def test_lots_that_were_left_are_laid_together_at_a_checkpoint(
 def members_in(ps: Connection) -> list[Member]:
     """Return the members of the one bundle."""
     with ps.system.supervisor.resting():
-        found = [live.unit.bundle for live in ps.system.plant.units.values()]
+        found = [live.unit.bundle for live in ps.system.topology.units.values()]
     (bundle_,) = [each for each in found if isinstance(each, Bundle)]
     return list(bundle_.members)
 

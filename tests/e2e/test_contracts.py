@@ -53,7 +53,7 @@ def answers(ps: Connection, keep: float) -> tuple[pa.Table, pa.Table]:
     leave_alone(ps)  # nobody else sets gates, or knows what queries can do without
     ps.sql(f"CREATE QUERY exact AS {BODY}; CREATE QUERY rough WITH (max_error => 0.5) AS {BODY}")
     with ps.system.supervisor.resting():
-        (gate,) = [u for u in ps.system.plant.units.values() if isinstance(u.unit.root, Gate)]
+        (gate,) = [u for u in ps.system.topology.units.values() if isinstance(u.unit.root, Gate)]
         gate.keep = keep
     for number in range(WINDOWS + 1):
         ps.push("s", window(number))
@@ -135,7 +135,7 @@ def test_queries_that_no_sample_answers_are_answered_whole(ps: Connection) -> No
     for name, body in bodies.items():
         ps.sql(f"CREATE QUERY {name} WITH (max_error => 0.1) AS {body}")
         assert "_error" not in ps.system.directory.query(name).root.schema.names
-    assert not [u for u in ps.system.plant.units.values() if isinstance(u.unit.root, Gate)]
+    assert not [u for u in ps.system.topology.units.values() if isinstance(u.unit.root, Gate)]
 
 
 def test_a_column_of_the_name_is_refused(ps: Connection) -> None:

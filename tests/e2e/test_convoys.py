@@ -12,12 +12,12 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.plan.operators import Gate
-from penstock.runtime.loop import convoys
-from penstock.runtime.loop.convoys import Convoys
+from penstock.runtime.loop import shared_scans
+from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.intake import Intake
-from penstock.runtime.loop.turns import Turns
+from penstock.runtime.loop.shared_scans import SharedScans
 from penstock.runtime.quality.quality import Quality
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 from tests.e2e import scenario
 from tests.e2e.death import Reaper, calm_and_disturbed, reaping
@@ -58,14 +58,14 @@ def train(number: int) -> pa.Table:
 def went(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return how many units went together, each time that some did."""
     found: list[int] = []
-    start = Turns._start_convoy
+    start = Dispatcher._start_convoy
 
-    def started(self: Turns, convoy: convoys.Convoy) -> None:
-        found.append(len(convoy.going))
-        start(self, convoy)
+    def started(self: Dispatcher, shared_scan: shared_scans.SharedScan) -> None:
+        found.append(len(shared_scan.going))
+        start(self, shared_scan)
 
-    monkeypatch.setattr(Turns, "_start_convoy", started)
-    monkeypatch.setattr(convoys, "KNOWN_RUNS", 1)
+    monkeypatch.setattr(Dispatcher, "_start_convoy", started)
+    monkeypatch.setattr(shared_scans, "KNOWN_RUNS", 1)
     return found
 
 
@@ -100,11 +100,11 @@ def push(ps: Connection, rows: pa.Table) -> None:
     before = [gate.rows_in for gate in gates]
     ps.push("s", rows)
     until(ps, lambda: all(g.rows_in == b + ROWS for g, b in zip(gates, before, strict=True)))
-    until(ps, lambda: not ps.system.plant.buffers.waited_for() or bool(held(ps)))
+    until(ps, lambda: not ps.system.topology.buffers.waited_for() or bool(held(ps)))
 
 
 def gates_of(ps: Connection) -> list[LiveUnit]:
-    return [u for u in ps.system.plant.units.values() if isinstance(u.unit.root, Gate)]
+    return [u for u in ps.system.topology.units.values() if isinstance(u.unit.root, Gate)]
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_together_equals_apart(
     assert max(went) == 3  # the exact ones are one bundle, and each gate has one behind it
     assert len(went) > TRAINS // 4
     went.clear()
-    monkeypatch.setattr(Convoys, "of", lambda *_: None)
-    monkeypatch.setattr(Convoys, "is_whole", lambda *_: False)
+    monkeypatch.setattr(SharedScans, "of", lambda *_: None)
+    monkeypatch.setattr(SharedScans, "is_whole", lambda *_: False)
     apart = answered(spark, tmp_path / "apart", keeps)
     assert went == []
     for name, alone in apart.items():
@@ -168,14 +168,14 @@ def held(ps: Connection) -> list[str]:
     return [row["query"] for row in rows if row["state"] == "FAILED"]
 
 
-def has_to_read(plant: Plant) -> bool:
+def has_to_read(topology: Topology) -> bool:
     """Say whether somebody is not done with the last train: so nobody runs ahead of the others."""
-    return bool(plant.buffers.waited_for())
+    return bool(topology.buffers.waited_for())
 
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(Intake, "_is_ahead", lambda intake, _: has_to_read(intake.plant))
+    monkeypatch.setattr(Intake, "_is_ahead", lambda intake, _: has_to_read(intake.topology))
     monkeypatch.setattr(Quality, "look", lambda *_: None)  # nobody shuts the gate
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching

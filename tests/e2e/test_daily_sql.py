@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.support import bag, figures, finish, results
 
@@ -93,8 +93,8 @@ def of_window(table: pa.Table, start: datetime) -> pa.Table:
 def test_a_window_gives_the_rows_of_the_same_text_as_a_batch(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
     streams = {"s": as_table(make_rows(31, 90)), "s2": as_table(make_rows(32, 40))}
     batch = spark.newSession()
     batch.conf.set("spark.sql.session.timeZone", "UTC")

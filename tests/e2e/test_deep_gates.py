@@ -64,7 +64,7 @@ def fed(ps: Connection) -> dict[str, dict[str, Any]]:
     """Let all queries answer all, over gates that keep what is said above; return SHOW QOS."""
     ps.sql(QUERIES)
     with ps.system.supervisor.resting():
-        for live in ps.system.plant.units.values():
+        for live in ps.system.topology.units.values():
             if isinstance(gate := live.unit.root, Gate):
                 live.keep = KEEPS[gate.max_error]
     for number in range(WINDOWS):  # one by one: which tuples gates drop depends on the trains
@@ -84,7 +84,7 @@ def settle(ps: Connection, stream: str, rows: int) -> None:
     until(ps, lambda: stream_figures(ps, stream)["rows"] == rows)
     with ps.system.supervisor.resting():
         pass  # what has been read stands in its buffer now
-    until(ps, lambda: not ps.system.plant.buffers.waited_for())
+    until(ps, lambda: not ps.system.topology.buffers.waited_for())
 
 
 def test_gates_stand_where_a_query_s_own_way_begins_and_multiply(ps: Connection) -> None:

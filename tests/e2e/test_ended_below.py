@@ -33,9 +33,9 @@ def test_rows_that_wait_for_a_reader_outlive_the_query_that_made_them(
     rows = [{"ts": BEGIN + timedelta(seconds=n * 3), "n": n % 5} for n in range(20)]
     with penstock.connect(tmp_path / "home", spark=spark, settings=settings) as ps:
         ps.script(SCRIPT.format(table=write_json(tmp_path / "t.json", [{"k": 99}])))
-        plant = ps.system.plant
-        late = key(plant.queries["above"].root)
-        monkeypatch.setattr(RoundRobin, "next", _after(lambda: "below" in plant.finished, late))
+        topology = ps.system.topology
+        late = key(topology.queries["above"].root)
+        monkeypatch.setattr(RoundRobin, "next", _after(lambda: "below" in topology.finished, late))
         ps.push("s", rows)
         ps.end("s")
         finish(ps)

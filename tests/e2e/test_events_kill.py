@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.engine.states import detecting
 from penstock.errors import PenstockError
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.fires import EVENTS, ROOMS, SMOKES, ended, moment, rows, shown
@@ -79,7 +79,7 @@ def lines_of(out: Path) -> dict[str, Counter[str]]:
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 40)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 40)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching
 
@@ -126,7 +126,7 @@ def test_events_spread_over_workers_are_detected_as_in_one_place(
     outs = {}
     for name, most in (("driver", 10**9), ("workers", 12)):
         monkeypatch.setattr(detecting.Detecting, "pays", lambda _, rows, most=most: rows >= most)
-        monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 60)
+        monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 60)
         with penstock.connect(tmp_path / name, spark=spark) as ps:
             keyed = "(smoke s AND hot h) PARTITION BY room WITHIN"
             text = script(tmp_path, 30).replace("(smoke s AND hot h) WITHIN", keyed)

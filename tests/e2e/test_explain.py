@@ -59,7 +59,7 @@ def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_
     settled(ps, "q0", 60)
     system = ps.system
     with system.supervisor.resting():
-        live = system.plant.writers[key(system.plant.queries["q1"].root)]
+        live = system.topology.writers[key(system.topology.queries["q1"].root)]
         assert live.state is not None
         before, there = live.state.kept(), files(tmp_path)
         parts = [part.rows for part in before.parts]
@@ -68,7 +68,7 @@ def test_a_bundled_query_shows_its_bundle_and_what_it_costs(ps: Connection, tmp_
         assert before.facts == after.facts
         assert [part.rows for part in after.parts] == parts
         assert files(tmp_path) == there
-        alone = f"penstock_{key(system.plant.queries['q1'].root)}_0"
+        alone = f"penstock_{key(system.topology.queries['q1'].root)}_0"
         assert not system.sessions.small.catalog.tableExists(alone)
     assert "of 4 queries: q0, q1, q2, q3\n" in told
     assert "tells tuples apart by n (5 buckets); panes of 10 s" in told

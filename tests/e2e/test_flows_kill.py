@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.functions import Items, stream_function
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.death import Reaper, calm_and_disturbed, live, reaping
 from tests.e2e.support import finish, rows_of, write_json
 
@@ -41,7 +41,7 @@ QUERIES = {
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 20)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 20)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching
 

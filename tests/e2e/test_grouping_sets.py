@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query
@@ -49,8 +49,8 @@ SETS = ("(k, g)", "(g)", "()")
 
 @pytest.fixture(autouse=True)
 def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
 
 
 def test_grouping_sets_of_spans_equal_the_batch(spark: SparkSession, tmp_path: Path) -> None:

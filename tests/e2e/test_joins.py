@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import bury, live, reaping
@@ -279,7 +279,7 @@ def test_a_join_that_dies_comes_back_to_the_same_rows(
         finish(ps)
     expected = written(tmp_path / "expected")
     assert all(expected.values())
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 50)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 50)
     often = Settings(checkpoint_seconds=0.1)
     died = 0
     with reaping(tmp_path, monkeypatch) as reaper:

@@ -16,7 +16,7 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.runtime.durable.result_row import START, Position
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e import scenario
 from tests.e2e.children import Child
 from tests.e2e.death import (
@@ -83,8 +83,8 @@ def undisturbed(
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
     # Small runs, so that there are many of them to die in.
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 50)
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 50)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 50)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 50)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.support import finish, results
 
 pytestmark = pytest.mark.spark
@@ -30,7 +30,7 @@ def test_tuples_that_where_leaves_out_still_move_the_last_window(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for rows_a_run in (1, 1000):
-        monkeypatch.setattr(readiness, "AGGREGATE_ROWS", rows_a_run)
+        monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", rows_a_run)
         with penstock.connect(tmp_path / str(rows_a_run), spark=spark, begin=False) as ps:
             ps.script(SCRIPT)
             for row in ROWS:

@@ -101,7 +101,7 @@ def kept_rows(ps: Connection) -> list[int]:
     """Return how many rows the one join of the system keeps of each side."""
     (state,) = (
         live.state
-        for live in ps.system.plant.units.values()
+        for live in ps.system.topology.units.values()
         if isinstance(live.state, WindowJoinState)
     )
     return [sum(rows.count for rows in side.rows) for side in state.sides]

@@ -337,15 +337,15 @@ def test_a_rule_may_alter_a_query_that_others_read_and_a_restart_remembers_it(
         """
     )
     leave_alone(ps)
-    live, root = ps.system.plant.queries["warm"], ps.system.directory.query("warm").root
+    live, root = ps.system.topology.queries["warm"], ps.system.directory.query("warm").root
     assert promised(ps) == []
     ps.push("house", [reading(1, "attic", 91), reading(2, "hall", 92)])
     until(ps, lambda: rule(ps, "busy")["done"] == 4)
     assert promised(ps) == [("warm", 1500.0, 3.0)]
-    assert ps.system.plant.queries["warm"] is live
+    assert ps.system.topology.queries["warm"] is live
     assert ps.system.directory.query("warm").root is root
     with ps.system.supervisor.resting():
-        seen = ps.system.supervisor.statistics.observation(ps.system.plant, 0.0).queries
+        seen = ps.system.supervisor.statistics.observation(ps.system.topology, 0.0).queries
     assert (seen["warm"].weight, seen["above"].priority) == (3.0, 9)
     assert ps.sql("ALTER QUERY above SET (priority => 9)").message.endswith("already")
     ps.push("house", [reading(3, "cellar", 30)])

@@ -95,7 +95,7 @@ def test_a_condition_asks_anew_at_each_occasion_also_after_a_restart(
         "CREATE RULE r ON house WHEN room IN (SELECT room FROM doors) "
         "DO INSERT INTO alarms SELECT room, temp"
     )
-    (each,) = ps.system.plant.occasions
+    (each,) = ps.system.topology.occasions
     ps.push("house", [reading(1, "attic", 50)])
     until(ps, lambda: ps.system.firings.place(each) == 1)
     opened(ps, door(1, "attic"))
@@ -121,7 +121,7 @@ def test_what_was_decided_is_not_asked_again_after_a_death(
             "CREATE RULE r ON house WHEN EXISTS (SELECT 1 FROM opened) "
             "DO INSERT INTO alarms SELECT room, temp"
         )
-        (each,) = ps.system.plant.occasions
+        (each,) = ps.system.topology.occasions
         ps.push("house", [reading(1, "attic", 50)])
         until(ps, lambda: ps.system.firings.place(each) == 1)
         opened(ps, door(1, "attic"))  # now it would fire, were it asked about the attic again

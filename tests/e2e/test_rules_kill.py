@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import occasions, readiness
+from penstock.runtime.loop import occasions, run_queue
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.support import finish, results, rows_of, write_json
 
@@ -60,7 +60,7 @@ POINTS = (
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 50)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 50)
     monkeypatch.setattr(occasions, "TOGETHER_ROWS", 30)
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching

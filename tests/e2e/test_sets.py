@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query
@@ -52,8 +52,8 @@ def counted(operation: str) -> Query:
 def test_the_same_sql_gives_the_same_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
     rows = make_rows(29, 240)
     often = [row for at, row in enumerate(rows[:160]) for _ in range(1 + (at % 3 == 0))]
     streams = {"s": as_table(often), "s2": as_table(rows[80:])}

@@ -32,7 +32,7 @@ def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
 
 
 def gates(ps: Connection) -> list[LiveUnit]:
-    return [each for each in ps.system.plant.units.values() if isinstance(each.unit.root, Gate)]
+    return [each for each in ps.system.topology.units.values() if isinstance(each.unit.root, Gate)]
 
 
 def test_what_is_worth_least_goes_first_and_null_before_all(ps: Connection) -> None:

@@ -26,10 +26,10 @@ from penstock.engine.spark.profile import profile
 from penstock.engine.trains.buffers import Bounds
 from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
 from penstock.qos.need import PATIENCE_SECONDS, SHORT
-from penstock.runtime.loop import control, turns
+from penstock.runtime.loop import control, dispatcher
 from penstock.runtime.loop.control import memory_share
+from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.supervisor import Settings
-from penstock.runtime.loop.turns import Turns
 from penstock.runtime.quality import statistics
 from penstock.runtime.work import live_unit
 from penstock.schedule import STRATEGIES, Choice
@@ -178,10 +178,10 @@ def test_units_of_a_fine_cut_go_on_after_a_restart(spark: SparkSession, tmp_path
     fine = Settings(share=False)
     with penstock.connect(tmp_path / "home", spark=spark, settings=fine) as ps:
         ps.script(STREAM + f"CREATE QUERY deep AS {QUERIES['deep']}; SET STRATEGY basic;")
-        units = len(ps.system.plant.units)
+        units = len(ps.system.topology.units)
         ps.push("s", rows(0, 20))
     with penstock.connect(tmp_path / "home", spark=spark, settings=fine) as ps:
-        assert len(ps.system.plant.units) == units > 1
+        assert len(ps.system.topology.units) == units > 1
         ps.push("s", rows(20, 40))
         ps.end("s")
         finish(ps)
@@ -203,7 +203,7 @@ def count_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Processor, "select", counted)
     monkeypatch.setattr(live_unit, "time", SimpleNamespace(perf_counter=now))
-    monkeypatch.setattr(turns, "profile", partial(profile, timer=now))
+    monkeypatch.setattr(dispatcher, "profile", partial(profile, timer=now))
 
 
 def register_slow(ps: Connection) -> None:
@@ -283,7 +283,7 @@ def test_the_schedule_says_who_is_next_and_why_and_changes_nothing(
         with ps.system.supervisor.resting():
             ps.push("s", rows(0, 30))
             ps.system.supervisor._intake.start(ps.system.clock.now())
-            ps.system.supervisor._crew.settle_all(0.02)
+            ps.system.supervisor._pool.settle_all(0.02)
             text = ps.sql("EXPLAIN SCHEDULE").message
             assert ps.sql("EXPLAIN SCHEDULE").message.splitlines()[-1] == text.splitlines()[-1]
         assert "strategy pcs" in text
@@ -306,7 +306,7 @@ def test_batching_by_length_takes_that_many_tuples_a_run(ps: Connection) -> None
             ps.push("s", rows(5 * number, 5 * number + 5))
     ps.end("s")
     finish(ps)
-    (live,) = ps.system.plant.units.values() or [None]
+    (live,) = ps.system.topology.units.values() or [None]
     assert [row["n"] for row in results(ps, "plain").to_pylist()] == list(range(0, 30, 3))
     assert live is None or live.runs >= 3
 
@@ -338,8 +338,10 @@ def test_memory_that_is_short_changes_the_strategy_until_it_has_been_enough_for_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # There is room for about four trains, and nobody takes them before it is seen that they wait.
-    start, may_run = Turns.start, threading.Event()
-    monkeypatch.setattr(Turns, "start", lambda *given: start(*given) if may_run.is_set() else None)
+    start, may_run = Dispatcher.start, threading.Event()
+    monkeypatch.setattr(
+        Dispatcher, "start", lambda *given: start(*given) if may_run.is_set() else None
+    )
     monkeypatch.setattr(control, "OBSERVED_SHARE", math.inf)  # a look takes no time
     clock, bounds = HandClock(1000.0), Bounds(buffer_bytes=1_000, total_bytes=10_000, keep_bytes=0)
     with penstock.connect(tmp_path / "home", spark=spark, clock=clock, bounds=bounds) as ps:
@@ -348,11 +350,11 @@ def test_memory_that_is_short_changes_the_strategy_until_it_has_been_enough_for_
         assert strategy(ps) == "need: pcs"
         for number in range(7):
             ps.push("s", rows(10 * number, 10 * number + 10))
-        until(ps, lambda: memory_share(ps.system.plant) > SHORT)
+        until(ps, lambda: memory_share(ps.system.topology) > SHORT)
         pass_time(ps, clock, control.OBSERVE_SECONDS)
         until(ps, lambda: strategy(ps) == "need: simplified_segment")
         may_run.set()
-        until(ps, lambda: not ps.system.plant.buffers.waited_for())
+        until(ps, lambda: not ps.system.topology.buffers.waited_for())
         pass_time(ps, clock, control.OBSERVE_SECONDS)
         assert ps.system.supervisor.control.need.enough_since is not None
         pass_time(ps, clock, PATIENCE_SECONDS * 0.8)

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.trains.buffers import Bounds
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
@@ -246,8 +246,8 @@ MANY = (
 @pytest.fixture
 def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every train by itself, as if it had come when nothing else waited."""
-    monkeypatch.setattr(readiness, "FLOW_ROWS", 1)
-    monkeypatch.setattr(readiness, "AGGREGATE_ROWS", 1)
+    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
+    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
 
 
 @pytest.mark.usefixtures("_each_train_alone")

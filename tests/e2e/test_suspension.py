@@ -125,4 +125,4 @@ def test_a_user_may_resume_stop_or_drop_a_suspended_query(ps: Connection) -> Non
     ps.sql("RESUME QUERY goes")
     order(ps, suspend="goes")
     ps.sql("DROP QUERY goes")
-    assert not ps.system.plant.suspended
+    assert not ps.system.topology.suspended

@@ -34,12 +34,12 @@ def windows(first: int, count: int, size: int = 64) -> dict[str, Any]:
 
 
 def states(ps: Connection) -> list[SitesState]:
-    units = list(ps.system.plant.units.values())
+    units = list(ps.system.topology.units.values())
     return [live.state for live in units if isinstance(live.state, SitesState)]
 
 
 def spread_as(ps: Connection, plan: str) -> None:
-    with ps.system.supervisor.at_rest():
+    with ps.system.supervisor.quiesced():
         (state,) = states(ps)
         state.spread_as(plan)
 

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import figures, results
 from tests.fuzz.case import SLACK_SECONDS, Case, Relation
@@ -203,5 +203,5 @@ def _ways(variant: Variant) -> Iterator[None]:
     with ExitStack() as patches:
         if variant.each_alone:
             for name in ("FLOW_ROWS", "AGGREGATE_ROWS"):
-                patches.enter_context(mock.patch.object(readiness, name, 1))
+                patches.enter_context(mock.patch.object(run_queue, name, 1))
         yield

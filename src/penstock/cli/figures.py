@@ -26,13 +26,13 @@ class Figures:
 
 def observe(system: System) -> Figures:
     """Return the figures of now; latencies and lag in seconds."""
-    now, plant = system.clock.now(), system.plant
-    queries = list(plant.queries.values())
-    feeds = list(plant.feeds.values())
+    now, topology = system.clock.now(), system.topology
+    queries = list(topology.queries.values())
+    feeds = list(topology.feeds.values())
     return Figures(
         rows_in=sum(feed.meter.rate(now) for feed in feeds),
         rows_out=sum(query.meter.rate(now) for query in queries),
-        queued=sum(buffer.figures().rows for buffer in plant.buffers),
+        queued=sum(buffer.figures().rows for buffer in topology.buffers),
         p50=_largest(query.meter.latency(0.5) for query in queries),
         p99=_largest(query.meter.latency(0.99) for query in queries),
         lag=_largest(_lag(feed, now) for feed in feeds),

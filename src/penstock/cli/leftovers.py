@@ -24,7 +24,7 @@ class Leftover:
 
 def leftovers(system: System) -> list[Leftover]:
     """Return what a run has to tell at its end."""
-    feeds = list(system.plant.feeds.values())
+    feeds = list(system.topology.feeds.values())
     limits = {feed.definition.name: max_rejects(feed.definition.source) for feed in feeds}
     streams, queries, rules, sites = (
         show(system, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES", "SITES")

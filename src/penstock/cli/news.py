@@ -36,12 +36,12 @@ class News:
 
     def runs(self) -> bool:
         """Say whether any query goes on."""
-        plant = self._system.plant
-        held = plant.suspended or plant.waiting  # they come when there is room
+        topology = self._system.topology
+        held = topology.suspended or topology.waiting  # they come when there is room
         return bool(held) or any(q.state is QueryState.RUNNING for q in self._queries())
 
     def _queries(self) -> list[LiveQuery]:
-        return list(self._system.plant.queries.values())  # a copy: another thread changes it
+        return list(self._system.topology.queries.values())  # a copy: another thread changes it
 
     def _lost(self) -> Iterator[Trouble]:
         for name, cause in self._missing.items():
@@ -51,11 +51,11 @@ class News:
         for query in self._queries():
             if query.state is QueryState.FAILED:
                 yield f"query {query.name} failed and is held:", query.cause
-        for query in list(self._system.plant.suspended.values()):
+        for query in list(self._system.topology.suspended.values()):
             yield f"query {query.name} is suspended:", query.cause
 
     def _unread(self) -> Iterator[Trouble]:
-        for feed in list(self._system.plant.feeds.values()):
+        for feed in list(self._system.topology.feeds.values()):
             if feed.cause:
                 yield f"stream {feed.definition.name} cannot be read now:", feed.cause
 

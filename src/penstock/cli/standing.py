@@ -38,9 +38,9 @@ def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
 
 def refuse_endless(system: System) -> None:
     """Raise where a running query, or an archive, reads a source that does not end by itself."""
-    for feed in system.plant.feeds.values():
+    for feed in system.topology.feeds.values():
         ends = feed.interface.bounded or feed.interface.ended
-        if _is_read(system, feed) and not (ends or system.plant.waits_for_rules(feed)):
+        if _is_read(system, feed) and not (ends or system.topology.waits_for_rules(feed)):
             source = feed.definition.source.name
             raise BadOptionError(
                 f"stream {feed.definition.name} never ends, so --until-idle would never end",
@@ -56,7 +56,7 @@ HINTS = {
 
 
 def _is_read(system: System, feed: Feed) -> bool:
-    buffer = system.plant.buffers.get(feed.key)
-    running = any(q.state is QueryState.RUNNING for q in system.plant.queries.values())
-    running = running or feed.key in system.plant.archives
+    buffer = system.topology.buffers.get(feed.key)
+    running = any(q.state is QueryState.RUNNING for q in system.topology.queries.values())
+    running = running or feed.key in system.topology.archives
     return running and buffer is not None and bool(buffer.readers())

@@ -61,8 +61,8 @@ def _stage(even: Array, odd: Array) -> Array:
 def _by_transform(parts: Sequence[Array]) -> Array:
     count, (rows, length) = len(parts), parts[0].shape
     stacked = np.stack(parts, axis=1)
-    turns = np.arange(count)[:, None] * np.arange(length)[None, :]
-    stacked *= np.exp(-2j * np.pi * turns / (count * length)).astype(stacked.dtype)
+    dispatcher = np.arange(count)[:, None] * np.arange(length)[None, :]
+    stacked *= np.exp(-2j * np.pi * dispatcher / (count * length)).astype(stacked.dtype)
     return np.fft.fft(stacked, axis=1).reshape(rows, count * length)
 
 

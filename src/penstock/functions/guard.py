@@ -40,7 +40,7 @@ def guarded(
     finite are carried, not warned of.
     """
     made: list[Made] = []
-    culprits: list[Culprit] = []
+    failing: list[Culprit] = []
     open_runs = [(0, rows)] if rows else []
     with np.errstate(all="ignore"):
         while open_runs:
@@ -51,19 +51,19 @@ def guarded(
                 raise
             except (Exception, SystemExit) as error:  # a user's function may raise anything
                 if stop - start == 1:
-                    _add(culprits, Culprit(start, stop, cause_of(name, error)))
+                    _add(failing, Culprit(start, stop, cause_of(name, error)))
                 else:
                     middle = (start + stop) // 2
                     open_runs += [(middle, stop), (start, middle)]
-    return made, culprits
+    return made, failing
 
 
-def _add(culprits: list[Culprit], new: Culprit) -> None:
+def _add(failing: list[Culprit], new: Culprit) -> None:
     """Add a culprit: to the one before it, if that is its neighbour and has the same cause."""
-    if culprits and culprits[-1].stop == new.start and culprits[-1].cause == new.cause:
-        culprits[-1] = Culprit(culprits[-1].start, new.stop, new.cause)
+    if failing and failing[-1].stop == new.start and failing[-1].cause == new.cause:
+        failing[-1] = Culprit(failing[-1].start, new.stop, new.cause)
     else:
-        culprits.append(new)
+        failing.append(new)
 
 
 def cause_of(name: str, error: BaseException) -> str:

@@ -89,7 +89,7 @@ class OSJoin:
         self, state: Kept, arrivals: Sequence[Arrival], now: float
     ) -> tuple[pa.Table, list[list[int]]]:
         newest = [list(each) for each in state.facts["newest"]]
-        keys, turns = [], []
+        keys, dispatcher = [], []
         for number, arrival in enumerate(arrivals):
             items = arrival.items
             key = items.numbers if self.one_origin else np.zeros(len(items), dtype=np.int64)
@@ -97,10 +97,10 @@ class OSJoin:
             if len(items):
                 newest[number] = [int(items.times[-1]), int(key[-1]), int(turn[-1])]
             keys.append(key)
-            turns.append(turn)
+            dispatcher.append(turn)
         waiting = state.tables["waiting"]
         table = with_waiting(waiting.drop_columns([KEY, TURN]), [a.items for a in arrivals], now)
-        for name, new in ((KEY, keys), (TURN, turns)):
+        for name, new in ((KEY, keys), (TURN, dispatcher)):
             column = np.concatenate([waiting[name].to_numpy(), *new])
             table = table.append_column(name, pa.array(column))
         return table, newest
@@ -140,12 +140,12 @@ class OSJoin:
             numbers = first.numbers[made.rows]
             return Made(made.items.numbered(numbers), rows[start:stop][made.rows])
 
-        made, culprits = guarded(work, len(rows), call.function.name)
+        made, failing = guarded(work, len(rows), call.function.name)
         held = [
             Withheld(
                 "held", call.function.name, each.cause, groups.parts(rows[each.start : each.stop])
             )
-            for each in culprits
+            for each in failing
         ]
         return made, held
 

@@ -157,7 +157,7 @@ def turns_of(times: Numbers, keys: Numbers, newest: Sequence[int]) -> Numbers:
     fresh = np.ones(len(pairs), dtype=bool)
     fresh[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
     starts = np.maximum.accumulate(np.where(fresh, np.arange(len(pairs)), 0))
-    turns = np.arange(len(pairs)) - starts
+    dispatcher = np.arange(len(pairs)) - starts
     if pairs[0].tolist() == list(newest[:2]):
-        turns[starts == 0] += newest[2] + 1
-    return turns.astype(np.int64)
+        dispatcher[starts == 0] += newest[2] + 1
+    return dispatcher.astype(np.int64)

@@ -52,10 +52,10 @@ class Selecting:
     def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
         (arrival,) = arrivals
         items = arrival.items
-        made, culprits = guarded(lambda a, b: self._made(items.slice(a, b)), len(items), self.name)
+        made, failing = guarded(lambda a, b: self._made(items.slice(a, b)), len(items), self.name)
         held = tuple(
             Withheld("held", self.name, each.cause, items.slice(each.start, each.stop))
-            for each in culprits
+            for each in failing
         )
         out = joined(self.type, [each.items for each in made] or [Items.none(self.type)])
         return Step(out, arrival.progress, state, held)

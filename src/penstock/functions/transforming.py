@@ -92,10 +92,10 @@ class Windowing:
             return numbered(judged(self.call, answer, some.last, self.type), some.last)
 
         name = self.call.function.name
-        made, culprits = guarded(work, len(windows), name)
+        made, failing = guarded(work, len(windows), name)
         held = tuple(
             Withheld("held", name, each.cause, windows.only(each.start, each.stop).covered)
-            for each in culprits
+            for each in failing
         )
         rest = items.slice(cut.tail)
         progress = arrival.progress
@@ -115,8 +115,8 @@ def worked(
 ) -> tuple[Items, tuple[Withheld, ...]]:
     """Return what a function made of items, and the items that it failed on."""
     name = call.function.name
-    made, culprits = guarded(work, len(items), name)
+    made, failing = guarded(work, len(items), name)
     held = tuple(
-        Withheld("held", name, each.cause, items.slice(each.start, each.stop)) for each in culprits
+        Withheld("held", name, each.cause, items.slice(each.start, each.stop)) for each in failing
     )
     return joined(kind, [each.items for each in made] or [Items.none(kind)]), held

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import readiness
+from penstock.runtime.loop import run_queue
 from tests.e2e.reference.streams import Flow
 from tests.e2e.support import bag, figures, finish, plain, results
 from tests.examples import examples
@@ -45,8 +45,8 @@ class Question:
 def each_train_alone(home: Path, spark: SparkSession) -> Iterator[Connection]:
     """Open a connection for many trials that runs every train by itself, waiting or not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readiness, "FLOW_ROWS", 1)
-        patch.setattr(readiness, "AGGREGATE_ROWS", 1)
+        patch.setattr(run_queue, "FLOW_ROWS", 1)
+        patch.setattr(run_queue, "AGGREGATE_ROWS", 1)
         with penstock.connect(home, spark=spark) as connection:
             yield connection
 

@@ -105,11 +105,11 @@ class FakeSystem:
         self.directory = Directory()
         nothing: dict[str, object] = {"queries": {}, "suspended": {}, "waiting": {}, "feeds": {}}
         nothing["waits_for_rules"] = lambda _: False
-        self.plant = SimpleNamespace(**nothing, buffers=Buffers())
+        self.topology = SimpleNamespace(**nothing, buffers=Buffers())
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
         self.supervisor = SimpleNamespace(
-            at_rest=contextlib.nullcontext, resting=contextlib.nullcontext, catch_up=self._catch_up
+            quiesced=contextlib.nullcontext, resting=contextlib.nullcontext, catch_up=self._catch_up
         )
         self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
 
@@ -184,7 +184,7 @@ class FakeConnection:
     def _carry_out(self, statement: Any) -> Result:
         if isinstance(statement, CreateQuery):
             name = statement.definition.name
-            self.system.plant.queries[name] = live_query(name)
+            self.system.topology.queries[name] = live_query(name)
             self.system.directory.known[name] = known_query(name, into="into" in name)
             return Result(f"query {name} runs")
         if statement.text in self.tables:

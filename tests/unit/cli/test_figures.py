@@ -12,11 +12,11 @@ def test_rates_and_queues_add_up_and_latency_is_that_of_the_slowest_query(tmp_pa
     quick, slow = live_query("quick"), live_query("slow")
     quick.meter.delivered(10, 0.1, 999.0)
     slow.meter.delivered(20, 2.0, 999.0)
-    system.plant.queries = {"quick": quick, "slow": slow}
+    system.topology.queries = {"quick": quick, "slow": slow}
     one = feed("one")
     one.meter.passed(100, 999.0)
-    system.plant.feeds = {"one": one}
-    system.plant.buffers.queued = {"a": 3, "b": 4}
+    system.topology.feeds = {"one": one}
+    system.topology.buffers.queued = {"a": 3, "b": 4}
     figures = observe(system)  # type: ignore[arg-type]
     assert (figures.rows_in, figures.rows_out, figures.queued) == (100.0, 30.0, 7)
     assert (figures.p50, figures.p99, figures.lag) == (2.0, 2.0, None)
@@ -26,7 +26,7 @@ def test_lag_is_that_of_the_stream_that_is_furthest_behind(tmp_path: Path) -> No
     system = FakeSystem(tmp_path)
     near, far = feed("near"), feed("far")
     near.watermark, far.watermark = 999 * SECOND, 990 * SECOND
-    system.plant.feeds = {"near": near, "far": far}
+    system.topology.feeds = {"near": near, "far": far}
     assert observe(system).lag == 10.0  # type: ignore[arg-type]
 
 
@@ -35,7 +35,7 @@ def test_old_data_and_ended_streams_have_no_lag(tmp_path: Path) -> None:
     system.clock.sleep(10_000_000)
     old, ended, fresh = feed("old"), feed("ended"), feed("fresh")
     old.watermark, ended.watermark = 5 * SECOND, END_OF_TIME
-    system.plant.feeds = {"old": old, "ended": ended, "fresh": fresh}
+    system.topology.feeds = {"old": old, "ended": ended, "fresh": fresh}
     assert observe(system).lag is None  # type: ignore[arg-type]
 
 
@@ -43,5 +43,5 @@ def test_a_watermark_in_the_future_is_no_lag(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     ahead = feed("ahead")
     ahead.watermark = 2000 * SECOND
-    system.plant.feeds = {"ahead": ahead}
+    system.topology.feeds = {"ahead": ahead}
     assert observe(system).lag == 0.0  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ def found(
     source = feed("s")
     if limit is not None:
         source.definition.source = Connector("files", (("max_rejects", limit),))
-    system.plant.feeds["s"] = source
+    system.topology.feeds["s"] = source
     tables = {what: pa.Table.from_pylist(rows) for what, rows in (SHOWN | shown).items()}
     monkeypatch.setattr(leftovers, "show", lambda _, what: tables[what])
     return [(each.text, each.is_loss) for each in leftovers.leftovers(system)]

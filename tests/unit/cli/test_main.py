@@ -49,7 +49,7 @@ def end(connection: FakeConnection, state: QueryState, cause: str = "") -> Calla
 
     def wait() -> bool:
         connection.deliver("q", ROWS)
-        connection.system.plant.queries["q"] = live_query("q", state, cause)
+        connection.system.topology.queries["q"] = live_query("q", state, cause)
         return True
 
     return wait
@@ -211,7 +211,7 @@ def test_a_defect_has_no_stack_trace_on_the_screen(
 def test_until_idle_refuses_a_source_that_never_ends_before_anything_flows(
     connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    connection.system.plant.feeds["s"] = feed("sensors", bounded=False)
+    connection.system.topology.feeds["s"] = feed("sensors", bounded=False)
     assert main(["run", script, "--until-idle"]) == 2
     told = capsys.readouterr().err
     assert "BAD_OPTION" in told
@@ -252,7 +252,7 @@ def test_a_run_ends_after_its_time(connection: FakeConnection, script: str) -> N
 def test_a_run_in_which_nothing_is_left_to_do_says_so(
     connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    connection.system.plant.queries["q"] = live_query("q", QueryState.FINISHED)
+    connection.system.topology.queries["q"] = live_query("q", QueryState.FINISHED)
     path = Path(script)
     path.write_text("SHOW STREAMS;")
     assert main(["run", script]) == 0

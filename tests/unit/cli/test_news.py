@@ -11,9 +11,9 @@ FAILED = QueryState.FAILED
 def test_a_failure_is_told_once_with_its_whole_cause(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     news = News(system)  # type: ignore[arg-type]
-    system.plant.queries["q"] = live_query("q")
+    system.topology.queries["q"] = live_query("q")
     assert news.fresh() == []
-    system.plant.queries["q"] = live_query("q", FAILED, "SINK_FAILED: x\nhint: y")
+    system.topology.queries["q"] = live_query("q", FAILED, "SINK_FAILED: x\nhint: y")
     assert news.fresh() == ["query q failed and is held:\n  SINK_FAILED: x\n  hint: y"]
     assert news.fresh() == []
     assert news.failed() == ["q"]
@@ -23,13 +23,13 @@ def test_another_cause_is_told_again(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     news = News(system)  # type: ignore[arg-type]
     for cause in ("one", "two"):
-        system.plant.queries["q"] = live_query("q", FAILED, cause)
+        system.topology.queries["q"] = live_query("q", FAILED, cause)
         assert len(news.fresh()) == 1
 
 
 def test_a_source_that_cannot_be_read_is_told_of_and_is_no_failed_query(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    system.plant.feeds["s"] = feed("s", cause="SOURCE_FAILED: gone")
+    system.topology.feeds["s"] = feed("s", cause="SOURCE_FAILED: gone")
     news = News(system)  # type: ignore[arg-type]
     assert news.fresh() == ["stream s cannot be read now:\n  SOURCE_FAILED: gone"]
     assert news.failed() == []
@@ -41,7 +41,7 @@ def test_what_a_restart_could_not_bring_back_is_told_of(tmp_path: Path) -> None:
     held = Entry("QUERY", "held", "CREATE …", 2, FAILED, "RUN_FAILED: x")
     system.catalog.all = lambda: [lost, held]
     system.directory.known["held"] = known_query("held")
-    system.plant.queries["held"] = live_query("held", FAILED, "RUN_FAILED: x")
+    system.topology.queries["held"] = live_query("held", FAILED, "RUN_FAILED: x")
     news = News(system)  # type: ignore[arg-type]
     assert len(news.fresh()) == 2
     assert news.failed() == ["held", "lost"]
@@ -51,9 +51,9 @@ def test_only_a_running_query_goes_on(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     news = News(system)  # type: ignore[arg-type]
     for state in (FAILED, QueryState.FINISHED, QueryState.STOPPED):
-        system.plant.queries["q"] = live_query("q", state)
+        system.topology.queries["q"] = live_query("q", state)
         assert not news.runs()
-    system.plant.queries["q"] = live_query("q")
+    system.topology.queries["q"] = live_query("q")
     assert news.runs()
 
 
@@ -61,7 +61,7 @@ def test_who_is_suspended_is_told_of_and_counts_as_going_on(tmp_path: Path) -> N
     system = FakeSystem(tmp_path)
     news = News(system)  # type: ignore[arg-type]
     assert not news.runs()
-    system.plant.suspended["q"] = live_query("q", QueryState.SUSPENDED, "since noon: no room")
+    system.topology.suspended["q"] = live_query("q", QueryState.SUSPENDED, "since noon: no room")
     assert news.fresh() == ["query q is suspended:\n  since noon: no room"]
     assert news.failed() == []
     assert news.runs()

@@ -1,7 +1,7 @@
-"""A small plant without Spark: real feeds, buffers, turns, deliveries and journal.
+"""A small topology without Spark: real feeds, buffers, turns, deliveries and journal.
 
-The source follows a script, units hand their rows on as they are, and the crew works at once.
-It can die: between two things, with work recorded and not begun, or done and not settled.
+The source follows a script, units hand their rows on as they are, and the worker pool works at
+once. It can die: between two things, with work recorded and not begun, or done and not settled.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,26 +25,26 @@ from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.durable.manifest import Manifest
+from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.durable.shelf import ResultShelf
 from penstock.runtime.loop.archiving import Archiving
 from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.intake import Intake
-from penstock.runtime.loop.turns import Turns
-from penstock.runtime.quality.gatekeeper import Gatekeeper
 from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.archive import Archive
 from penstock.runtime.sources.feed import Feed
 from penstock.runtime.topology.checkpoint import write_checkpoint
 from penstock.runtime.topology.connecting import connect
-from penstock.runtime.topology.plant import Plant
 from penstock.runtime.topology.restoration import (
     checked,
     knows,
     put_back,
 )
 from penstock.runtime.topology.standing import standing_of
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
@@ -57,7 +57,7 @@ class DeathError(BaseException):
 
 
 @dataclass
-class SyncCrew:
+class SyncPool:
     """Does at once what it is given; `dies` says where it will stop doing so."""
 
     dies: str = ""
@@ -68,7 +68,7 @@ class SyncCrew:
         return 2
 
     @property
-    def is_at_rest(self) -> bool:
+    def is_quiesced(self) -> bool:
         return True
 
     def is_busy(self, name: str) -> bool:
@@ -145,7 +145,7 @@ def table(numbers: Sequence[int]) -> pa.Table:
 
 
 class Hall:
-    """A plant with everything around it; what survives a death is kept apart from what does not."""
+    """A topology with everything around it; what survives a death is kept by itself."""
 
     def __init__(
         self,
@@ -171,16 +171,16 @@ class Hall:
 
         `older` goes back to the checkpoint before the last one, where there is one.
         """
-        self.crew = SyncCrew()
-        self.shelf = ResultShelf(self.home / "shelf.db")
+        self.pool = SyncPool()
+        self.result_index = ResultIndex(self.home / "shelf.db")
         spill = self.home / "spill"
         self.processor = TwinProcessor(spill)
-        self.plant = Plant(BufferPool(spill, self.bounds), self._late, self._note)
-        parts = (self.plant, self.crew, self.journal, self.clock)
+        self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)
+        parts = (self.topology, self.pool, self.journal, self.clock)
         self.intake = Intake(*parts)  # type: ignore[arg-type]
-        self.turns = Turns(*parts, self.processor, RoundRobin())  # type: ignore[arg-type]
+        self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin())  # type: ignore[arg-type]
         self.deliveries = Deliveries(*parts)  # type: ignore[arg-type]
-        self.archiving = Archiving(self.plant, self.crew, self.clock)  # type: ignore[arg-type]
+        self.archiving = Archiving(self.topology, self.pool, self.clock)  # type: ignore[arg-type]
         for name in self.scripts:
             self._open_stream(name)
         numbers = self.journal.checkpoints()
@@ -188,14 +188,14 @@ class Hall:
         found = checked(self.journal, numbers[-1 if older else 0], state) if numbers else (None, [])
         checkpoint = found[0]
         manifest = checkpoint.manifest if checkpoint else Manifest()
-        self.plant.checkpoint = checkpoint
+        self.topology.checkpoint = checkpoint
         wanted = [n for n in self.roots if self.states[n] is not QueryState.FINISHED]
         newcomers = [n for n in wanted if not knows(manifest, n, self.roots[n])]
         for name in wanted:
             if name not in newcomers:
                 self._run(name, self.roots[name])
         put_back(
-            self.plant,
+            self.topology,
             manifest,
             self.journal,
             self.home / "state",
@@ -214,11 +214,11 @@ class Hall:
         again = ScriptedSource(self.scripts[name].script)
         self.scripts[name] = again
         feed = Feed(scan(name), definition, again, self.home / "rejects")
-        self.plant.feeds[feed.key] = feed
-        buffer = self.plant.buffers.open(feed.key, SCHEMA, keep=KEEP_TRAINS)
+        self.topology.feeds[feed.key] = feed
+        buffer = self.topology.buffers.open(feed.key, SCHEMA, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
             archive = Archive(feed.key, definition, self.home / "archive" / name)
-            self.plant.archives[feed.key] = archive
+            self.topology.archives[feed.key] = archive
             buffer.register(archive.reader)
 
     # -- what a user does ------------------------------------------------------------------
@@ -246,9 +246,9 @@ class Hall:
     def drop(self, name: str) -> None:
         self.catch_up()
         del self.roots[name]
-        query = self.plant.queries.pop(name, None)
+        query = self.topology.queries.pop(name, None)
         if query is not None:
-            self.plant.gone.add(query.reader)
+            self.topology.gone.add(query.reader)
         self.reconnect()
         self.checkpoint()
 
@@ -263,13 +263,13 @@ class Hall:
         self.intake.start(self.clock.now())
 
     def turn(self) -> None:
-        self.turns.start(self.clock.now())
+        self.dispatcher.start(self.clock.now())
 
     def deliver(self) -> None:
         self.deliveries.start()
-        if ended := self.plant.retired():
+        if ended := self.topology.retired():
             for query in ended:
-                self.plant.retire(query)
+                self.topology.retire(query)
             self.reconnect()
             self.checkpoint()
 
@@ -288,16 +288,16 @@ class Hall:
 
     def step(self) -> bool:
         """Start all that can be started; say whether anything could."""
-        before = len(self.crew.submitted)
+        before = len(self.pool.submitted)
         self.deliver()
         self.turn()
         self.put_away()
         self.take_in()
-        return len(self.crew.submitted) > before
+        return len(self.pool.submitted) > before
 
     def catch_up(self) -> None:
         """Do recorded runs again, as far as that goes: no replay crosses a change."""
-        while self.plant.is_replaying() and self.step():
+        while self.topology.is_replaying() and self.step():
             pass
 
     def drain(self) -> None:
@@ -309,26 +309,26 @@ class Hall:
         raise AssertionError("it never comes to rest")
 
     def checkpoint(self) -> None:
-        write_checkpoint(self.plant, self.journal, self.home / "state")
+        write_checkpoint(self.topology, self.journal, self.home / "state")
 
     def reconnect(self, standing: Sequence[str] = ()) -> None:
-        plant = self.plant
-        connect(plant, cut_at_shared(plant.graph, {*standing_of(plant).units, *standing}))
+        topology = self.topology
+        connect(topology, cut_at_shared(topology.graph, {*standing_of(topology).units, *standing}))
 
     def die(self, *, older: bool = False) -> None:
         """Lose everything that was only in memory, and start again; `older`: see `_open`."""
         self._open(older=older)
 
     def unit(self, root: Operator) -> Unit:
-        return self.plant.units[key(root)].unit
+        return self.topology.units[key(root)].unit
 
     def _run(self, name: str, root: Operator) -> LiveQuery:
-        log = ResultLog(self.home / "results" / name, name, self.shelf)
+        log = ResultLog(self.home / "results" / name, name, self.result_index)
         query = LiveQuery(QueryDefinition(name, ""), root, log, [self.sinks[name]])
         query.state = self.states[name]
         query.delivered = self.journal.last_delivery(query.reader)
-        self.plant.finished.pop(name, None)
-        self.plant.queries[name] = query
+        self.topology.finished.pop(name, None)
+        self.topology.queries[name] = query
         return query
 
     def _late(self, name: str) -> Path:
@@ -340,4 +340,6 @@ class Hall:
 
 def quality_of(hall: Hall, statistics: Statistics) -> Quality:
     """Return what looks at a hall's load, with figures that a test has made up."""
-    return Quality(hall.plant, statistics, Gatekeeper(hall.plant, statistics), slots=1)
+    return Quality(
+        hall.topology, statistics, SheddingController(hall.topology, statistics), slots=1
+    )

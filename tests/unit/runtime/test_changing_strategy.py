@@ -78,16 +78,16 @@ class TreeHall(Hall):
 
     def _open(self, *, older: bool = False) -> None:
         super()._open(older=older)
-        self.turns.processor = TreeProcessor(self.home / "spill")  # type: ignore[assignment]
+        self.dispatcher.processor = TreeProcessor(self.home / "spill")  # type: ignore[assignment]
 
 
 def change(hall: Hall, name: str) -> None:
-    """Do what SET STRATEGY does at rest."""
+    """Do what SET STRATEGY does while quiesced."""
     hall.catch_up()
     strategy = make_strategy(name)
-    strategy.observe(hall.turns.statistics.observation(hall.plant, hall.clock.now()))
-    connect(hall.plant, strategy.cut(hall.plant.graph, needed_cuts(hall.plant)))
-    hall.turns.strategy = strategy
+    strategy.observe(hall.dispatcher.statistics.observation(hall.topology, hall.clock.now()))
+    connect(hall.topology, strategy.cut(hall.topology.graph, needed_cuts(hall.topology)))
+    hall.dispatcher.strategy = strategy
     hall.checkpoint()
 
 
@@ -98,10 +98,10 @@ def act(hall: Hall, action: str | int, pushed: list[int]) -> None:
             hall.push("s", *rows)
             pushed += rows
         case _ if action.startswith("turn of "):
-            every = hall.turns.strategy
-            hall.turns.strategy = Once(every, int(action.removeprefix("turn of ")))
+            every = hall.dispatcher.strategy
+            hall.dispatcher.strategy = Once(every, int(action.removeprefix("turn of ")))
             hall.turn()
-            hall.turns.strategy = every
+            hall.dispatcher.strategy = every
         case _ if action.startswith("set "):
             change(hall, action.removeprefix("set "))
         case _:
@@ -131,11 +131,11 @@ def test_whatever_strategies_follow_each_other_every_query_gets_every_row_once_i
 def test_a_finer_cut_and_back_leave_the_units_as_they_were(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("a", chain("s", "xyz"))
-    before = {name: live.unit for name, live in hall.plant.units.items()}
+    before = {name: live.unit for name, live in hall.topology.units.items()}
     change(hall, "basic")
-    assert set(hall.plant.units) == {key(chain("s", part)) for part in ("x", "xy", "xyz")}
+    assert set(hall.topology.units) == {key(chain("s", part)) for part in ("x", "xy", "xyz")}
     change(hall, "round_robin")
-    assert {name: live.unit for name, live in hall.plant.units.items()} == before
+    assert {name: live.unit for name, live in hall.topology.units.items()} == before
 
 
 def test_operators_with_trains_between_them_stay_apart_until_these_are_read(tmp_path: Path) -> None:
@@ -146,10 +146,10 @@ def test_operators_with_trains_between_them_stay_apart_until_these_are_read(tmp_
     hall.take_in()
     hall.turn()  # the lower one has run, the upper one has not
     change(hall, "round_robin")
-    assert set(hall.plant.units) == {key(chain("s", part)) for part in ("x", "xy")}
+    assert set(hall.topology.units) == {key(chain("s", part)) for part in ("x", "xy")}
     hall.drain()
     change(hall, "round_robin")
-    assert set(hall.plant.units) == {key(chain("s", "xy"))}
+    assert set(hall.topology.units) == {key(chain("s", "xy"))}
     hall.push("s", 3)
     hall.drain()
     assert hall.delivered("a") == [1, 2, 3]
@@ -162,7 +162,7 @@ def test_a_streams_tuples_are_counted_on_however_it_is_cut(tmp_path: Path) -> No
     hall.drain()
     for name in ("basic", "round_robin", "basic"):
         change(hall, name)
-        assert hall.plant.rows_in(query) == 2
+        assert hall.topology.rows_in(query) == 2
 
 
 def test_units_that_have_come_less_far_stay_apart(tmp_path: Path) -> None:
@@ -172,12 +172,12 @@ def test_units_that_have_come_less_far_stay_apart(tmp_path: Path) -> None:
     hall.push("s", 1)
     hall.take_in()
     for unit in (chain("s", "p"), chain("s", "pq"), BOTH):  # the other way waits
-        ready = sorted(hall.turns.readiness.look(hall.clock.now()))
+        ready = sorted(hall.dispatcher.run_queue.look(hall.clock.now()))
         act(hall, f"turn of {ready.index(key(unit))}", [])
     for _ in range(2):
         change(hall, "round_robin")
         hall.drain()
-    assert set(hall.plant.units) == {key(BOTH)}
+    assert set(hall.topology.units) == {key(BOTH)}
     hall.push("s", 2)
     hall.drain()
     assert hall.delivered("both") == [1, 1, 2, 2]

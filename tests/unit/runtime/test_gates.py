@@ -1,4 +1,4 @@
-"""Gates in a plant that dies: what was dropped stays dropped, and the rest knows its weight."""
+"""Gates in a topology that dies: what was dropped stays dropped, and the rest knows its weight."""
 
 import tempfile
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def no_spark() -> Iterator[None]:
 
 
 def gate_of(hall: Hall, gate: Gate = GATE) -> LiveUnit:
-    return hall.plant.units[key(gate)]
+    return hall.topology.units[key(gate)]
 
 
 def test_an_open_gate_lets_everything_through(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def loaded(home: Path, goals: Goals, cost: float) -> tuple[Hall, Quality]:
 def look(hall: Hall, quality: Quality) -> None:
     """Look at the load, however long it took to look at it before."""
     quality._next_look = 0.0
-    quality.look(lambda: hall.plant.graph, hall.clock.now())
+    quality.look(lambda: hall.topology.graph, hall.clock.now())
 
 
 def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
@@ -207,7 +207,7 @@ def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
         hall.clock.sleep(0.5)
         look(hall, quality)
         kept.append(gate_of(hall).keep)
-        for _ in hall.plant.units:  # one after the other, in a row
+        for _ in hall.topology.units:  # one after the other, in a row
             hall.turn()
         hall.deliver()
     return kept
@@ -256,11 +256,11 @@ def burst(hall: Hall, goals: Goals, seconds_a_tuple: float) -> LiveUnit:
     behind = Filter(GATE, ("x = x",))
     query = hall.add("a", behind)
     query.promise = Promise.of(goals)
-    ran = hall.turns.statistics.ran
+    ran = hall.dispatcher.statistics.ran
     for second in range(20):
         rows = 1_000 * 4 ** (second % 4)
         ran(key(behind), rows, rows, rows * seconds_a_tuple, float(second))
-    hall.turns.readiness.gatekeeper.look([gate_of(hall)])
+    hall.dispatcher.run_queue.shedding_controller.look([gate_of(hall)])
     for train in range(10):
         hall.push("s", *range(train * 4_000, (train + 1) * 4_000))
         hall.take_in()
@@ -360,8 +360,8 @@ def burst_in_a_row(hall: Hall, errors: tuple[float, float], rows: list[int]) -> 
     for at in range(20):
         many = 1_000 * 4 ** (at % 4)
         for each in (TELLING, chained(SECOND)):
-            hall.turns.statistics.ran(key(each), many, many, many * 1e-3, float(at))
-    hall.turns.readiness.gatekeeper.look([gate_of(hall), gate_of(hall, SECOND)])
+            hall.dispatcher.statistics.ran(key(each), many, many, many * 1e-3, float(at))
+    hall.dispatcher.run_queue.shedding_controller.look([gate_of(hall), gate_of(hall, SECOND)])
     for each in rows:
         begin = len(hall.pushed["s"])
         hall.push("s", *range(begin, begin + each))

@@ -1,4 +1,4 @@
-"""IDLE AFTER in a plant that dies: a silent stream holds nobody back, and no promise is broken."""
+"""IDLE AFTER in what dies: a silent stream holds nobody back, and no promise is broken."""
 
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -39,7 +39,7 @@ BOTH = united(scan("s"), scan("t"))
 
 
 def mark(hall: Hall, root: Operator = BOTH) -> int:
-    buffer = hall.plant.buffers.get(key(root))
+    buffer = hall.topology.buffers.get(key(root))
     assert buffer is not None
     return buffer.watermark
 
@@ -164,7 +164,7 @@ def test_the_end_of_one_does_not_end_what_an_idle_one_may_add_to(hall: Hall) -> 
     hall.end("t")
     work(hall)
     assert sorted(hall.delivered("a")) == [5, 50, 70]
-    assert not hall.plant.queries
+    assert not hall.topology.queries
 
 
 def test_silence_is_in_the_journal_before_it_counts(hall: Hall) -> None:
@@ -172,7 +172,7 @@ def test_silence_is_in_the_journal_before_it_counts(hall: Hall) -> None:
     hall.push("t", 5)
     hall.take_in()
     hall.clock.sleep(10)
-    hall.crew.dies = "before"
+    hall.pool.dies = "before"
     with pytest.raises(DeathError):
         hall.take_in()
     (recorded,) = [
@@ -183,7 +183,7 @@ def test_silence_is_in_the_journal_before_it_counts(hall: Hall) -> None:
     ]
     hall.die()
     work(hall)
-    feed = hall.plant.feeds[recorded.stream]
+    feed = hall.topology.feeds[recorded.stream]
     assert feed.idle
 
 
@@ -269,12 +269,12 @@ def test_a_death_changes_no_promise_and_no_promise_is_taken_back(
             elif what == "wait":
                 hall.clock.sleep(by)
             elif when:
-                hall.crew.dies = when
+                hall.pool.dies = when
                 try:
                     getattr(hall, what)()
                 except DeathError:
                     hall.die()
-                hall.crew.dies = ""
+                hall.pool.dies = ""
             else:
                 getattr(hall, what)()
             note(hall, roots, promised)
@@ -289,7 +289,7 @@ def test_a_death_changes_no_promise_and_no_promise_is_taken_back(
 def note(hall: Hall, roots: list[Operator], promised: dict[tuple[str, int], TrainInfo]) -> None:
     """Compare every train between operators with the one of its number before a death."""
     for root in roots:
-        buffer = hall.plant.buffers.get(key(root))
+        buffer = hall.topology.buffers.get(key(root))
         held = buffer.held() if buffer is not None else []
         for train in held:
             again = promised.setdefault((key(root), train.info.number), train.info)

@@ -1,4 +1,4 @@
-"""Punctuations on their way through a plant that dies: in their place, and told once."""
+"""Punctuations on their way through a topology that dies: in their place, and told once."""
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,7 +78,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def feed_of(hall: Hall, stream: str = "s") -> Feed:
-    return hall.plant.feeds[key(scan(stream))]
+    return hall.topology.feeds[key(scan(stream))]
 
 
 def punctuate(hall: Hall, condition: str, stream: str = "s") -> bool:
@@ -89,7 +89,7 @@ def punctuate(hall: Hall, condition: str, stream: str = "s") -> bool:
 
 
 def heard(hall: Hall, root: Operator) -> list[int | str]:
-    state = hall.plant.units[key(root)].state
+    state = hall.topology.units[key(root)].state
     assert isinstance(state, ListenState)
     return state.heard
 
@@ -155,12 +155,12 @@ def test_everybody_hears_it_once_and_in_its_place_whatever_dies(steps: list[str]
                 punctuate(hall, f"`n` = {len(said)}")
                 said.append(f"`n` = {len(said)}")
             elif when:
-                hall.crew.dies = when
+                hall.pool.dies = when
                 try:
                     getattr(hall, what)()
                 except DeathError:
                     hall.die()
-                hall.crew.dies = ""
+                hall.pool.dies = ""
             else:
                 getattr(hall, what)()
         hall.drain()

@@ -34,7 +34,7 @@ def test_memory_that_is_short_lets_another_strategy_decide_until_it_is_enough(
 ) -> None:
     bounds = Bounds(buffer_bytes=10_000, total_bytes=20_000, keep_bytes=0)
     hall = Hall(tmp_path / "home", bounds=bounds)
-    control = Control(hall.turns, ROUND_ROBIN, EVERYTHING)
+    control = Control(hall.dispatcher, ROUND_ROBIN, EVERYTHING)
     hall.add("a", chain("s", "x"))
     assert not seen(control, hall, 2)  # nobody has asked for it
     control.use_strategy(Choice("need"))
@@ -43,12 +43,12 @@ def test_memory_that_is_short_lets_another_strategy_decide_until_it_is_enough(
     assert not seen(control, hall, 2)
     hall.push("s", *range(550))
     hall.take_in()
-    assert memory_share(hall.plant) > 0.8
+    assert memory_share(hall.topology) > 0.8
     assert seen(control, hall, 2)
     assert control.text() == "need: simplified_segment"
     assert control.serving == FOR_MEMORY
     hall.drain()
-    assert memory_share(hall.plant) < 0.5
+    assert memory_share(hall.topology) < 0.5
     assert not seen(control, hall, 2)  # it may be short again
     assert seen(control, hall, PATIENCE_SECONDS + 2)
     assert control.serving == FOR_LATENCY
@@ -56,9 +56,9 @@ def test_memory_that_is_short_lets_another_strategy_decide_until_it_is_enough(
 
 def test_what_was_chosen_comes_back_by_its_name_and_others_end_it(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
-    control = Control(hall.turns, ROUND_ROBIN, EVERYTHING)
+    control = Control(hall.dispatcher, ROUND_ROBIN, EVERYTHING)
     control.use_strategy(Choice("need"))
-    other = Control(hall.turns, ROUND_ROBIN, EVERYTHING)
+    other = Control(hall.dispatcher, ROUND_ROBIN, EVERYTHING)
     other.bring_back(control.kept())
     assert other.text() == "need: pcs"
     other.use_strategy(Choice("fifo"))
@@ -67,7 +67,7 @@ def test_what_was_chosen_comes_back_by_its_name_and_others_end_it(tmp_path: Path
 
 
 def test_it_takes_no_parameters_and_is_named_among_the_others(tmp_path: Path) -> None:
-    control = Control(Hall(tmp_path / "home").turns, ROUND_ROBIN, EVERYTHING)
+    control = Control(Hall(tmp_path / "home").dispatcher, ROUND_ROBIN, EVERYTHING)
     with pytest.raises(UnknownOptionError, match="takes no memory"):
         control.use_strategy(Choice("need", (("memory", 1.0),)))
     with pytest.raises(UnknownOptionError) as refused:

@@ -14,7 +14,7 @@ def ready(keys: list[str]) -> list[ReadyUnit]:
     return [ReadyUnit(key, 1, 0.0) for key in keys]
 
 
-def turns(steps: list[list[str]]) -> list[str | None]:
+def dispatcher(steps: list[list[str]]) -> list[str | None]:
     strategy = RoundRobin()
     return [strategy.next(ready(keys), float(now)) for now, keys in enumerate(steps)]
 
@@ -22,7 +22,7 @@ def turns(steps: list[list[str]]) -> list[str | None]:
 @given(READY)
 @settings(deadline=None)
 def test_one_of_the_ready_units_runs_and_none_where_there_are_none(steps: list[list[str]]) -> None:
-    for keys, chosen in zip(steps, turns(steps), strict=True):
+    for keys, chosen in zip(steps, dispatcher(steps), strict=True):
         assert chosen in keys if keys else chosen is None
 
 
@@ -31,7 +31,7 @@ def test_one_of_the_ready_units_runs_and_none_where_there_are_none(steps: list[l
 def test_between_two_turns_of_a_unit_all_that_stay_ready_have_had_one(
     steps: list[list[str]],
 ) -> None:
-    served = turns(steps)
+    served = dispatcher(steps)
     for first, key in enumerate(served):
         again = next((n for n in range(first + 1, len(served)) if served[n] == key), None)
         if key is None or again is None:
@@ -43,7 +43,7 @@ def test_between_two_turns_of_a_unit_all_that_stay_ready_have_had_one(
 @given(READY)
 @settings(deadline=None)
 def test_the_same_steps_give_the_same_turns(steps: list[list[str]]) -> None:
-    assert turns(steps) == turns(steps)
+    assert dispatcher(steps) == dispatcher(steps)
 
 
 def test_it_cuts_where_trains_are_shared() -> None:

@@ -119,7 +119,7 @@ def test_parameters_that_there_are_not_are_refused(
         make_strategy(name, **parameters)
 
 
-def turns(strategy: Strategy, names: list[str], count: int) -> list[str | None]:
+def dispatcher(strategy: Strategy, names: list[str], count: int) -> list[str | None]:
     return [strategy.next(ready(names, now), now) for now in range(count)]
 
 
@@ -129,7 +129,7 @@ def test_weighted_round_robin_gives_turns_by_priority() -> None:
     queries = {f"q{n}": QueryFigures(priority=p) for n, p in enumerate((0, 2, 9))}
     strategy.observe(Observation(seen.operators, {}, queries))
     units = [unit.key for unit in strategy.cut(graph, ())]
-    chosen = turns(strategy, units, 14 * 5)
+    chosen = dispatcher(strategy, units, 14 * 5)
     assert [chosen.count(name) for name in units] == [5, 15, 50]
 
 

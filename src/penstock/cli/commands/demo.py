@@ -95,10 +95,10 @@ class Play:
 
     def _look(self) -> None:
         system = self._connection.system
-        rows = sum(feed.rows for feed in system.plant.feeds.values())
+        rows = sum(feed.rows for feed in system.topology.feeds.values())
         figures = observe(system)
         at = time.monotonic() - self._began
-        keep = min((live.keep for live in list(system.plant.units.values())), default=1.0)
+        keep = min((live.keep for live in list(system.topology.units.values())), default=1.0)
         self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0, keep))
 
 

@@ -83,7 +83,7 @@ def explained(
     Nothing flows.
     """
     system = connection.system
-    with system.supervisor.at_rest():
+    with system.supervisor.quiesced():
         try:
             for statement in statements:
                 if isinstance(statement, Create | Drop):
@@ -93,7 +93,7 @@ def explained(
             names = [query] if query else [q.definition.name for q in system.directory.queries()]
             return [connection.sql(f"EXPLAIN {quoted(name)}").message for name in names]
         finally:
-            for name in list(system.plant.queries):
+            for name in list(system.topology.queries):
                 system.withdraw(name)
 
 

@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
             return read_piped(sys.stdin.buffer, interpreter)
         screen.say(greeting(connection.system))
         read_terminal(connection.system, interpreter)
-        if connection.system.plant.queries:
+        if connection.system.topology.queries:
             screen.say("queries are kept, and go on when this home is opened again")
     return 0
 

@@ -67,7 +67,7 @@ class Toolbar:
     def __call__(self) -> str:
         now = time.monotonic()
         if now - self._drawn >= REFRESH_SECONDS:
-            queries = counted(len(self._system.plant.queries), "query", "queries")
+            queries = counted(len(self._system.topology.queries), "query", "queries")
             line = live_line(observe(self._system), now - self._began)
             self._drawn, self._text = now, f"{queries}  {line}"
         return self._text

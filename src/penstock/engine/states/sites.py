@@ -111,7 +111,7 @@ class SitesState:
         return self._spread(self.plan)
 
     def spread_as(self, plan: str) -> None:
-        """Spread the flow's function in another way from the next run on; only at rest."""
+        """Spread the flow's function in another way from the next run on; while quiesced."""
         self.plan, self.choice = plan, None
 
     def promise(self, marks: Sequence[int]) -> int:

@@ -107,7 +107,7 @@ class BufferPool:
         """Note that what waits for these readers has changed."""
         self._stirred.update(readers)
 
-    def stirred(self) -> set[str]:
+    def dirty(self) -> set[str]:
         """Return the readers for which what waits has changed since this was last asked."""
         with self.lock:
             found, self._stirred = self._stirred, set()

@@ -186,7 +186,7 @@ class Home:
         return self._directory("results", query)
 
     @property
-    def shelf(self) -> Path:
+    def result_index(self) -> Path:
         """Return the file of all queries' small results, which may not exist yet."""
         return self.path / "results" / "shelf.db"  # no query's directory has a dot in its name
 

@@ -1,7 +1,7 @@
 """The result log: a query's last deliveries, for those who come later or come back.
 
-Small deliveries lie on the shelf that all queries share, large ones are files of their own. A log
-in memory is a few numbers, however much it holds.
+Small deliveries lie in the result index that all queries share, large ones are files of their own.
+A log in memory is a few numbers, however much it holds.
 """
 
 import io
@@ -16,7 +16,7 @@ import pyarrow as pa
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.sinks.whole_file import remove_drafts, write_whole
 from penstock.errors import HomeError
-from penstock.runtime.durable.shelf import GONE, HERE, IN_FILE, ResultShelf, Shelved
+from penstock.runtime.durable.result_index import GONE, HERE, IN_FILE, IndexedDelivery, ResultIndex
 
 KEEP_BYTES = 64 << 20
 BLOCK = 4096  # what the least delivery counts, so that no log holds too many
@@ -34,11 +34,16 @@ class ResultLog:
     """
 
     def __init__(
-        self, directory: Path, query: str, shelf: ResultShelf, *, keep_bytes: int = KEEP_BYTES
+        self,
+        directory: Path,
+        query: str,
+        result_index: ResultIndex,
+        *,
+        keep_bytes: int = KEEP_BYTES,
     ) -> None:
         self._directory = directory
         self._query = query
-        self._shelf, self._name = shelf, query.lower()
+        self._result_index, self._name = result_index, query.lower()
         self._keep_bytes = keep_bytes
         self._lock = threading.Lock()
         self._first, self._last, self._size = 1, 0, -1  # -1: not looked up yet
@@ -71,7 +76,7 @@ class ResultLog:
             if self._last and number <= self._last and not self._is_missing(number):
                 return
             one = self._written(number, delivery.rows)
-            self._shelf.put(self._name, one)
+            self._result_index.put(self._name, one)
             self._first = min(self._first, number) if self._last else number
             self._last = max(self._last, number)
             self._size += one.size
@@ -101,13 +106,13 @@ class ResultLog:
 
         None where that is not known: not too many removals are remembered.
         """
-        known, rows = self._shelf.gone(self._name, first, end)
+        known, rows = self._result_index.gone(self._name, first, end)
         return rows if known == end - first else None
 
     def clear(self) -> None:
         """Remove everything: the query is gone, or is another one now."""
         with self._lock:
-            self._shelf.forget(self._name)
+            self._result_index.forget(self._name)
             for path in self._files():
                 path.unlink(missing_ok=True)
             self._first, self._last, self._size = 1, 0, 0
@@ -115,39 +120,41 @@ class ResultLog:
     def forget_above(self, number: int) -> None:
         """Remove deliveries that the journal does not know: their rows will come again."""
         with self._lock:
-            if not self._shelf.following(self._name, number):
+            if not self._result_index.following(self._name, number):
                 return  # looked at first: the queries may be many
             for path in self._files():
                 if int(path.name.partition("-")[0]) > number:
                     path.unlink(missing_ok=True)
-            self._shelf.forget_above(self._name, number)
+            self._result_index.forget_above(self._name, number)
             self._size = -1
 
     def _look_up(self) -> None:
         """Find out what is kept, once somebody asks: of many logs few may be."""
         if self._size < 0:
-            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
+            self._first, self._last, self._size = self._result_index.extent(self._name) or (1, 0, 0)
 
     def _is_missing(self, number: int) -> bool:
         """Say whether a delivery within the log's reach is lost, so that a replay may fill it."""
         if number < self._first:
             return False
-        known = self._shelf.find(self._name, number)
+        known = self._result_index.find(self._name, number)
         return known is None or known.place == GONE
 
-    def _written(self, number: int, rows: pa.Table) -> Shelved:
+    def _written(self, number: int, rows: pa.Table) -> IndexedDelivery:
         if rows.nbytes <= SMALL_BYTES:
             data = _packed(rows)
-            return Shelved(number, rows.num_rows, _blocks(len(data)), HERE, data.to_pybytes())
+            return IndexedDelivery(
+                number, rows.num_rows, _blocks(len(data)), HERE, data.to_pybytes()
+            )
         path = self._path(number, rows.num_rows)
         try:
             write_whole(path, lambda file: _write(rows, file), sync=False)
             size = path.stat().st_size
         except OSError as error:
             raise self._unusable(error) from error
-        return Shelved(number, rows.num_rows, _blocks(size), IN_FILE)
+        return IndexedDelivery(number, rows.num_rows, _blocks(size), IN_FILE)
 
-    def _rows(self, one: Shelved) -> pa.Table | None:
+    def _rows(self, one: IndexedDelivery) -> pa.Table | None:
         """Return a delivery's rows, or None where its file is not there or not whole."""
         try:
             # Read, not mapped: a reader may hold many, and a process may map only so many files.
@@ -158,39 +165,39 @@ class ResultLog:
 
     def _remove(self, number: int) -> None:
         """Remove the oldest delivery, or one that is lost."""
-        one = self._shelf.find(self._name, number)
+        one = self._result_index.find(self._name, number)
         if one is None or one.place == GONE:
             return
-        self._shelf.let_go(self._name, number)
+        self._result_index.let_go(self._name, number)
         if one.place == IN_FILE:
             self._path(number, one.rows).unlink(missing_ok=True)
         if self._first == number < self._last:
             self._size -= one.size
-            self._first = self._shelf.following(self._name, number)
-            self._shelf.forget(self._name, self._first - REMEMBERED)
+            self._first = self._result_index.following(self._name, number)
+            self._result_index.forget(self._name, self._first - REMEMBERED)
         else:
-            self._first, self._last, self._size = self._shelf.extent(self._name) or (1, 0, 0)
+            self._first, self._last, self._size = self._result_index.extent(self._name) or (1, 0, 0)
 
-    def _next(self, number: int) -> Shelved | None:
+    def _next(self, number: int) -> IndexedDelivery | None:
         with self._lock:
             self._look_up()
             if number >= self._last:
                 return None
-            return self._shelf.next(self._name, max(number, self._first - 1))
+            return self._result_index.next(self._name, max(number, self._first - 1))
 
     def _lost(self, number: int) -> None:
         with self._lock:
             self._remove(number)
 
     def _take_up_files(self) -> None:
-        """Put files that the shelf does not know on it: it was lost, or made after them."""
+        """Put files that the result index does not know on it: it was lost, or made after them."""
         for path in self._files():
             found = NAME.fullmatch(path.name)
             assert found is not None  # noqa: S101  (what `_files` looks for)
             number, rows = int(found[1]), int(found[2])
-            if self._shelf.find(self._name, number) is None:
+            if self._result_index.find(self._name, number) is None:
                 size = _blocks(path.stat().st_size)
-                self._shelf.put(self._name, Shelved(number, rows, size, IN_FILE))
+                self._result_index.put(self._name, IndexedDelivery(number, rows, size, IN_FILE))
 
     def _files(self) -> list[Path]:
         return sorted(path for path in self._directory.iterdir() if NAME.fullmatch(path.name))

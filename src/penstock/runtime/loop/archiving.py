@@ -11,8 +11,8 @@ from penstock.clock import Clock
 from penstock.engine.trains.buffers import Buffer, Train
 from penstock.errors import told
 from penstock.runtime.sources.archive import Archive
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.work.worker_pool import WorkerPool
 
 TOGETHER = 16  # trains a worker writes before their place is noted
 RETRY_SECONDS = 1.0
@@ -22,15 +22,15 @@ RETRY_SECONDS = 1.0
 class Archiving:
     """An archive is written by one worker at a time."""
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     clock: Clock
 
     def start(self, now: float) -> None:
         """Start to write whatever waits."""
-        for key, archive in list(self.plant.archives.items()):
-            buffer = self.plant.buffers.get(key)
-            if buffer is None or now < archive.retry_at or self.crew.is_busy(archive.reader):
+        for key, archive in list(self.topology.archives.items()):
+            buffer = self.topology.buffers.get(key)
+            if buffer is None or now < archive.retry_at or self.pool.is_busy(archive.reader):
                 continue
             if trains := buffer.waiting(archive.reader)[:TOGETHER]:
                 self._start(archive, buffer, trains)
@@ -45,4 +45,4 @@ class Archiving:
             archive.recovered()
             buffer.advance(archive.reader, trains[-1].info.number)
 
-        self.crew.submit(archive.reader, lambda: archive.write(trains), wrote)
+        self.pool.submit(archive.reader, lambda: archive.write(trains), wrote)

@@ -1,6 +1,6 @@
 """Control: which strategy and which batching rule decide, and what they are told.
 
-They change at rest, while everything else goes on: what waits stays where it is.
+They change while quiesced, while everything else goes on: what waits stays where it is.
 """
 
 import logging
@@ -11,9 +11,9 @@ from typing import Any
 
 from penstock.errors import UnknownOptionError
 from penstock.qos.need import Need, need
-from penstock.runtime.loop.turns import Turns
+from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.quality.run_lengths import run_lengths
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.schedule import STRATEGIES, Choice
 from penstock.schedule.batching import BATCHINGS, Intelligent
 from penstock.schedule.choice import make
@@ -30,11 +30,11 @@ LOG = logging.getLogger("penstock")
 
 
 class Control:
-    """Owns what decides. Only the supervisor's thread, or one at rest, changes it."""
+    """Owns what decides. Only the supervisor's thread, or one while quiesced, changes it."""
 
-    def __init__(self, turns: Turns, strategy: Choice, batching: Choice) -> None:
+    def __init__(self, dispatcher: Dispatcher, strategy: Choice, batching: Choice) -> None:
         """Begin with these."""
-        self.turns, self.plant = turns, turns.plant
+        self.dispatcher, self.topology = dispatcher, dispatcher.topology
         self.defects: deque[str] = deque(maxlen=KEPT_DEFECTS)
         self.told = 0
         self.chosen, self.batching = strategy, batching
@@ -79,32 +79,32 @@ class Control:
         rule = make(BATCHINGS, "batching", choice)
         self._rule, self.batching, self.was_set = rule, choice, True
         self._apply()
-        self.plant.stirred |= self.plant.units.keys()
+        self.topology.dirty |= self.topology.units.keys()
 
     def look(self, now: float) -> None:
         """Tell the deciders what is known, from time to time, or at once where `now` is before."""
         if 0 <= now < self._next_look:
             return
-        began, at = time.perf_counter(), self.turns.clock.now()
-        statistics = self.turns.statistics
+        began, at = time.perf_counter(), self.dispatcher.clock.now()
+        statistics = self.dispatcher.statistics
         if self.strategy.needs_figures:
-            self.strategy.observe(statistics.observation(self.plant, at))
+            self.strategy.observe(statistics.observation(self.topology, at))
         if isinstance(self._rule, Intelligent):
-            self.turns.readiness.pace = statistics.pace(self.plant, at)
+            self.dispatcher.run_queue.pace = statistics.pace(self.topology, at)
         if self.need is not None:
-            self.need = need(self.need, memory_share(self.plant), 1.0, at)
-        statistics.lengths = run_lengths(self.plant, statistics)
-        self.turns.readiness.lengths = statistics.lengths
+            self.need = need(self.need, memory_share(self.topology), 1.0, at)
+        statistics.lengths = run_lengths(self.topology, statistics)
+        self.dispatcher.run_queue.lengths = statistics.lengths
         took = time.perf_counter() - began
-        self.turns.deciding_seconds += took
+        self.dispatcher.deciding_seconds += took
         self._next_look = at + max(OBSERVE_SECONDS, took / OBSERVED_SHARE)
 
     @property
     def is_sure(self) -> bool:
         """Say whether figures of all units are known well enough to cut by them for good."""
         return not self.strategy.needs_operators or all(
-            self.turns.statistics.confidence(live.unit) >= SURE
-            for live in self.plant.units.values()
+            self.dispatcher.statistics.confidence(live.unit) >= SURE
+            for live in self.topology.units.values()
         )
 
     def kept(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class Control:
             raise
 
     def _apply(self) -> None:
-        self.turns.strategy, self.turns.readiness.batching = self.strategy, self._rule
+        self.dispatcher.strategy, self.dispatcher.run_queue.batching = self.strategy, self._rule
 
     def _tell(self, defect: str) -> None:
         self.told += 1
@@ -155,8 +155,8 @@ class Control:
         self.defects.append(defect)
 
 
-def memory_share(plant: Plant) -> float:
+def memory_share(topology: Topology) -> float:
     """Return how much of the memory of buffers is in use, of all together or of the fullest."""
-    bounds = plant.buffers.bounds
-    fullest = max((each.memory_bytes for each in plant.buffers), default=0)
-    return max(plant.buffers.memory_bytes() / bounds.total_bytes, fullest / bounds.buffer_bytes)
+    bounds = topology.buffers.bounds
+    fullest = max((each.memory_bytes for each in topology.buffers), default=0)
+    return max(topology.buffers.memory_bytes() / bounds.total_bytes, fullest / bounds.buffer_bytes)

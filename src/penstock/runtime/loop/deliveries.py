@@ -17,10 +17,10 @@ from penstock.errors import SinkError, told
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.runtime.durable.journal import Journal
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import SINK, Crew
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_query import READER, LiveQuery, Tap, deliver_together
+from penstock.runtime.work.worker_pool import SINK, WorkerPool
 
 TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # a delivery is a table in the driver
 
@@ -44,8 +44,8 @@ class _Load:
 class Deliveries:
     """A query delivers once at a time; what it takes is recorded before it is handed over."""
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     journal: Journal
     clock: Clock
     taps: list[Tap] = field(default_factory=list)
@@ -55,10 +55,10 @@ class Deliveries:
         """Start to deliver whatever waits."""
         self._leave_out_too_much()
         self._start(self._waited_for())
-        for buffer in self.plant.buffers:
+        for buffer in self.topology.buffers:
             if buffer.watermark == END_OF_TIME:  # also for one that came when all was over
                 for query in self._free(buffer.readers()):
-                    if self.plant.is_over(query):
+                    if self.topology.is_over(query):
                         self._finish(query)
 
     def start_light(self) -> None:
@@ -67,14 +67,14 @@ class Deliveries:
 
     def _leave_out_too_much(self) -> None:
         """Hold the queries whose sinks let too much wait, and let that go."""
-        for buffer in self.plant.buffers.waited_for():
+        for buffer in self.topology.buffers.waited_for():
             for name in buffer.behind():
-                query = self.plant.queries.get(name.removeprefix(READER))
+                query = self.topology.queries.get(name.removeprefix(READER))
                 if query is not None and query.reader == name and query.sinks:
                     self._leave_out(query, buffer)
 
     def _leave_out(self, query: LiveQuery, buffer: Buffer) -> None:
-        waiting, bound = buffer.waiting(query.reader), self.plant.buffers.bounds.queue_bytes
+        waiting, bound = buffer.waiting(query.reader), self.topology.buffers.bounds.queue_bytes
         if sum(train.info.size for train in waiting) <= bound:
             return
         if query.reader in self.under_way and not query.in_hand:
@@ -85,16 +85,16 @@ class Deliveries:
         buffer.advance(query.reader, waiting[-1].info.number)
         cause = f"its sink is too slow: {rows:,} rows that waited for it were left out"
         hint = "RESUME lets it go on with what comes then"
-        self.plant.set_state(query, QueryState.FAILED, told(SinkError(cause, hint=hint)))
+        self.topology.set_state(query, QueryState.FAILED, told(SinkError(cause, hint=hint)))
 
     def _waited_for(self) -> list[LiveQuery]:
-        waited_for = self.plant.buffers.waited_for()
+        waited_for = self.topology.buffers.waited_for()
         return [query for buffer in waited_for for query in self._free(buffer.behind())]
 
     def _free(self, readers: Iterable[str]) -> list[LiveQuery]:
         """Return the queries among the readers that run and deliver nothing now."""
         names = (name for name in readers if name.startswith(READER))
-        found = (self.plant.queries.get(name.removeprefix(READER)) for name in names)
+        found = (self.topology.queries.get(name.removeprefix(READER)) for name in names)
         running = (each for each in found if each and each.state is QueryState.RUNNING)
         return [query for query in running if query.reader not in self.under_way]
 
@@ -123,7 +123,7 @@ class Deliveries:
         return _Load(query, query.runs + 1, trains, again)
 
     def _next(self, query: LiveQuery) -> list[Train]:
-        buffer = self.plant.buffers.get(query.input)
+        buffer = self.topology.buffers.get(query.input)
         waiting = buffer.waiting(query.reader) if buffer is not None else []
         if query.replay:
             found = recorded({query.input: waiting}, query.replay[0].inputs)
@@ -133,7 +133,7 @@ class Deliveries:
 
     def _open(self, query: LiveQuery, trains: list[Train]) -> list[Train]:
         """Return the trains for which immediate rules have done what they had to."""
-        gate = self.plant.gate(query.input)
+        gate = self.topology.gate(query.input)
         return trains if gate is None else [t for t in trains if t.info.number <= gate]
 
     def _submit(self, loads: Sequence[_Load]) -> None:
@@ -142,7 +142,7 @@ class Deliveries:
         self.under_way.update(load.query.reader for load in loads)
         work = [(load.query, load.trains) for load in loads]
         name = loads[0].query.reader
-        self.crew.submit(
+        self.pool.submit(
             f"{SINK}{name}" if loads[0].query.sinks else name,
             lambda: deliver_together(work, self.journal, self.clock, self.taps),
             lambda future: self._delivered(loads, future),
@@ -163,30 +163,30 @@ class Deliveries:
 
     def _settle(self, load: _Load, failure: Exception | None) -> None:
         query = load.query
-        if self.plant.queries.get(query.name.lower()) is not query:
+        if self.topology.queries.get(query.name.lower()) is not query:
             return  # it was dropped or stopped meanwhile
         if failure is not None:
             if self._are_left_out(load):
                 query.runs = load.number
             else:
                 query.put_back(load.number, ranges_of({query.input: load.trains}))
-            self.plant.set_state(query, QueryState.FAILED, told(failure))
+            self.topology.set_state(query, QueryState.FAILED, told(failure))
             return
         query.settle(load.number)
         self._passed(query, load.trains)
 
     def _are_left_out(self, load: _Load) -> bool:
         """Say whether the trains of a delivery have gone while it was under way."""
-        buffer = self.plant.buffers.get(load.query.input)
+        buffer = self.topology.buffers.get(load.query.input)
         place = buffer.readers().get(load.query.reader, 0) if buffer is not None else 0
         return place >= load.trains[-1].info.number
 
     def _passed(self, query: LiveQuery, trains: list[Train]) -> None:
-        if (buffer := self.plant.buffers.get(query.input)) is not None:
+        if (buffer := self.topology.buffers.get(query.input)) is not None:
             buffer.advance(query.reader, trains[-1].info.number)
         if trains[-1].info.is_end:
             self._finish(query)
 
     def _finish(self, query: LiveQuery) -> None:
-        self.plant.set_state(query, QueryState.FINISHED, "")
+        self.topology.set_state(query, QueryState.FINISHED, "")
         query.end()

@@ -12,9 +12,9 @@ from penstock.runtime.durable.journal import Journal
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.feed import Cut, Feed
 from penstock.runtime.sources.watching import Watching
-from penstock.runtime.topology.plant import Plant
 from penstock.runtime.topology.read_ahead import is_ahead
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.work.worker_pool import WorkerPool
 
 RETRY_SECONDS = 1.0
 
@@ -23,8 +23,8 @@ RETRY_SECONDS = 1.0
 class Intake:
     """A stream is read by one worker at a time, and only while somebody reads its buffer."""
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     journal: Journal
     clock: Clock
     statistics: Statistics = field(default_factory=Statistics)
@@ -32,13 +32,13 @@ class Intake:
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
-        for feed in list(self.plant.feeds.values()):
-            buffer = self.plant.buffers.get(feed.key)
+        for feed in list(self.topology.feeds.values()):
+            buffer = self.topology.buffers.get(feed.key)
             if buffer is not None and now >= feed.retry_at and not self._is_busy(feed):
                 self._start_feed(feed, buffer, now)
 
     def _is_busy(self, feed: Feed) -> bool:
-        return self.crew.is_busy(f"feed:{feed.key}")
+        return self.pool.is_busy(f"feed:{feed.key}")
 
     def _start_feed(self, feed: Feed, buffer: Buffer, now: float) -> None:
         if not buffer.readers() or self._is_ahead(buffer):
@@ -54,7 +54,7 @@ class Intake:
     def _cut(self, feed: Feed, now: float) -> None:
         cut = feed.cut(self.journal, now)
         if cut is not None:
-            self.crew.submit(
+            self.pool.submit(
                 f"feed:{feed.key}",
                 lambda: self._work(feed, cut),
                 lambda future: self._read(feed, cut, future),
@@ -68,7 +68,7 @@ class Intake:
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""
-        return is_ahead(buffer, self.plant)
+        return is_ahead(buffer, self.topology)
 
     def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
         error = future.exception()
@@ -78,7 +78,7 @@ class Intake:
             return
         train = future.result()
         assert isinstance(train, Train)  # noqa: S101  (what `read` returns)
-        if (buffer := self.plant.buffers.get(feed.key)) is not None:
+        if (buffer := self.topology.buffers.get(feed.key)) is not None:
             buffer.append(train)
         feed.recovered()
         now = self.clock.now()

@@ -8,12 +8,12 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine.spark.processor import Processor
-from penstock.runtime.loop.readiness import Readiness
+from penstock.runtime.loop.run_queue import RunQueue
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import Ahead, LiveUnit
+from penstock.runtime.work.worker_pool import WorkerPool
 
 AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
@@ -22,11 +22,11 @@ AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 class LookingAhead:
     """Only the supervisor's thread touches it."""
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     processor: Processor
     statistics: Statistics
-    readiness: Readiness
+    run_queue: RunQueue
     clock: Clock
 
     def start(self) -> None:
@@ -34,8 +34,8 @@ class LookingAhead:
 
         That is not recorded: it changes nothing, and is done again where it is lost.
         """
-        for live in self.plant.units.values():
-            while self.crew.free_slots > 0 and self._may_start(live):
+        for live in self.topology.units.values():
+            while self.pool.free_slots > 0 and self._may_start(live):
                 group = self._after(live)
                 if sum(t.rows.count for trains in group.values() for t in trains) < AHEAD_ROWS:
                     break
@@ -44,7 +44,7 @@ class LookingAhead:
     def _may_start(self, live: LiveUnit) -> bool:
         if live.unit.aggregate is None or live.replay or live.cause or live.must_end:
             return False
-        at_work = self.crew.is_busy(live.reader) or live.waits_for_ahead
+        at_work = self.pool.is_busy(live.reader) or live.waits_for_ahead
         return at_work and len(live.ahead) < self.processor.slots
 
     def _after(self, live: LiveUnit) -> Group:
@@ -54,9 +54,9 @@ class LookingAhead:
             last |= {name: number for name, (_, number) in ranges.items()}
         waiting = {
             name: [train for train in trains if train.info.number > last.get(name, 0)]
-            for name, trains in self.readiness.waiting(live).items()
+            for name, trains in self.run_queue.waiting(live).items()
         }
-        return self.readiness.next_group(live, waiting, self.clock.now())
+        return self.run_queue.next_group(live, waiting, self.clock.now())
 
     def _start(self, live: LiveUnit, group: Group) -> None:
         rows = {name: [t.rows for t in group.get(name, ())] for name in live.unit.inputs}
@@ -68,12 +68,12 @@ class LookingAhead:
 
         def took(future: Future[object]) -> None:
             ahead.done = True  # what failed is tried by the run itself, which then says why
-            self.plant.stirred.add(live.unit.key)
+            self.topology.dirty.add(live.unit.key)
             self.statistics.spent(live.unit.key, time.perf_counter() - began)
             if future.exception() is None and isinstance(table := future.result(), pa.Table):
                 ahead.partials = table
 
-        self.crew.submit(
+        self.pool.submit(
             f"unit:ahead:{live.unit.key}:{place}",
             lambda: self.processor.panes(live.unit, rows, ahead=place),
             took,

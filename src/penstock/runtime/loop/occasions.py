@@ -21,10 +21,10 @@ from penstock.runtime.durable.firing import CONDITION, Fired
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.acting import Acting, Lane
 from penstock.runtime.loop.asking import Answer, ask, unasked
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import SINK, Crew
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_rule import LiveOccasions, LiveRule
+from penstock.runtime.work.worker_pool import SINK, WorkerPool
 
 TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # as much as a delivery takes
 SLICE_SECONDS = 1.0  # that a worker stays in one lane before others have their turn
@@ -40,8 +40,8 @@ class Occasions:
     `due` are the lanes of detached rules in which something waits, and when it is due.
     """
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     journal: Journal
     clock: Clock
     processor: Processor
@@ -52,12 +52,12 @@ class Occasions:
     @property
     def is_idle(self) -> bool:
         """Say whether nothing waits to be acted on."""
-        occasions = list(self.plant.occasions.values())  # another thread may look
+        occasions = list(self.topology.occasions.values())  # another thread may look
         return not self.due and not any(each.asked for each in occasions)
 
     def start(self, now: float) -> None:
         """Start to ask and to act, wherever something waits."""
-        for each in list(self.plant.occasions.values()):
+        for each in list(self.topology.occasions.values()):
             if self._is_busy(each):
                 continue
             if each.asked:
@@ -65,23 +65,23 @@ class Occasions:
             elif trains := self._next(each):
                 self._start_asking(each, trains)
         for lane, due in list(self.due.items()):
-            if due <= now and not self.crew.is_busy(_worker(lane)):
+            if due <= now and not self.pool.is_busy(_worker(lane)):
                 self._start_lane(lane)
 
     def _is_busy(self, each: LiveOccasions) -> bool:
         """Say whether rules are asked, or act, or old firings of theirs are tried again."""
-        if self.crew.is_busy(each.reader) or self.crew.is_busy(SINK + each.reader):
+        if self.pool.is_busy(each.reader) or self.pool.is_busy(SINK + each.reader):
             return True
         if each.coupling is Coupling.DETACHED or not self.due:  # many look here, and often
             return False
         lanes = (lane for rule in each.rules.values() for lane in _lanes(rule))
-        return any(self.crew.is_busy(_worker(lane)) for lane in lanes)
+        return any(self.pool.is_busy(_worker(lane)) for lane in lanes)
 
     def look(self) -> None:
         """Find out which lanes have something to do; an occasion that comes again does its own."""
         apart = {
             rule.key
-            for each in self.plant.occasions.values()
+            for each in self.topology.occasions.values()
             for rule in each.rules.values()
             if each.coupling is Coupling.DETACHED or not (each.replay or each.asked)
         }
@@ -91,7 +91,7 @@ class Occasions:
     # -- asking --------------------------------------------------------------------------
 
     def _next(self, each: LiveOccasions) -> list[Train]:
-        buffer = self.plant.buffers.get(each.input)
+        buffer = self.topology.buffers.get(each.input)
         waiting = buffer.waiting(each.reader) if buffer is not None else []
         if each.replay:
             found = recorded({each.input: waiting}, each.replay[0].inputs)
@@ -103,14 +103,14 @@ class Occasions:
 
     def _delivered(self, each: LiveOccasions) -> float:
         """Return the last train of an event that everybody who is before deferred rules has had."""
-        buffer = self.plant.buffers.get(each.input)
+        buffer = self.topology.buffers.get(each.input)
         places = buffer.readers() if buffer is not None else {}
         before = [
             places.get(query.reader, 0)
-            for query in self.plant.queries.values()
+            for query in self.topology.queries.values()
             if query.input == each.input and query.state is QueryState.RUNNING
         ]
-        gate = self.plant.gate(each.input)
+        gate = self.topology.gate(each.input)
         return min([*before, *([gate] if gate is not None else [])], default=float("inf"))
 
     def _start_asking(self, each: LiveOccasions, trains: list[Train]) -> None:
@@ -145,7 +145,7 @@ class Occasions:
             else:
                 each.asked = trains
 
-        self.crew.submit(each.reader, work, settle)
+        self.pool.submit(each.reader, work, settle)
 
     def _undecided(
         self, each: LiveOccasions, number: int, rules: Sequence[LiveRule]
@@ -192,7 +192,7 @@ class Occasions:
             if cause := answer.failures.get(rule.key):
                 first, last = trains[0].info.number, trains[-1].info.number
                 rule.cause = f"{cause}\n(trains {first} to {last} of its event)"
-                self.plant.note_state(rule.name, QueryState.FAILED, rule.cause)
+                self.topology.note_state(rule.name, QueryState.FAILED, rule.cause)
 
     # -- acting --------------------------------------------------------------------------
 
@@ -208,7 +208,7 @@ class Occasions:
                 each.asked = None
                 self._finished(each, trains)
 
-        self.crew.submit(SINK + each.reader, work, settle)
+        self.pool.submit(SINK + each.reader, work, settle)
 
     def _act(self, rule: LiveRule, action: int) -> bool:
         """Do all that waits in a lane; False where everything ends before that."""
@@ -226,7 +226,7 @@ class Occasions:
             del self.due[lane]
             return
         each, rule = found
-        if self.crew.is_busy(SINK + each.reader):
+        if self.pool.is_busy(SINK + each.reader):
             return
         until = self.clock.now() + SLICE_SECONDS
 
@@ -245,10 +245,10 @@ class Occasions:
             if action == CONDITION:
                 self.due |= dict.fromkeys(_lanes(rule), 0.0)
 
-        self.crew.submit(_worker(lane), work, settle)
+        self.pool.submit(_worker(lane), work, settle)
 
     def _rule(self, name: str) -> tuple[LiveOccasions, LiveRule] | None:
-        for each in self.plant.occasions.values():
+        for each in self.topology.occasions.values():
             rule = each.rules.get(name.rpartition(".")[0])
             if rule is not None and rule.key == name:
                 return each, rule
@@ -259,8 +259,8 @@ class Occasions:
         self._pass(each, trains)
 
     def _pass(self, each: LiveOccasions, trains: Sequence[Train]) -> None:
-        buffer = self.plant.buffers.get(each.input)
-        if buffer is not None and self.plant.occasions.get(each.reader) is each:
+        buffer = self.topology.buffers.get(each.input)
+        if buffer is not None and self.topology.occasions.get(each.reader) is each:
             buffer.advance(each.reader, trains[-1].info.number)
 
 

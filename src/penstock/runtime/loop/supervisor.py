@@ -4,7 +4,7 @@
                            '--archiving--> archives
 
 Order is kept because a stream is read, a unit runs and a query delivers once at a time. Changes
-and checkpoints happen at rest: no new work is started until what runs has ended.
+and checkpoints happen while quiesced: no new work is started until what runs has ended.
 """
 
 import threading
@@ -26,19 +26,19 @@ from penstock.runtime.loop.acting import Acting
 from penstock.runtime.loop.archiving import Archiving
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.intake import Intake
 from penstock.runtime.loop.occasions import Occasions
-from penstock.runtime.loop.turns import Turns
 from penstock.runtime.loop.watchdog import Watchdog, stalled
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.suspending import Orders
 from penstock.runtime.topology.checkpoint import write_checkpoint
 from penstock.runtime.topology.connecting import connect
 from penstock.runtime.topology.cuts import needed_cuts
-from penstock.runtime.topology.plant import Plant
 from penstock.runtime.topology.standing import may_bundle, standing_of
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Tap
+from penstock.runtime.work.worker_pool import WorkerPool
 from penstock.schedule import Choice, RoundRobin
 
 SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
@@ -81,29 +81,35 @@ class Means:
 
 
 class Supervisor:
-    """Runs a plant. Only its own thread, or a thread inside `at_rest`, touches the plant."""
+    """Runs a topology. Only its own thread, or a thread inside `at_rest`, touches the topology."""
 
-    def __init__(self, plant: Plant, means: Means) -> None:
+    def __init__(self, topology: Topology, means: Means) -> None:
         """Be ready; `start` begins."""
-        self.plant = plant
+        self.topology = topology
         self.fatal: PenstockError | None = None
         self._means, self._clock = means, means.clock
-        self._crew = Crew(self.slots)
+        self._pool = WorkerPool(self.slots)
         journal, clock = means.journal, means.clock
-        self._turns = Turns(plant, self._crew, journal, clock, means.processor, RoundRobin())
-        self.control = Control(self._turns, means.settings.strategy, means.settings.batching)
-        self.statistics = self._turns.statistics
-        keeper = self._turns.readiness.gatekeeper
-        self.quality = Quality(plant, self.statistics, keeper, self.slots)
-        self.admit: Callable[[], None] | None = None  # lets in who waits and has room, at rest
-        self.measure: Callable[[Orders], None] | None = None  # does what quality orders, at rest
-        self._intake = Intake(plant, self._crew, journal, clock, self.statistics)
+        self._dispatcher = Dispatcher(
+            topology, self._pool, journal, clock, means.processor, RoundRobin()
+        )
+        self.control = Control(self._dispatcher, means.settings.strategy, means.settings.batching)
+        self.statistics = self._dispatcher.statistics
+        keeper = self._dispatcher.run_queue.shedding_controller
+        self.quality = Quality(topology, self.statistics, keeper, self.slots)
+        self.admit: Callable[[], None] | None = (
+            None  # lets in who waits and has room, while quiesced
+        )
+        self.measure: Callable[[Orders], None] | None = (
+            None  # does what quality orders, while quiesced
+        )
+        self._intake = Intake(topology, self._pool, journal, clock, self.statistics)
         self.watching = self._intake.watching
-        self._deliveries = Deliveries(plant, self._crew, journal, clock)
-        self._archiving = Archiving(plant, self._crew, clock)
+        self._deliveries = Deliveries(topology, self._pool, journal, clock)
+        self._archiving = Archiving(topology, self._pool, clock)
         self._occasions: Occasions | None = None
         if means.acting is not None:
-            rules = (plant, self._crew, journal, clock, means.processor, means.acting)
+            rules = (topology, self._pool, journal, clock, means.processor, means.acting)
             self._occasions = Occasions(*rules)
         self._resting = self._changing = self._steps = 0
         self._watchdog = Watchdog()
@@ -138,17 +144,17 @@ class Supervisor:
         self._stopping = True
         if self._occasions is not None:
             self._occasions.stopping = True
-        self._crew.wake()
+        self._pool.wake()
         if self._thread.is_alive():
             self._thread.join()
-        self._crew.dismiss()
+        self._pool.dismiss()
 
     def wake(self) -> None:
         """Look again at once: something has arrived."""
-        self._crew.wake()
+        self._pool.wake()
 
     def look_at_lanes(self) -> None:
-        """Find out what rules have to do; only at rest."""
+        """Find out what rules have to do; while quiesced."""
         if self._occasions is not None:
             self._occasions.look()
 
@@ -158,11 +164,11 @@ class Supervisor:
         Whoever holds everything still would wait for ever: the runs need the supervisor.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        watchdog, bell = Watchdog(), self._crew.bell
+        watchdog, bell = Watchdog(), self._pool.bell
         with bell:
-            while self.plant.is_replaying() and not (self._can_do_none or self.fatal):
+            while self.topology.is_replaying() and not (self._can_do_none or self.fatal):
                 now = time.monotonic()
-                mark = self._steps if self._crew.is_at_rest else now
+                mark = self._steps if self._pool.is_quiesced else now
                 is_holder = self._holder == threading.get_ident()
                 if is_holder or watchdog.sees_no_progress(mark, now):
                     raise stalled()
@@ -180,11 +186,11 @@ class Supervisor:
     def between_runs(self) -> Iterator[None]:
         """Hold everything still for a change of the graph, which no replay may cross."""
         self.catch_up()
-        with self.at_rest():
+        with self.quiesced():
             yield
 
     @contextmanager
-    def at_rest(self) -> Iterator[None]:
+    def quiesced(self) -> Iterator[None]:
         """Hold everything still for a change; a checkpoint closes it."""
         if self.fatal is not None:  # what was not settled must not be written down
             raise self.fatal
@@ -196,13 +202,13 @@ class Supervisor:
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Hold everything still to look at it, or to change what no checkpoint has."""
-        bell = self._crew.bell
+        bell = self._pool.bell
         with bell:
             self._resting += 1
-        self._crew.wake()
+        self._pool.wake()
         try:
             with self._rest_lock:
-                self._crew.settle_all(POLL_SECONDS)
+                self._pool.settle_all(POLL_SECONDS)
                 before, self._holder = self._holder, threading.get_ident()
                 try:
                     yield
@@ -211,20 +217,20 @@ class Supervisor:
         finally:
             with bell:
                 self._resting -= 1
-            self._crew.wake()
+            self._pool.wake()
 
     def _hand_over(self) -> None:
         """Deliver what waits and goes to no sink: a checkpoint would have to keep its rows."""
         while self._thread.is_alive():  # before the start, those who want to see it may be missing
             self._deliveries.start_light()
-            if self._crew.is_at_rest:
+            if self._pool.is_quiesced:
                 return
-            self._crew.settle_all(POLL_SECONDS)
+            self._pool.settle_all(POLL_SECONDS)
 
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Return once every source has ended and everything is delivered; False at a time-out."""
         until = None if timeout is None else self._clock.now() + timeout
-        bell = self._crew.bell
+        bell = self._pool.bell
         with bell:
             while not self._is_idle():
                 late = until is not None and self._clock.now() >= until
@@ -234,44 +240,44 @@ class Supervisor:
         return True
 
     def reconnect(self, standing: Standing | None = None) -> None:
-        """Cut the graph anew after a change; only at rest. What stands keeps its units.
+        """Cut the graph anew after a change; while quiesced. What stands keeps its units.
 
         With what stood at a checkpoint it is cut just as then: recorded runs are done again.
         """
         self._changed = False
-        self.statistics.remember(self.plant, self._clock.now())
+        self.statistics.remember(self.topology, self._clock.now())
         if standing is not None:
-            graph = self.shared(self.plant.graph, standing)
+            graph = self.shared(self.topology.graph, standing)
             units = cut_at_shared(graph, standing.units)
             self.control.strategy.take_over(graph, units)
             self._connect(units)
         else:
-            self._connect(self.units_of(self.plant.graph, standing_of(self.plant)))
+            self._connect(self.units_of(self.topology.graph, standing_of(self.topology)))
             self._recuts = RECUTS
-        self.statistics.forget_all_but(self.plant)
+        self.statistics.forget_all_but(self.topology)
 
     def recut(self) -> None:
-        """Cut as the strategy would if nothing stood; only at rest.
+        """Cut as the strategy would if nothing stood; while quiesced.
 
         Where trains wait between two operators they stay apart until these are read.
         """
-        self.statistics.remember(self.plant, self._clock.now())
-        standing, needed = standing_of(self.plant), needed_cuts(self.plant)
-        self._connect(self.units_of(self.plant.graph, replace(standing, units=needed)))
-        self.statistics.forget_all_but(self.plant)
-        self._held = bool(needed - self.plant.outputs)
+        self.statistics.remember(self.topology, self._clock.now())
+        standing, needed = standing_of(self.topology), needed_cuts(self.topology)
+        self._connect(self.units_of(self.topology.graph, replace(standing, units=needed)))
+        self.statistics.forget_all_but(self.topology)
+        self._held = bool(needed - self.topology.outputs)
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
 
     def _connect(self, units: Sequence[Unit]) -> None:
         """Make these the units; meanwhile nobody can tell what is left to do."""
         self._cuts += 1
         try:
-            connect(self.plant, units)
+            connect(self.topology, units)
         finally:
             self._cuts += 1
 
     def use_strategy(self, choice: Choice) -> None:
-        """Let another strategy decide from now on, over units as it cuts them; only at rest."""
+        """Let another strategy decide from now on, over units as it cuts them; while quiesced."""
         self.control.use_strategy(choice)
         self._recuts = RECUTS
         self.recut()
@@ -281,15 +287,15 @@ class Supervisor:
         return self.control.strategy.cut(self.shared(graph, standing), standing.units)
 
     def shared_graph(self) -> Graph:
-        """Return the graph as it runs, bundles for their members; only at rest."""
-        return self.shared(self.plant.graph, standing_of(self.plant))
+        """Return the graph as it runs, bundles for their members; while quiesced."""
+        return self.shared(self.topology.graph, standing_of(self.topology))
 
     def shared(self, graph: Graph, standing: Standing) -> Graph:
         """Return a graph with bundles for their members, where queries share."""
         return bundled(graph, standing) if self._means.settings.share else graph
 
     def changed(self) -> None:
-        """Cut the graph anew after a change: now, or at the end of `changing`; only at rest."""
+        """Cut the graph anew after a change: now, or at the end of `changing`; while quiesced."""
         if self._changing:
             self._changed = True
         else:
@@ -297,7 +303,7 @@ class Supervisor:
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """Cut the graph anew once for all changes inside, also where it raises; only at rest."""
+        """Cut the graph anew once for all changes inside, also where it raises; while quiesced."""
         self._changing += 1
         try:
             yield
@@ -307,18 +313,18 @@ class Supervisor:
                 self.reconnect()
 
     def checkpoint(self) -> None:
-        """Write down everything; only at rest."""
+        """Write down everything; while quiesced."""
         refuse_dead()  # whoever has met it may not have been settled
         decided = {"control": self.control.kept(), "statistics": self.statistics.kept()}
-        write_checkpoint(self.plant, self._means.journal, self._means.state_directory, decided)
+        write_checkpoint(self.topology, self._means.journal, self._means.state_directory, decided)
         self._next_checkpoint = self._clock.now() + self._means.settings.checkpoint_seconds
 
     def _loop(self) -> None:
         over = False
         while not over:
-            with self._crew.bell:
+            with self._pool.bell:
                 while self._resting:  # a lock alone is not fair: the loop would take it again
-                    self._crew.bell.wait(POLL_SECONDS)
+                    self._pool.bell.wait(POLL_SECONDS)
             try:
                 with self._rest_lock:
                     over = self._step()
@@ -329,21 +335,21 @@ class Supervisor:
             except Exception as error:
                 self.fatal, over = RunError(f"a defect stopped everything: {told(error)}"), True
         if self.fatal is not None:
-            self.plant.fail_subscriptions(self.fatal)
-        with self._crew.bell:
-            self._crew.bell.notify_all()
+            self.topology.fail_subscriptions(self.fatal)
+        with self._pool.bell:
+            self._pool.bell.notify_all()
 
     def _step(self) -> bool:
         """Take what has ended, start what can be started, sleep; say whether it is over."""
-        self._crew.settle()
+        self._pool.settle()
         refuse_dead()
         now = self._clock.now()
         due = self._stopping or now >= self._next_checkpoint
-        asked = self.plant.must_cut or self.plant.retired() or self._has_new_tables()
-        asked = asked or (self.control.wants_other and not self.plant.is_replaying())
+        asked = self.topology.must_cut or self.topology.retired() or self._has_new_tables()
+        asked = asked or (self.control.wants_other and not self.topology.is_replaying())
         if due or asked or self.quality.suspending.orders:
             self._deliveries.start_light()
-            if self._crew.is_at_rest and not self._awaits_sinks(now):
+            if self._pool.is_quiesced and not self._awaits_sinks(now):
                 self._retire()
                 self._swap_tables()
                 self._obey()
@@ -358,40 +364,40 @@ class Supervisor:
             self._deliveries.start()
             if self._occasions is not None:
                 self._occasions.start(now)
-            self._turns.start(now)
+            self._dispatcher.start(now)
             self._archiving.start(now)
             self._intake.start(now)
-            if self.plant.tables is not None:
-                self.plant.tables.look(self._crew, now)
-            self._quiet = self._quiet + 1 if self._crew.is_at_rest else 0
+            if self.topology.tables is not None:
+                self.topology.tables.look(self._pool, now)
+            self._quiet = self._quiet + 1 if self._pool.is_quiesced else 0
             self._look_for_stall(time.monotonic())
-        self._crew.wait(POLL_SECONDS)
+        self._pool.wait(POLL_SECONDS)
         return False
 
     def _look_for_stall(self, now: float) -> None:
         """Raise where recorded runs wait for what nobody is going to do, and nothing says why."""
-        waits = self._crew.is_idle and self.plant.is_replaying() and not self.plant.is_held()
-        if self._watchdog.sees_no_progress(self._crew.started if waits else now, now):
+        waits = self._pool.is_idle and self.topology.is_replaying() and not self.topology.is_held()
+        if self._watchdog.sees_no_progress(self._pool.started if waits else now, now):
             raise stalled()
 
     def _awaits_sinks(self, now: float) -> bool:
         """Say whether sinks get a little more time before everything ends."""
-        return self._stopping and not self._crew.is_idle and now < self._stopped_at + SINK_SECONDS
+        return self._stopping and not self._pool.is_idle and now < self._stopped_at + SINK_SECONDS
 
     def _end_by_deadline(self, now: float) -> None:
-        for query in self.plant.queries.values():
+        for query in self.topology.queries.values():
             is_over = query.deadline is not None and now >= query.deadline
-            if is_over and self.plant.end_takes(query):
+            if is_over and self.topology.end_takes(query):
                 query.deadline = None
 
     def _retire(self) -> None:
         """Let go of queries that have ended, and of what only they needed; bundle who may be."""
-        ended = self.plant.retired()
+        ended = self.topology.retired()
         for query in ended:
-            self.plant.retire(query)
-        if ended or (self._means.settings.share and may_bundle(self.plant)):
+            self.topology.retire(query)
+        if ended or (self._means.settings.share and may_bundle(self.topology)):
             self.reconnect()
-        elif self._may_recut() and not self.plant.is_replaying():
+        elif self._may_recut() and not self.topology.is_replaying():
             self.recut()
 
     def _may_recut(self) -> bool:
@@ -400,37 +406,37 @@ class Supervisor:
 
     def _has_new_tables(self) -> bool:
         """Say whether tables may be swapped: recorded runs are done again over the old ones."""
-        tables = self.plant.tables
-        return tables is not None and tables.has_news and not self.plant.is_replaying()
+        tables = self.topology.tables
+        return tables is not None and tables.has_news and not self.topology.is_replaying()
 
     def _swap_tables(self) -> None:
-        if self.plant.tables is not None and self._has_new_tables():
-            self.plant.tables.swap()
+        if self.topology.tables is not None and self._has_new_tables():
+            self.topology.tables.swap()
 
     def _obey(self) -> None:
         """Suspend and call back whom quality of service says, unless everything ends."""
         if self.measure is not None and self.quality.suspending.orders and not self._stopping:
             self.measure(self.quality.suspending.orders)
         self.quality.suspending.done()
-        if self.admit is not None and self.plant.waiting and not self._stopping:
+        if self.admit is not None and self.topology.waiting and not self._stopping:
             self.admit()
 
     def _serve(self) -> None:
         """Let the strategy decide that serves what is needed now."""
-        if self.control.wants_other and not self.plant.is_replaying():
+        if self.control.wants_other and not self.topology.is_replaying():
             self.control.serve()
             self._recuts = RECUTS
             self.recut()
 
     def _is_idle(self) -> bool:
         """Say whether nothing is left to do; nothing may begin or be cut while this looks."""
-        before = self._crew.started, self._cuts
+        before = self._pool.started, self._cuts
         if self._cuts % 2:
             return False
-        return self._has_nothing_to_do() and (self._crew.started, self._cuts) == before
+        return self._has_nothing_to_do() and (self._pool.started, self._cuts) == before
 
     def _has_nothing_to_do(self) -> bool:
-        if not self._crew.is_idle or self.plant.must_cut or self.plant.retired():
+        if not self._pool.is_idle or self.topology.must_cut or self.topology.retired():
             return False
         idle = self._occasions is None or self._occasions.is_idle
-        return idle and self.plant.is_drained()
+        return idle and self.topology.is_drained()

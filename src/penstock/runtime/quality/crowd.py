@@ -12,7 +12,7 @@ import numpy as np
 from penstock.plan.operators import key
 from penstock.qos.allocation import Limit
 from penstock.qos.network import Network, Node
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.schedule.work import Crossing
 
@@ -61,16 +61,16 @@ class Gone:
     nodes: Mapping[str, Node] = field(default_factory=dict)
 
 
-def crowd_of(plant: Plant, network: Network, limits: Mapping[str, Limit]) -> Crowd:
+def crowd_of(topology: Topology, network: Network, limits: Mapping[str, Limit]) -> Crowd:
     """Return all queries that run, those of a bundle in a few groups, lightest first."""
     nodes, roots = dict(network.nodes), dict(network.roots)
     found = dict(limits)
-    queries: dict[str, tuple[str, ...]] = {n: (n,) for n in roots if n in plant.queries}
+    queries: dict[str, tuple[str, ...]] = {n: (n,) for n in roots if n in topology.queries}
     for name, at in network.roots.items():
-        groups = [] if name in queries or network.readers[at] else _groups(plant, at)
+        groups = [] if name in queries or network.readers[at] else _groups(topology, at)
         if not groups:
             continue
-        share = 1 / len(plant.units[at].unit.roots)
+        share = 1 / len(topology.units[at].unit.roots)
         for group in groups:
             first = min(query.name.lower() for query in group)
             root = f"{at} for {first}"
@@ -79,7 +79,9 @@ def crowd_of(plant: Plant, network: Network, limits: Mapping[str, Limit]) -> Cro
             roots[first] = root
             found[first] = Limit(found[name].most, sum(q.definition.goals.weight for q in group))
             queries[first] = tuple(query.name.lower() for query in group)
-        left = len(plant.units[at].unit.roots) - len({q.input for group in groups for q in group})
+        left = len(topology.units[at].unit.roots) - len(
+            {q.input for group in groups for q in group}
+        )
         if left:
             nodes[at] = _lighter(nodes[at], share * left)
         else:
@@ -87,15 +89,15 @@ def crowd_of(plant: Plant, network: Network, limits: Mapping[str, Limit]) -> Cro
     return Crowd(replace(network, nodes=nodes, roots=roots), found, queries)
 
 
-def _groups(plant: Plant, at: str) -> list[list[LiveQuery]]:
+def _groups(topology: Topology, at: str) -> list[list[LiveQuery]]:
     """Return the queries on a bundle's roots; those on one root, which need the same, together."""
-    live = plant.units.get(at)
+    live = topology.units.get(at)
     by_root: dict[str, list[LiveQuery]] = {}
     if live is None or live.unit.bundle is None:
         return []
-    wanted = {each.input for each in plant.occasions.values()}  # rules are not suspended
+    wanted = {each.input for each in topology.occasions.values()}  # rules are not suspended
     own = {key(root) for root in live.unit.roots} - wanted
-    for query in plant.queries.values():
+    for query in topology.queries.values():
         if query.input in own:
             by_root.setdefault(query.input, []).append(query)
     order = sorted(by_root.values(), key=_weight)

@@ -1,6 +1,6 @@
 """Quality: looks at the load, and lets gates keep less before promises break.
 
-Only the supervisor's thread, or a thread at rest, touches it.
+Only the supervisor's thread, or a thread while quiesced, touches it.
 """
 
 import time
@@ -17,9 +17,9 @@ from penstock.qos.forecast import Usual
 from penstock.qos.load import Outlook, backlog_of, load_of
 from penstock.qos.network import HERE, Edge, Network, Node, network_of
 from penstock.qos.trend import Trend
-from penstock.runtime.quality.gatekeeper import (
+from penstock.runtime.quality.shedding_controller import (
     PATIENCE_SECONDS,
-    Gatekeeper,
+    SheddingController,
     feed_of,
     limit_of,
     stepped,
@@ -28,8 +28,8 @@ from penstock.runtime.quality.gatekeeper import (
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.quality.suspending import Seen, Suspending
 from penstock.runtime.sources.feed import Feed
-from penstock.runtime.topology.plant import Plant
 from penstock.runtime.topology.read_ahead import is_ahead
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
@@ -53,9 +53,9 @@ SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anythin
 class Quality:
     """The load as it was last seen, and what is shed for it."""
 
-    plant: Plant
+    topology: Topology
     statistics: Statistics
-    gatekeeper: Gatekeeper
+    shedding_controller: SheddingController
     slots: int
     shedding: Shedding = NOT_SHEDDING
     outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
@@ -70,7 +70,7 @@ class Quality:
 
     def __post_init__(self) -> None:
         """Be ready to suspend."""
-        self.suspending = Suspending(self.plant, self.statistics)
+        self.suspending = Suspending(self.topology, self.statistics)
 
     def look(self, graph: Callable[[], Graph], now: float) -> None:
         """See how much is to do, and what has to be shed for it, from time to time."""
@@ -78,7 +78,7 @@ class Quality:
             return
         began = time.thread_time()
         self._follow_rates(now)
-        gates = [live for live in self.plant.units.values() if isinstance(live.unit.root, Gate)]
+        gates = [live for live in self.topology.units.values() if isinstance(live.unit.root, Gate)]
         if gates or self.suspending.is_needed:
             self._see(gates, graph, now)
         else:
@@ -98,15 +98,15 @@ class Quality:
         outlooks = {HERE: self.outlook}
         if self._is_sure(rule, now):
             self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
-        self.gatekeeper.look(gates)
+        self.shedding_controller.look(gates)
         self._set(gates)
-        if self.suspending.is_needed and not self.plant.is_replaying():
+        if self.suspending.is_needed and not self.topology.is_replaying():
             rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
             self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
 
     def _is_calm(self) -> bool:
         """Say whether there is far less to do than can be done, and nobody has to give way."""
-        is_whole = not (self.shedding.is_active or self.plant.suspended)
+        is_whole = not (self.shedding.is_active or self.topology.suspended)
         return is_whole and self._demand(self._rule()) < CALM
 
     def _is_sure(self, rule: Rule, now: float) -> bool:
@@ -126,8 +126,8 @@ class Quality:
 
     def network(self, graph: Callable[[], Graph], now: float) -> Network:
         """Return what runs, what a tuple costs each unit without its share of a run, and rates."""
-        seen = self.statistics.observation(self.plant, now)
-        units = {name: live.unit for name, live in self.plant.units.items()}
+        seen = self.statistics.observation(self.topology, now)
+        units = {name: live.unit for name, live in self.topology.units.items()}
         names = frozenset(units)
         if self._shape is None or self._shape[0] != names:
             self._shape = (names, shape_of(graph()))
@@ -183,17 +183,17 @@ class Quality:
     def limits(self, network: Network) -> dict[str, Limit]:
         """Return what each query, or each bundle of queries, may give up of its tuples."""
         by_root: dict[str, list[LiveQuery]] = {}
-        for query in self.plant.queries.values():
+        for query in self.topology.queries.values():
             by_root.setdefault(query.input, []).append(query)
         found: dict[str, Limit] = {}
         for name, root in network.roots.items():
-            live = self.plant.units.get(root)
+            live = self.topology.units.get(root)
             roots = {key(each) for each in live.unit.roots} if live is not None else {root}
             found[name] = _least(limit_of(each) for r in roots for each in by_root.get(r, ()))
         return found
 
     def _follow_rates(self, now: float) -> None:
-        for name, feed in self.plant.feeds.items():
+        for name, feed in self.topology.feeds.items():
             rows, at = self._rows.get(name, (feed.rows, now))
             if now > at:
                 rate = self._rate(feed, max(0, feed.rows - rows) / (now - at))
@@ -208,15 +208,15 @@ class Quality:
         faster than it comes: both is told by the stream's own time.
         """
         comes = feed.tempo.per_second
-        buffer = self.plant.buffers.get(feed.key)
+        buffer = self.topology.buffers.get(feed.key)
         if not comes or buffer is None:
             return read
-        return comes if is_ahead(buffer, self.plant) else min(read, comes)
+        return comes if is_ahead(buffer, self.topology) else min(read, comes)
 
     def _tell_tempos(self) -> None:
         """Let those who are promised an error know how large their groups will be."""
-        for query in self.plant.queries.values():
-            if query.promise is not None and (feed := feed_of(self.plant, query)) is not None:
+        for query in self.topology.queries.values():
+            if query.promise is not None and (feed := feed_of(self.topology, query)) is not None:
                 query.promise.tempo = feed.tempo
                 query.promise.span = windows_of(query).span
 
@@ -235,21 +235,21 @@ class Quality:
         A bundle writes into a buffer for each of its roots; in the network it is one node.
         """
         found: dict[Edge, float] = {}
-        for name, live in self.plant.units.items():
+        for name, live in self.topology.units.items():
             for leaf in live.unit.inputs:
-                if (buffer := self.plant.buffers.get(leaf)) is not None:
+                if (buffer := self.topology.buffers.get(leaf)) is not None:
                     rows = sum(train.rows.count for train in buffer.waiting(live.reader))
                     edge = (self._writer(leaf), name)
                     found[edge] = found.get(edge, 0.0) + rows
         return found
 
     def _writer(self, leaf: str) -> str:
-        live = self.plant.writers.get(leaf)
+        live = self.topology.writers.get(leaf)
         return leaf if live is None else live.unit.key
 
     def _rule(self) -> Rule:
         """Return how hard the controller is: half of the shortest latency is for what waits."""
-        promises = (query.promise for query in self.plant.queries.values())
+        promises = (query.promise for query in self.topology.queries.values())
         shortest = min((p.contract.max_latency for p in promises if p), default=PATIENCE_SECONDS)
         shortest = min(shortest, PATIENCE_SECONDS)
         return Rule(goal=GOAL, drain_seconds=shortest / 2, usual_seconds=shortest / 4)
@@ -260,7 +260,7 @@ class Quality:
             edges = ((self._writer(leaf), live.unit.key) for leaf in live.unit.inputs)
             keep = min(keeps.get(edge, 1.0) for edge in edges)
             keep = stepped(
-                max(keep, 1 - self.gatekeeper.allowed(live))
+                max(keep, 1 - self.shedding_controller.allowed(live))
             )  # less than it was, perhaps
             if keep != live.keep:
                 self.changes += 1

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.plan.operators import Gate
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 
@@ -33,10 +33,10 @@ class Share:
 UNPROMISED = Share(math.inf, math.inf)
 
 
-def run_lengths(plant: Plant, statistics: Statistics) -> dict[str, int]:
+def run_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
     """Return the most tuples that a run of each unit may take, where anybody waits for it."""
     found: dict[str, int] = {}
-    for name, share in shares(plant).items():
+    for name, share in shares(topology).items():
         last = statistics.last_runs.get(name)
         before = statistics.lengths.get(name, AT_FIRST)
         found[name] = before if last is None else next_length(before, *last, share.seconds)
@@ -51,12 +51,12 @@ def next_length(before: int, rows: int, seconds: float, share: float) -> int:
     return max(AT_FIRST, int(rows * step))
 
 
-def shares(plant: Plant) -> dict[str, Share]:
+def shares(topology: Topology) -> dict[str, Share]:
     """Return what each unit has of the time, by those whose latency is promised."""
     found: dict[str, Share] = {}
-    for query, latency in promised(plant):
-        units = {live.unit.key: live for live in plant.units_of(query).values()}
-        depths = _depths(plant, query, units)
+    for query, latency in promised(topology):
+        units = {live.unit.key: live for live in topology.units_of(query).values()}
+        depths = _depths(topology, query, units)
         deepest = max([1, *depths.values()])
         for name, depth in depths.items():
             other = found.get(name, UNPROMISED)
@@ -65,30 +65,30 @@ def shares(plant: Plant) -> dict[str, Share]:
     return found
 
 
-def latencies(plant: Plant) -> dict[str, float]:
+def latencies(topology: Topology) -> dict[str, float]:
     """Return the shortest `max_latency` of those that each unit works for."""
     found: dict[str, float] = {}
-    for query, latency in promised(plant):
-        for live in plant.units_of(query).values():
+    for query, latency in promised(topology):
+        for live in topology.units_of(query).values():
             found[live.unit.key] = min(latency, found.get(live.unit.key, math.inf))
     return found
 
 
-def promised(plant: Plant) -> list[tuple[LiveQuery, float]]:
+def promised(topology: Topology) -> list[tuple[LiveQuery, float]]:
     """Return the queries that run and were promised a latency, with it."""
     return [
         (query, query.promise.contract.max_latency)
-        for query in list(plant.queries.values())
+        for query in list(topology.queries.values())
         if query.promise is not None and math.isfinite(query.promise.contract.max_latency)
     ]
 
 
-def _depths(plant: Plant, query: LiveQuery, units: Mapping[str, LiveUnit]) -> dict[str, int]:
+def _depths(topology: Topology, query: LiveQuery, units: Mapping[str, LiveUnit]) -> dict[str, int]:
     """Return how many units that take time are on the longest way to each, itself counted."""
     depths: dict[str, int] = {}
 
     def depth(buffer: str) -> int:
-        live = plant.writers.get(buffer)
+        live = topology.writers.get(buffer)
         if live is None or live.unit.key not in units:
             return 0
         if live.unit.key not in depths:

@@ -1,6 +1,6 @@
 """Statistics: what runs have shown of units and operators, and the observation made of it.
 
-Only the supervisor's thread, or a thread at rest, touches them.
+Only the supervisor's thread, or a thread while quiesced, touches them.
 """
 
 import math
@@ -11,7 +11,7 @@ from typing import Any
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
 from penstock.schedule.apportion import Profile, Share, apportioned
@@ -163,23 +163,23 @@ class Statistics:
         total = sum(each.or_else(0.0) for each in measured)
         return Average(total, min(each.weight for each in measured), now)
 
-    def observation(self, plant: Plant, now: float) -> Observation:
+    def observation(self, topology: Topology, now: float) -> Observation:
         """Return everything that deciders see, at one moment."""
         operators: dict[str, Figures] = {}
         units: dict[str, Figures] = {}
-        for live in plant.units.values():
-            figures = self._unit_figures(live.unit, queue_of(plant, live, now), now)
+        for live in topology.units.values():
+            figures = self._unit_figures(live.unit, queue_of(topology, live, now), now)
             units[live.unit.key] = figures
             told = self._operator_figures(live.unit, figures, now)
             operators |= told if _has_costs(told, live.unit) else _undivided(live.unit, figures)
-        for name, feed in plant.feeds.items():
+        for name, feed in topology.feeds.items():
             passed = self.passed.get(name, Passed())
             size = passed.tuple_bytes
             operators[name] = Figures(
                 rate=passed.rate(now),
                 tuple_bytes=size if size.weight else _told(width_of(feed.scan.schema)),
             )
-        return Observation(operators, units, self._queries(plant), self.run_seconds(now))
+        return Observation(operators, units, self._queries(topology), self.run_seconds(now))
 
     def observation_of(self, live: LiveUnit, queue: Queue, now: float) -> Observation:
         """Return what deciders see of one unit."""
@@ -188,20 +188,20 @@ class Statistics:
             self._operator_figures(live.unit, figures, now), {live.unit.key: figures}
         )
 
-    def pace(self, plant: Plant, now: float) -> Pace:
+    def pace(self, topology: Topology, now: float) -> Pace:
         """Return what the intelligent batching rule measures by.
 
         What is late already has no laxity: the thesis drops it, and here it runs last.
         """
         waiting = [
             train.info.deadline
-            for buffer in plant.buffers.waited_for()
+            for buffer in topology.buffers.waited_for()
             for train in buffer.unread()
             if now < train.info.deadline < math.inf
         ]
         gaps = [
             passed.rows / passed.trains / rate
-            for name in plant.feeds
+            for name in topology.feeds
             if (passed := self.passed.get(name)) is not None
             and passed.trains > 0
             and (rate := passed.rate(now).or_else(0.0)) > 0
@@ -219,25 +219,25 @@ class Statistics:
         """Go on with what a checkpoint kept."""
         self.records = {name: Record.back(each) for name, each in kept.get("units", {}).items()}
 
-    def remember(self, plant: Plant, now: float) -> None:
+    def remember(self, topology: Topology, now: float) -> None:
         """Keep what is known of operators; whoever cuts the graph anew calls this before."""
-        for live in plant.units.values():
+        for live in topology.units.values():
             figures = self._unit_figures(live.unit, NO_QUEUE, now)
             told = self._operator_figures(live.unit, figures, now)
             self.known |= {name: each for name, each in told.items() if each.seconds.weight}
             self._cuts[live.unit.key] = live.unit.inputs
 
-    def forget_all_but(self, plant: Plant) -> None:
+    def forget_all_but(self, topology: Topology) -> None:
         """Let go of what is no more, and of figures of units that are not what they were."""
-        buffers = {buffer.key for buffer in plant.buffers}
-        nodes = plant.graph.nodes().keys() | plant.units.keys()
+        buffers = {buffer.key for buffer in topology.buffers}
+        nodes = topology.graph.nodes().keys() | topology.units.keys()
         same = {
             name
-            for name, live in plant.units.items()
+            for name, live in topology.units.items()
             if self._cuts.get(name, live.unit.inputs) == live.unit.inputs
         }
         self.records = {n: each for n, each in self.records.items() if n in same}
-        self.light &= plant.units.keys()
+        self.light &= topology.units.keys()
         self.profiles = {n: each for n, each in self.profiles.items() if n in same}
         self.passed = {n: each for n, each in self.passed.items() if n in buffers}
         self.known = {n: each for n, each in self.known.items() if n in nodes}
@@ -282,15 +282,15 @@ class Statistics:
             if (share := shares.get(key(each))) is not None
         }
 
-    def _queries(self, plant: Plant) -> dict[str, QueryFigures]:
+    def _queries(self, topology: Topology) -> dict[str, QueryFigures]:
         found = {
             name: QueryFigures(query.definition.goals.weight, query.definition.goals.priority)
-            for name, query in plant.queries.items()
+            for name, query in topology.queries.items()
         }
         by_root: dict[str, list[QueryFigures]] = {}
-        for name, query in plant.queries.items():
+        for name, query in topology.queries.items():
             by_root.setdefault(query.input, []).append(found[name])
-        for live in plant.units.values():
+        for live in topology.units.values():
             if live.unit.bundle is not None:
                 goals = [g for root in live.unit.roots for g in by_root.get(key(root), ())]
                 found[f"bundle {live.unit.key}"] = QueryFigures(
@@ -300,11 +300,11 @@ class Statistics:
         return found
 
 
-def queue_of(plant: Plant, live: LiveUnit, now: float) -> Queue:
+def queue_of(topology: Topology, live: LiveUnit, now: float) -> Queue:
     """Return what waits for a unit."""
     trains: list[Train] = []
     for name in live.unit.inputs:
-        if (buffer := plant.buffers.get(name)) is not None:
+        if (buffer := topology.buffers.get(name)) is not None:
             trains += buffer.waiting(live.reader)
     return Queue(
         sum(train.rows.count for train in trains),

@@ -17,7 +17,7 @@ from penstock.qos.victims import GOAL, NOBODY, Suspended, Suspension, least_load
 from penstock.runtime.quality.crowd import Crowd, Gone, crowd_of
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS, RUNS, latencies, promised
 from penstock.runtime.quality.statistics import Statistics, queue_of
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 
 LONG_SECONDS = 8.0  # behind a promise, before anybody goes
 DRAIN_SECONDS = 10.0  # in which those who stay shall be done with what waits
@@ -51,9 +51,9 @@ class Orders:
 
 @dataclass(slots=True)
 class Suspending:
-    """Decides; the supervisor, at rest, does it and says so."""
+    """Decides; the supervisor, while quiesced, does it and says so."""
 
-    plant: Plant
+    topology: Topology
     statistics: Statistics
     orders: Orders = field(default_factory=Orders)
     state: Suspended = NOBODY
@@ -63,21 +63,21 @@ class Suspending:
     @property
     def is_needed(self) -> bool:
         """Say whether there is anybody to suspend for, or to call back."""
-        return bool(self.plant.suspended or promised(self.plant))
+        return bool(self.topology.suspended or promised(self.topology))
 
     def decide(self, seen: Seen, now: float) -> None:
         """Order who goes and who comes back."""
         self._reconcile(now)
-        behind = self._long(behind_by(self.plant, self.statistics, seen, now), now)
+        behind = self._long(behind_by(self.topology, self.statistics, seen, now), now)
         if not (behind or self._gone):
             self.state, self.orders = NOBODY, Orders()
             return
-        crowd = crowd_of(self.plant, seen.network, seen.limits)
+        crowd = crowd_of(self.topology, seen.network, seen.limits)
         crowd = crowd.with_gone(self._gone, _wanted(seen, behind))
-        if not (promised(self.plant) or _are_asking(self.plant)):
+        if not (promised(self.topology) or _are_asking(self.topology)):
             self.state = NOBODY
         elif behind or self._has_room(crowd):
-            spare = _heaviest(self.plant, crowd) | (crowd.network.roots.keys() - crowd.queries)
+            spare = _heaviest(self.topology, crowd) | (crowd.network.roots.keys() - crowd.queries)
             self.state = suspended(
                 self.state, crowd.network, crowd.limits, now, spare=frozenset(spare)
             )
@@ -113,7 +113,7 @@ class Suspending:
 
     def _reconcile(self, now: float) -> None:
         """Forget who was dropped or called back by others; take over who was away before us."""
-        away = self.plant.suspended.keys()
+        away = self.topology.suspended.keys()
         self._gone = {
             name: replace(gone, queries=still)
             for name, gone in self._gone.items()
@@ -126,21 +126,21 @@ class Suspending:
         self.state = replace(self.state, queries=queries)
 
 
-def behind_by(plant: Plant, statistics: Statistics, seen: Seen, now: float) -> float:
+def behind_by(topology: Topology, statistics: Statistics, seen: Seen, now: float) -> float:
     """Return how many seconds what waits is behind a promise by the load, 0 where it is not."""
-    limits = latencies(plant)
-    queues = {name: queue_of(plant, plant.units[name], now) for name in limits}
+    limits = latencies(topology)
+    queues = {name: queue_of(topology, topology.units[name], now) for name in limits}
     waits = RUNS * seen.outlook.wait > min(limits.values(), default=0.0)
     late = [each.age for name, each in queues.items() if each.age > limits[name]]
-    if not limits or not (late or waits) or not _is_known(plant, statistics, limits):
+    if not limits or not (late or waits) or not _is_known(topology, statistics, limits):
         return 0.0
     needed = max(load_of(seen.network)[HERE], busiest(seen.network))
     return max([seen.outlook.wait, *late]) if needed > BUSY else 0.0
 
 
-def _is_known(plant: Plant, statistics: Statistics, units: Mapping[str, float]) -> bool:
+def _is_known(topology: Topology, statistics: Statistics, units: Mapping[str, float]) -> bool:
     """Say whether all units have run often enough to know what they need."""
-    dear = (name for name in units if not isinstance(plant.units[name].unit.root, Gate))
+    dear = (name for name in units if not isinstance(topology.units[name].unit.root, Gate))
     records = statistics.records
     return all(name in records and records[name].ever >= KNOWN_RUNS for name in dear)
 
@@ -158,9 +158,9 @@ def _wanted(seen: Seen, behind: float) -> dict[str, float]:
     return {name: rate * more for name, rate in {**seen.rates, **seen.network.rates}.items()}
 
 
-def _heaviest(plant: Plant, crowd: Crowd) -> set[str]:
+def _heaviest(topology: Topology, crowd: Crowd) -> set[str]:
     """Return who stays whatever happens: the heaviest, rather one who was promised something."""
-    asking = {query.name.lower() for query, _ in promised(plant)}
+    asking = {query.name.lower() for query, _ in promised(topology)}
 
     def weight(name: str) -> tuple[float, bool]:
         return crowd.limits[name].weight, bool(asking & set(crowd.queries[name]))
@@ -168,7 +168,7 @@ def _heaviest(plant: Plant, crowd: Crowd) -> set[str]:
     return {max(crowd.queries, key=weight)} if crowd.queries else set()
 
 
-def _are_asking(plant: Plant) -> bool:
+def _are_asking(topology: Topology) -> bool:
     """Say whether somebody who is away was promised a latency."""
-    goals = (query.definition.goals for query in plant.suspended.values())
+    goals = (query.definition.goals for query in topology.suspended.values())
     return any(each.max_latency is not None for each in goals)

@@ -186,7 +186,7 @@ class Feed:
         return {CLOCK: self.disorder.mark(self.high) + round((now - self._heard) * 1e6)}
 
     def punctuate(self, condition: str, journal: Journal, now: float) -> bool:
-        """Record that no tuple will come any more for which the condition holds; only at rest.
+        """Record that no tuple will come any more for which the condition holds; while quiesced.
 
         What waits at the source now comes before it. False where the stream has ended.
         """

@@ -19,7 +19,7 @@ def history_of(buffer: Buffer, archive: Archive | None, upto: int, spill: Path) 
     """Return the rows of the trains up to that number, in order, each train once.
 
     They are the caller's: files get one more name below `spill`, so that neither the buffer nor
-    the archive takes them away. Only at rest.
+    the archive takes them away. Only while quiesced.
     """
     pieces = archive.pieces() if archive is not None else []
     found = [

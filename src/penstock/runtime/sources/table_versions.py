@@ -1,9 +1,9 @@
-"""Tables and their versions: read anew when their files change, swapped in at rest.
+"""Tables and their versions: read anew when their files change, swapped in while quiesced.
 
 The version in force is a Parquet file of the home, named in the checkpoint: a restart begins with
 it, so that recorded runs are done again over the rows that they had, and then looks at the files.
 
-    files change --look--> read by a worker --swap, at rest--> in force, with a checkpoint
+    files change --look--> read by a worker --swap, while quiesced--> in force, with a checkpoint
 
 What cannot be read leaves the old rows in force, and SHOW TABLES says why.
 """
@@ -27,7 +27,7 @@ from penstock.errors import PenstockError, SourceError, told
 from penstock.model.definitions import TableDefinition
 from penstock.model.schema import Schema
 from penstock.runtime.durable.home import file_name
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.work.worker_pool import WorkerPool
 
 LOOK_SECONDS = 1.0
 OLD_VERSIONS = 1  # a SELECT that began before a swap may still read the file
@@ -86,7 +86,7 @@ class LiveTable:
 
 
 class TableVersions:
-    """All tables; `look` and `swap` belong to the supervisor's thread, or to one at rest."""
+    """All tables; `look` and `swap` belong to the supervisor's thread, or to one while quiesced."""
 
     def __init__(self, tables: Tables, directory: Path, clock: Clock) -> None:
         """Keep the versions below the directory."""
@@ -144,14 +144,14 @@ class TableVersions:
         """Return what a checkpoint keeps."""
         return {name: live.kept() for name, live in self.live.items()}
 
-    def look(self, crew: Crew, now: float) -> None:
+    def look(self, pool: WorkerPool, now: float) -> None:
         """Let workers read tables whose files have changed and stand still again."""
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS
         for name, live in self.live.items():
-            if live.waiting is None and not crew.is_busy(f"feed:table:{name}"):
-                self._look_at(live, name, crew)
+            if live.waiting is None and not pool.is_busy(f"feed:table:{name}"):
+                self._look_at(live, name, pool)
 
     @property
     def has_news(self) -> bool:
@@ -159,7 +159,7 @@ class TableVersions:
         return any(live.waiting is not None for live in self.live.values())
 
     def swap(self) -> None:
-        """Put the rows in force that wait; only at rest, and a checkpoint must follow."""
+        """Put the rows in force that wait; while quiesced, and a checkpoint must follow."""
         for live in self.live.values():
             if live.waiting is not None:
                 self._swap(live, live.waiting)
@@ -172,14 +172,14 @@ class TableVersions:
                 if int(file.stem.removeprefix("version-")) < live.version - OLD_VERSIONS:
                     file.unlink(missing_ok=True)
 
-    def _look_at(self, live: LiveTable, name: str, crew: Crew) -> None:
+    def _look_at(self, live: LiveTable, name: str, pool: WorkerPool) -> None:
         seen = self._tables.seen(live.definition)
         if seen == live.seen:
             live.candidate = None
         elif seen != live.candidate:
             live.candidate = seen  # somebody may still be writing
         else:
-            crew.submit(
+            pool.submit(
                 f"feed:table:{name}",
                 lambda: self._tables.read(live.definition),
                 lambda future: self._took(live, seen, future),

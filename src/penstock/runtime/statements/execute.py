@@ -148,7 +148,7 @@ def _execute(
         except PenstockError as error:
             failure = error
             _take_back(system, before)
-        if system.plant.waiting:
+        if system.topology.waiting:
             admit(system)
     if failure is not None:  # raised here: the checkpoint and the catalog are to be written
         raise failure
@@ -209,7 +209,7 @@ def _place_of(error: PenstockError, statement: Statement) -> Place:
 
 
 def carry_out(system: System, statement: Statement) -> Result:
-    """Carry out one statement; changes only at rest."""
+    """Carry out one statement; changes only while quiesced."""
     match statement:
         case CreateStream():
             return _create_stream(system, statement)
@@ -428,7 +428,7 @@ def _forget(system: System, name: str) -> None:
 def _punctuate(system: System, statement: Punctuate) -> Result:
     known = system.directory.stream(statement.stream)
     condition = bind_punctuation(known.scan, statement.condition, system.analyst)
-    feed = system.plant.feeds[key(known.scan)]
+    feed = system.topology.feeds[key(known.scan)]
     if not feed.punctuate(condition, system.journal, system.clock.now()):
         return Result(f"stream {statement.stream} has ended")
     return Result(f"no more tuples of {statement.stream} with {condition}")

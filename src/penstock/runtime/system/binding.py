@@ -117,7 +117,7 @@ def check_history(system: "System", known: KnownQuery) -> None:
             last = node.hops.last or 0
             needed = min(node.hops.begin, node.hops.start_of(last))
             for scan in (each for each in walk(node) if isinstance(each, Scan)):
-                begins = system.plant.lost_before(scan)
+                begins = system.topology.lost_before(scan)
                 if begins is not None and begins > needed:
                     raise gone_before(scan.stream, begins)
 

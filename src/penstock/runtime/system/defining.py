@@ -1,4 +1,4 @@
-"""Streams and tables as they are made and taken away; only at rest."""
+"""Streams and tables as they are made and taken away; while quiesced."""
 
 import shutil
 from typing import TYPE_CHECKING
@@ -33,11 +33,11 @@ def define_stream(system: "System", definition: StreamDefinition, incarnation: i
         interface.on_arrival = system.supervisor.wake
     feed = Feed(scan, definition, interface, system.home.rejects(file_of(scan)))
     system.directory.add(KnownStream(definition, scan))
-    system.plant.feeds[feed.key] = feed
-    buffer = system.plant.buffers.open(feed.key, definition.schema, keep=KEEP_TRAINS)
+    system.topology.feeds[feed.key] = feed
+    buffer = system.topology.buffers.open(feed.key, definition.schema, keep=KEEP_TRAINS)
     if definition.archive_for is not None:
         archive = Archive(feed.key, definition, system.home.archive(file_of(scan)))
-        system.plant.archives[feed.key] = archive
+        system.topology.archives[feed.key] = archive
         if archive.damaged:
             system.warn(f"stream {definition.name}: {archive.trouble}")
         buffer.register(archive.reader)
@@ -73,11 +73,11 @@ def define_table(
 
 def remove_feed(system: "System", scan: Scan) -> None:
     """Close a stream that nobody reads, and forget its trains."""
-    feed = system.plant.feeds.pop(key(scan))
+    feed = system.topology.feeds.pop(key(scan))
     feed.interface.close()
-    system.plant.buffers.drop(feed.key)
-    system.plant.gone_streams.add(feed.key)
-    if (archive := system.plant.archives.pop(feed.key, None)) is not None:
+    system.topology.buffers.drop(feed.key)
+    system.topology.gone_streams.add(feed.key)
+    if (archive := system.topology.archives.pop(feed.key, None)) is not None:
         archive.remove()
     for directory in (system.home.stream(file_of(scan)), system.home.rejects(file_of(scan))):
         shutil.rmtree(directory, ignore_errors=True)

@@ -61,11 +61,11 @@ def refuse_unkept(system: "System", event: KnownEvent) -> None:
 def _kept(system: "System", known: KnownStream, reading: ExitStack) -> Relation:
     """Return what a stream's archive and buffer hold, each train once."""
     scan = known.scan
-    buffer = system.plant.buffers.open(key(scan), known.definition.schema)
-    archive = system.plant.archives.get(key(scan))
+    buffer = system.topology.buffers.open(key(scan), known.definition.schema)
+    archive = system.topology.archives.get(key(scan))
     if archive is None:
         return buffer.to_table()
-    with system.plant.buffers.lock:  # no train leaves the buffer between the two looks
+    with system.topology.buffers.lock:  # no train leaves the buffer between the two looks
         pieces = reading.enter_context(archive.reading())
         rest = buffer.to_table(without=lambda number: covers(pieces, number))
     files = tuple(piece.path for piece in pieces)
@@ -73,7 +73,7 @@ def _kept(system: "System", known: KnownStream, reading: ExitStack) -> Relation:
 
 
 def _results(system: "System", known: KnownQuery) -> pa.Table:
-    live = system.plant.queries.get(known.definition.name.lower())
+    live = system.topology.queries.get(known.definition.name.lower())
     log = live.log if live is not None else system.result_log(known.definition.name)
     kept = log.table()
     return kept if kept is not None else empty_table(known.root.schema)

@@ -19,25 +19,25 @@ if TYPE_CHECKING:
 
 
 class Prospect:
-    """The plan with a query, and under which name the query is in it; only at rest."""
+    """The plan with a query, and under which name the query is in it; while quiesced."""
 
     def __init__(self, system: "System", known: KnownQuery | None = None) -> None:
         """Cut the graph as it would be; without a query, as it is."""
         self._system, self._now = system, system.clock.now()
-        plant, supervisor = system.plant, system.supervisor
-        graph = plant.graph
+        topology, supervisor = system.topology, system.supervisor
+        graph = topology.graph
         if known is not None:
             graph = graph.with_query(known.definition.name.lower(), known.root)
-        standing = standing_of(plant)
+        standing = standing_of(topology)
         shared = supervisor.shared(graph, standing)
         self._units = {unit.key: unit for unit in cut_at_shared(shared, standing.units)}
         self._roots = {name: key(root) for name, root in graph.queries.items()}
         self._known = known
-        seen = supervisor.statistics.observation(plant, self._now)
+        seen = supervisor.statistics.observation(topology, self._now)
         network = supervisor.quality.network_of(shape_of(shared), self._units, seen, self._now)
         trains = {name: self._train(name) for name in network.rates}
         self.plan = Plan(
-            network, trains, float(sum(live.state_bytes for live in plant.units.values()))
+            network, trains, float(sum(live.state_bytes for live in topology.units.values()))
         )
 
     @property
@@ -63,14 +63,14 @@ class Prospect:
         latency = estimated(self.network, self.plan.trains).latency
         return {
             name
-            for name, query in self._system.plant.queries.items()
+            for name, query in self._system.topology.queries.items()
             if TAIL * latency.get(self.name_of(name), 0.0)
             > Contract.of(query.definition.goals).max_latency
         }
 
     def contracts(self, but: Collection[str] = ()) -> dict[str, Contract]:
         """Return what was promised, by the names of the network: of a bundle, the hardest."""
-        running = self._system.plant.queries.items()
+        running = self._system.topology.queries.items()
         asked = {name: query.definition.goals for name, query in running if name not in but}
         if self._known is not None:
             asked[self._known.definition.name.lower()] = self._known.definition.goals
@@ -87,18 +87,18 @@ class Prospect:
         return {key(each) for each in found.roots} if found is not None else {unit}
 
     def _train(self, name: str) -> TrainSize:
-        feed = self._system.plant.feeds.get(name)
+        feed = self._system.topology.feeds.get(name)
         return TrainSize(max(1.0, feed.rows / feed.number) if feed and feed.number else 1.0)
 
 
 def room_for(system: "System", known: KnownQuery) -> Refused | None:
-    """Return why a query would break what it or others were promised, if it would; only at rest.
+    """Return why a query would break what it or others were promised, if it would; while quiesced.
 
     Where nobody was promised a latency, or nothing is known of rates, everybody may come in. Raise
     where its own contract cannot be kept by anybody.
     """
-    name, plant = known.definition.name.lower(), system.plant
-    standing = [*plant.queries.values(), *plant.suspended.values()]
+    name, topology = known.definition.name.lower(), system.topology
+    standing = [*topology.queries.values(), *topology.suspended.values()]
     goals = [known.definition.goals, *(query.definition.goals for query in standing)]
     if known.definition.forced or all(each.max_latency is None for each in goals):
         return None
@@ -106,8 +106,8 @@ def room_for(system: "System", known: KnownQuery) -> Refused | None:
     if after.measured[0]:
         least = least_latency(after.plan, after.name_of(name))
         Contract.of(known.definition.goals).refuse_below(least)
-    if any(each != name for each in plant.suspended):
-        short = Shortage("room", few(sorted(plant.suspended)), 0.0, 0.0)
+    if any(each != name for each in topology.suspended):
+        short = Shortage("room", few(sorted(topology.suspended)), 0.0, 0.0)
         return Refused(0.0, 0.0, (short,), may_wait=True)
     if not any(after.network.rates.values()):
         return None

@@ -71,20 +71,20 @@ def _recover(system: "System") -> Newcomers:
     Recorded runs are done again once the supervisor works; newcomers have to wait for that.
     """
     checkpoint = _whole_checkpoint(system)
-    system.plant.checkpoint = checkpoint
+    system.topology.checkpoint = checkpoint
     manifest = checkpoint.manifest if checkpoint else Manifest()
     newcomers = _bring_back_definitions(system, manifest)
     system.supervisor.statistics.bring_back(manifest.statistics)
     system.supervisor.control.bring_back(manifest.control)
     reconnect, now = system.supervisor.reconnect, system.clock.now()
-    put_back(system.plant, manifest, system.journal, system.home.state, reconnect, now)
-    for feed in system.plant.feeds.values():
+    put_back(system.topology, manifest, system.journal, system.home.state, reconnect, now)
+    for feed in system.topology.feeds.values():
         if isinstance(feed.interface, Push) and feed.interface.notice:
             system.warn(f"stream {feed.definition.name}: {feed.interface.notice}")
-    for query in system.plant.queries.values():
+    for query in system.topology.queries.values():
         system.compare_results(query)
-    for query in system.plant.suspended.values():
-        restore_suspended(query, manifest, away(system.plant, query, now))
+    for query in system.topology.suspended.values():
+        restore_suspended(query, manifest, away(system.topology, query, now))
     restore(system, manifest)
     system.supervisor.look_at_lanes()
     return newcomers
@@ -180,7 +180,7 @@ def _bring_back_query(
         return []
     if entry.state in (QueryState.SUSPENDED, QueryState.WAITING):
         is_away = entry.state is QueryState.SUSPENDED
-        held = system.plant.suspended if is_away else system.plant.waiting
+        held = system.topology.suspended if is_away else system.topology.waiting
         held[entry.name.lower()] = system.live_query(known, entry.state)
         held[entry.name.lower()].cause = entry.cause
         return []
@@ -199,4 +199,4 @@ def _bring_back_finished(system: "System", known: KnownQuery, manifest: Manifest
     query.state = QueryState.FINISHED
     query.meter.rows = system.journal.delivered_rows(query.reader)
     restore_finished(query, manifest)
-    system.plant.finished[definition.name.lower()] = query
+    system.topology.finished[definition.name.lower()] = query

@@ -1,4 +1,4 @@
-"""Rules as statements make and change them; only at rest."""
+"""Rules as statements make and change them; while quiesced."""
 
 from typing import TYPE_CHECKING
 
@@ -116,15 +116,15 @@ def create_rule(system: "System", statement: CreateRule) -> str:
 
 
 def stand(system: "System", rule: LiveRule, event: Operator) -> None:
-    """Put a rule into the plant, to begin behind the trains that its event has given by now."""
-    plant, definition = system.plant, rule.definition
+    """Put a rule into the topology, to begin behind the trains that its event has given by now."""
+    topology, definition = system.topology, rule.definition
     reader = reader_of(definition.coupling, event)
-    if reader not in plant.occasions:
+    if reader not in topology.occasions:
         system.firings.forget_place(reader)
     each = occasions_of(system, definition, event)
     each.rules[rule.name.lower()] = rule
     system.supervisor.changed()
-    buffer = plant.buffers.get(each.input)
+    buffer = topology.buffers.get(each.input)
     rule.since = buffer.written if buffer is not None else 0
 
 
@@ -134,7 +134,7 @@ def occasions_of(system: "System", definition: RuleDefinition, event: Operator) 
     mode = f" in {definition.context}" if definition.context else ""
     title = f"rules on {definition.event.lower()}{mode}"
     made = LiveOccasions(definition.coupling, event, title)
-    return system.plant.occasions.setdefault(reader, made)
+    return system.topology.occasions.setdefault(reader, made)
 
 
 def bring_back(
@@ -159,9 +159,9 @@ def bring_back(
 
 def restore(system: "System", manifest: Manifest) -> None:
     """Put the readers for rules back, and settle what was about to be inserted at the end."""
-    for each in system.plant.occasions.values():
+    for each in system.topology.occasions.values():
         restore_occasions(each, manifest, system.journal)
-    sources = {feed.key: feed.interface for feed in system.plant.feeds.values()}
+    sources = {feed.key: feed.interface for feed in system.topology.feeds.values()}
     for intent in system.firings.intents():
         source = sources.get(intent.stream)
         if isinstance(source, Push) and not source.is_open:
@@ -178,7 +178,9 @@ def restore(system: "System", manifest: Manifest) -> None:
 def find(system: "System", name: str) -> tuple[LiveOccasions, LiveRule]:
     """Return a rule with the reader that it looks through."""
     known = system.directory.rule(name)
-    for each in list(system.plant.occasions.values()):  # who shows it does so while things change
+    for each in list(
+        system.topology.occasions.values()
+    ):  # who shows it does so while things change
         rule = each.rules.get(name.lower())
         if rule is not None and rule.incarnation == known.incarnation:
             return each, rule
@@ -190,8 +192,8 @@ def forget_rule(system: "System", known: KnownRule) -> None:
     each, rule = find(system, known.definition.name)
     del each.rules[rule.name.lower()]
     if not each.rules:
-        del system.plant.occasions[each.reader]
-        system.plant.gone.add(each.reader)
+        del system.topology.occasions[each.reader]
+        system.topology.gone.add(each.reader)
     system.firings.forget(rule.key)
     system.supervisor.changed()
 
@@ -200,9 +202,9 @@ def set_enabled(system: "System", name: str, enabled: bool) -> str:
     """Let a rule look at its event again, from the next trains on, or no more."""
     each, rule = find(system, name)
     if enabled:
-        system.plant.mend(each.event)
+        system.topology.mend(each.event)
     if enabled and (not rule.enabled or rule.cause):
-        buffer = system.plant.buffers.get(each.input)
+        buffer = system.topology.buffers.get(each.input)
         rule.since = buffer.written if buffer is not None else 0
     rule.enabled, rule.cause = enabled, ""
     state = QueryState.RUNNING if enabled else QueryState.STOPPED

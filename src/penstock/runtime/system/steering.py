@@ -15,7 +15,7 @@ from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.quality.suspending import Orders
 from penstock.runtime.system.rules import set_enabled
 from penstock.runtime.system.sink_places import refuse_sink
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Away, LiveQuery
 from penstock.sql import amended
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def steer(system: "System", what: Steer | Alter) -> None:
     """Start, stop or alter a query, enable or disable a rule, as an action asks; in any thread."""
     supervisor = system.supervisor
-    with supervisor.at_rest(), system.catalog.together(), supervisor.changing():
+    with supervisor.quiesced(), system.catalog.together(), supervisor.changing():
         match what:
             case Alter(name, terms):
                 alter_query(system, name, terms)
@@ -36,12 +36,12 @@ def steer(system: "System", what: Steer | Alter) -> None:
 
 def _turn(system: "System", verb: Verb, name: str) -> None:
     """Do what is to be done, or nothing where that is so already."""
-    live = system.plant.queries.get(name.lower())
+    live = system.topology.queries.get(name.lower())
     match verb:
         case "ENABLE" | "DISABLE":
             set_enabled(system, name, verb == "ENABLE")
         case "STOP":
-            if system.plant.standing(name) is not None:
+            if system.topology.standing(name) is not None:
                 stop_query(system, name)
         case "START":
             if live is None or live.state is not QueryState.RUNNING:
@@ -49,7 +49,7 @@ def _turn(system: "System", verb: Verb, name: str) -> None:
 
 
 def stop_query(system: "System", name: str) -> str:
-    """Stop a query; only at rest."""
+    """Stop a query; while quiesced."""
     known = system.directory.query(name)
     system.withdraw(name)
     system.catalog.set_state(known.definition.name, QueryState.STOPPED, "")
@@ -57,16 +57,16 @@ def stop_query(system: "System", name: str) -> str:
 
 
 def resume_query(system: "System", name: str) -> str:
-    """Let a query go on; only at rest."""
+    """Let a query go on; while quiesced."""
     known = system.directory.query(name)
     refuse_sink(system, known.definition)
-    if (query := system.plant.queries.get(name.lower())) is not None:
-        system.plant.resume(query)
+    if (query := system.topology.queries.get(name.lower())) is not None:
+        system.topology.resume(query)
         return f"query {name} runs"
-    if name.lower() in system.plant.suspended:
+    if name.lower() in system.topology.suspended:
         recall_query(system, name)
         return f"query {name} runs, from the next tuples on"
-    if (waited := system.plant.waiting.pop(name.lower(), None)) is not None:
+    if (waited := system.topology.waiting.pop(name.lower(), None)) is not None:
         let_go_on(system, waited)
         return f"query {name} runs, without having waited for room"
     system.forget_late(known)
@@ -89,48 +89,48 @@ def alter_query(system: "System", name: str, terms: Terms) -> str:
     new = replace(old, goals=goals, text=amended(old, goals))
     system.catalog.amend(old.name, new.text)
     system.directory.add(replace(known, definition=new))
-    plant = system.plant
-    for held in (plant.queries, plant.suspended, plant.waiting, plant.finished):
+    topology = system.topology
+    for held in (topology.queries, topology.suspended, topology.waiting, topology.finished):
         if (query := held.get(old.name.lower())) is not None:
             query.alter(new)
     return f"query {old.name} is altered"
 
 
 def measure(system: "System", orders: Orders) -> None:
-    """Do what is ordered about those who are too much; only at rest."""
-    plant = system.plant
+    """Do what is ordered about those who are too much; while quiesced."""
+    topology = system.topology
     with system.catalog.together(), system.supervisor.changing():
         for name, why in orders.suspend.items():
-            if name in plant.queries and plant.queries[name].state is QueryState.RUNNING:
+            if name in topology.queries and topology.queries[name].state is QueryState.RUNNING:
                 suspend_query(system, name, why)
-        for name in sorted(orders.recall & plant.suspended.keys()):
+        for name in sorted(orders.recall & topology.suspended.keys()):
             recall_query(system, name)
 
 
 def suspend_query(system: "System", name: str, why: str) -> None:
-    """Take a query out of the plant until there is room; who subscribed to it waits; at rest."""
-    plant, now = system.plant, system.clock.now()
-    query = plant.queries[name.lower()]
-    query.missed_rows += _waiting(plant, query)
-    query.away = away(plant, query, now)
-    del plant.queries[name.lower()]
-    plant.suspended[name.lower()] = query
-    plant.gone.add(query.reader)
+    """Take a query out until there is room, while quiesced; who subscribed to it waits."""
+    topology, now = system.topology, system.clock.now()
+    query = topology.queries[name.lower()]
+    query.missed_rows += _waiting(topology, query)
+    query.away = away(topology, query, now)
+    del topology.queries[name.lower()]
+    topology.suspended[name.lower()] = query
+    topology.gone.add(query.reader)
     since = datetime.fromtimestamp(now, UTC).isoformat(" ", "seconds")
-    plant.set_state(query, QueryState.SUSPENDED, f"since {since}: {why}")
+    topology.set_state(query, QueryState.SUSPENDED, f"since {since}: {why}")
     system.supervisor.changed()
 
 
 def recall_query(system: "System", name: str) -> None:
-    """Let a suspended query go on, from the next tuples on; only at rest."""
-    before = system.plant.suspended.pop(name.lower())
+    """Let a suspended query go on, from the next tuples on; while quiesced."""
+    before = system.topology.suspended.pop(name.lower())
     query = let_go_on(system, before)
-    query.missed_rows = missed_rows(system.plant, before)
+    query.missed_rows = missed_rows(system.topology, before)
     query.promise, query.deadline, query.meter = before.promise, before.deadline, before.meter
 
 
 def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
-    """Run a query that was held outside of the plant, with its sinks and subscribers; at rest."""
+    """Run a query that was held outside, with its sinks and subscribers; while quiesced."""
     known = KnownQuery(before.definition, before.root, frozenset(), foreign=before.foreign)
     system.forget_late(known)
     query = system.run_query(known)
@@ -141,33 +141,33 @@ def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
     return query
 
 
-def away(plant: Plant, query: LiveQuery, now: float) -> Away:
+def away(topology: Topology, query: LiveQuery, now: float) -> Away:
     """Return that a query is away from now on."""
     names = {name for name, node in query.nodes.items() if isinstance(node, Scan)}
-    return Away(now, {name: plant.feeds[name].rows for name in names if name in plant.feeds})
+    return Away(now, {name: topology.feeds[name].rows for name in names if name in topology.feeds})
 
 
-def missed_rows(plant: Plant, query: LiveQuery) -> int:
+def missed_rows(topology: Topology, query: LiveQuery) -> int:
     """Return how many tuples went by while a query was suspended, whenever that was."""
     if query.away is None:
         return query.missed_rows
     passed = (
-        max(0, plant.feeds[name].rows - rows)
+        max(0, topology.feeds[name].rows - rows)
         for name, rows in query.away.rows.items()
-        if name in plant.feeds
+        if name in topology.feeds
     )
     return query.missed_rows + sum(passed)
 
 
-def _waiting(plant: Plant, query: LiveQuery) -> int:
+def _waiting(topology: Topology, query: LiveQuery) -> int:
     """Return how many tuples wait on the way to a query, and are not needed by it any more."""
     readers = {
-        (live.reader, n) for live in plant.units_of(query).values() for n in live.unit.inputs
+        (live.reader, n) for live in topology.units_of(query).values() for n in live.unit.inputs
     }
     readers.add((query.reader, query.input))
     return sum(
         train.rows.count
         for reader, name in readers
-        if (buffer := plant.buffers.get(name)) is not None and reader in buffer.readers()
+        if (buffer := topology.buffers.get(name)) is not None and reader in buffer.readers()
         for train in buffer.waiting(reader)
     )

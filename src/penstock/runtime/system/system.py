@@ -29,9 +29,9 @@ from penstock.plan.operators import is_stateful, key, walk
 from penstock.runtime.durable.firings import Firings
 from penstock.runtime.durable.home import Home
 from penstock.runtime.durable.journal import Journal
+from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.durable.shelf import ResultShelf
 from penstock.runtime.loop.acting import Acting, Doors
 from penstock.runtime.loop.asking import ask, made
 from penstock.runtime.loop.supervisor import DEFAULTS, Means, Settings, Supervisor
@@ -45,7 +45,7 @@ from penstock.runtime.system.rules import stream_of, table_of
 from penstock.runtime.system.steering import measure, steer
 from penstock.runtime.system.tuning import Tuner
 from penstock.runtime.system.waiting import admit
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.subscription import MAX_ROWS, Subscription
 
@@ -76,7 +76,7 @@ class System:
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
         self.catalog, self.journal = parts.catalog, parts.journal
         self.warnings: list[str] = []
-        self.directory, self.shelf = Directory(), ResultShelf(self.home.shelf)
+        self.directory, self.result_index = Directory(), ResultIndex(self.home.result_index)
         self.types, self.functions = StreamTypes(), KnownFunctions()
         for function in parts.functions:  # before the queries that call them come back
             self.functions.register(function)
@@ -88,7 +88,9 @@ class System:
         tables = Tables(self.sessions, self.home.spill, self.allowed)
         self.tables = TableVersions(tables, self.home.tables, self.clock)
         buffers = BufferPool(self.home.spill, parts.bounds)
-        self.plant = Plant(buffers, self.home.late, self.catalog.set_state, tables=self.tables)
+        self.topology = Topology(
+            buffers, self.home.late, self.catalog.set_state, tables=self.tables
+        )
         self.processor = Processor(self.sessions, self.home.spill, settings.run_seconds)
         self.statement_seconds = settings.statement_seconds
         self.firings, self.calls, self._allowed = (
@@ -104,7 +106,7 @@ class System:
             settings,
             self._acting(),
         )
-        self.supervisor = Supervisor(self.plant, means)
+        self.supervisor = Supervisor(self.topology, means)
         self.supervisor.measure = lambda orders: measure(self, orders)
         self.tuner = Tuner(self)
         self.supervisor.admit = lambda: admit(self)
@@ -164,33 +166,37 @@ class System:
         self.tuner.stop()
         self.supervisor.stop()
         self.processor.close_lanes()
-        plant = self.plant
-        for query in (*plant.queries.values(), *plant.suspended.values(), *plant.waiting.values()):
+        topology = self.topology
+        for query in (
+            *topology.queries.values(),
+            *topology.suspended.values(),
+            *topology.waiting.values(),
+        ):
             query.end()
             query.close()
-        for feed in self.plant.feeds.values():
+        for feed in self.topology.feeds.values():
             with suppress(SparkDiedError), death_told():
                 feed.interface.close()
         self.journal.close()
         self.firings.close()
         self.catalog.close()
-        self.shelf.close()
+        self.result_index.close()
         self.home.seal()
         self.home.close()
 
-    # -- queries; only at rest -----------------------------------------------------------
+    # -- queries; while quiesced -----------------------------------------------------------
 
     def run_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
-        """Put a query into the plant, behind what has been delivered under its name."""
+        """Put a query into the topology, behind what has been delivered under its name."""
         query = self.put_query(known, state)
         self.compare_results(query)
         return query
 
     def put_query(self, known: KnownQuery, state: QueryState) -> LiveQuery:
-        """Put a query into the plant whose results are not compared with the journal yet."""
+        """Put a query into the topology whose results are not compared with the journal yet."""
         query = self.live_query(known, state)
-        self.plant.finished.pop(query.name.lower(), None)
-        self.plant.queries[query.name.lower()] = query
+        self.topology.finished.pop(query.name.lower(), None)
+        self.topology.queries[query.name.lower()] = query
         return query
 
     def compare_results(self, query: LiveQuery) -> None:
@@ -209,13 +215,13 @@ class System:
             self.allowed().require_writable(sink.path)
             told = sink.set_aside(known)
         except PenstockError as error:
-            self.plant.set_state(query, QueryState.FAILED, str(error))
+            self.topology.set_state(query, QueryState.FAILED, str(error))
             return
         if told:
             self.warn(f"query {query.name}: {told}")
 
     def live_query(self, known: KnownQuery, state: QueryState = QueryState.RUNNING) -> LiveQuery:
-        """Return a query behind what has been delivered under its name, outside of the plant."""
+        """Return a query behind what has been delivered under its name, outside of the topology."""
         definition = known.definition
         log = self.result_log(definition.name)
         query = LiveQuery(definition, known.root, log, state=state, foreign=known.foreign)
@@ -228,16 +234,16 @@ class System:
         return query
 
     def withdraw(self, name: str) -> None:
-        """Take a query out of the plant; what only it needed goes with it."""
-        query = self.plant.standing(name)
-        self.plant.queries.pop(name.lower(), None)
-        self.plant.suspended.pop(name.lower(), None)
-        self.plant.waiting.pop(name.lower(), None)
+        """Take a query out of the topology; what only it needed goes with it."""
+        query = self.topology.standing(name)
+        self.topology.queries.pop(name.lower(), None)
+        self.topology.suspended.pop(name.lower(), None)
+        self.topology.waiting.pop(name.lower(), None)
         if query is not None:
             query.end()
             query.close()
-            self.plant.gone.add(query.reader)
-        self.plant.finished.pop(name.lower(), None)
+            self.topology.gone.add(query.reader)
+        self.topology.finished.pop(name.lower(), None)
         self.supervisor.changed()
 
     def forget_late(self, known: KnownQuery) -> None:
@@ -257,14 +263,14 @@ class System:
 
     def result_log(self, name: str) -> ResultLog:
         """Return a query's result log."""
-        return ResultLog(self.home.results(name.lower()), name, self.shelf)
+        return ResultLog(self.home.results(name.lower()), name, self.result_index)
 
     # -- for clients ---------------------------------------------------------------------
 
     def push_source(self, name: str) -> Push:
         """Return the source of a push stream."""
         known = self.directory.stream(name)
-        feed = self.plant.feeds[key(known.scan)]
+        feed = self.topology.feeds[key(known.scan)]
         if not isinstance(feed.interface, Push):
             raise BadQueryError(f"stream {name} takes no pushed rows", hint="define it FROM push()")
         return feed.interface
@@ -281,7 +287,7 @@ class System:
         else:
             self.directory.query(name)
         with self.supervisor.resting():
-            query = self.plant.standing(name)
+            query = self.topology.standing(name)
             log = query.log if query is not None else self.result_log(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
             if query is None:
@@ -305,7 +311,7 @@ class System:
         """Give a running query one more sink."""
         self.directory.query(name)
         with self.supervisor.resting():
-            query = self.plant.standing(name)
+            query = self.topology.standing(name)
             if query is None:
                 raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")
             query.sinks.append(sink)

@@ -1,6 +1,6 @@
 """Tuning: OPTIMIZE QUERY, and flows that choose their plan by themselves and again when they drift.
 
-Measuring is done beside what runs; only the change of a plan comes at rest.
+Measuring is done beside what runs; only the change of a plan comes while quiesced.
 """
 
 import threading
@@ -83,10 +83,10 @@ class Tuner:
         """Choose the plan of a query's flow anew, and return the table."""
         system = self._system
         system.directory.query(name)
-        query = system.plant.queries.get(name.lower())
+        query = system.topology.queries.get(name.lower())
         if query is None:
             raise BadQueryError(f"query {name} does not run", hint=f"RESUME QUERY {name}")
-        lives = list(_flows_in(system.plant.units_of(query).values()))
+        lives = list(_flows_in(system.topology.units_of(query).values()))
         if not lives:
             raise BadQueryError(
                 f"query {name} is no flow", hint="OPTIMIZE chooses how FLOW f OVER stream is spread"
@@ -114,12 +114,12 @@ class Tuner:
             )
         with (
             self._measuring,  # two at once would measure each other
-            spare_processor(system.sessions, system.plant.buffers.spill) as processor,
+            spare_processor(system.sessions, system.topology.buffers.spill) as processor,
         ):
             trials = trials_of(processor, state.operator, function, state.recent.table)
             tuned = _chosen(trials, self._watched.get(live.unit.key, Watched()))
         with system.supervisor.between_runs():
-            current = system.plant.units.get(live.unit.key)
+            current = system.topology.units.get(live.unit.key)
             if current is not None and isinstance(current.state, SitesState):
                 current.state.spread_as(tuned.chosen)
         with self._keeping:
@@ -130,7 +130,7 @@ class Tuner:
     def _look_after(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
             now = self._system.clock.now()
-            for live in list(self._system.plant.units.values()):
+            for live in list(self._system.topology.units.values()):
                 if isinstance(live.state, SitesState):
                     self._look_at(live, live.state, now)
 

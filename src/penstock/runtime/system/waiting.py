@@ -14,27 +14,27 @@ if TYPE_CHECKING:
 
 
 def let_wait(system: "System", known: KnownQuery, refused: Refused) -> str:
-    """Keep a query that has no room now; who subscribes to it waits, too; only at rest."""
+    """Keep a query that has no room now; who subscribes to it waits, too; while quiesced."""
     name = known.definition.name
     query = system.live_query(known, QueryState.WAITING)
     query.cause = refused.text()
-    system.plant.waiting[name.lower()] = query
+    system.topology.waiting[name.lower()] = query
     system.catalog.set_state(name, QueryState.WAITING, query.cause)
     return f"query {name} waits for room: {query.cause}"
 
 
 def admit(system: "System") -> None:
-    """Let in who waits and has room; the first who has none keeps the others waiting; at rest.
+    """Let in who waits and has room, while quiesced; who has none keeps those behind it waiting.
 
     Otherwise one that needs much would wait for ever while small ones come.
     """
     with system.catalog.together():
-        while system.plant.waiting and _admit_first(system):
+        while system.topology.waiting and _admit_first(system):
             system.supervisor.reconnect()  # the next one shares with it
 
 
 def _admit_first(system: "System") -> bool:
-    name, query = next(iter(system.plant.waiting.items()))
+    name, query = next(iter(system.topology.waiting.items()))
     known = KnownQuery(query.definition, query.root, frozenset())
     try:
         refused = room_for(system, known)
@@ -42,9 +42,9 @@ def _admit_first(system: "System") -> bool:
     except PenstockError as error:  # what it was promised cannot be kept any more, by anybody
         cause = error.message
     if not cause:
-        del system.plant.waiting[name]
+        del system.topology.waiting[name]
         let_go_on(system, query)
         return True
     if cause != query.cause:
-        system.plant.set_state(query, QueryState.WAITING, cause)
+        system.topology.set_state(query, QueryState.WAITING, cause)
     return False

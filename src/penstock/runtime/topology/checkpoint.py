@@ -1,7 +1,7 @@
-"""Checkpoints: the plant's state as Parquet files and one manifest; recovery is the way back.
+"""Checkpoints: the topology's state as Parquet files and one manifest; recovery is the way back.
 
-A checkpoint is written at rest. Source trains that somebody must still read are not in it: they
-are read again from the source by their recorded boundaries. Trains between operators, and the
+A checkpoint is written while quiesced. Source trains that somebody must still read are not in it:
+they are read again from the source by their recorded boundaries. Trains between operators, and the
 partials of aggregates, are files in the state directory, written once and named in the manifest
 with their checksums. They are on disk before the journal has the manifest.
 
@@ -36,99 +36,103 @@ from penstock.runtime.durable.manifest import (
     UnitRecord,
 )
 from penstock.runtime.durable.state_files import put_on_disk
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_rule import LiveOccasions
 from penstock.runtime.work.live_unit import LiveUnit
 
 
 def write_checkpoint(
-    plant: Plant, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
+    topology: Topology, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
 ) -> None:
-    """Write the plant down, then remove what neither this checkpoint nor the last one needs.
+    """Write the topology down, then remove what neither this checkpoint nor the last one needs.
 
     `decided` is what deciders keep: `statistics` and `control`.
     """
-    for feed in plant.feeds.values():
+    for feed in topology.feeds.values():
         if isinstance(feed.interface, Push):
             feed.interface.to_disk()  # what a checkpoint has read must not be lost behind it
-    manifest = _manifest(plant, directory, decided or {})
-    last = plant.checkpoint
+    manifest = _manifest(topology, directory, decided or {})
+    last = topology.checkpoint
     known = last.manifest.files if last is not None else {}
-    for archive in plant.archives.values():
+    for archive in topology.archives.values():
         archive.to_disk()
     manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known))
-    older = last if last is not None and _can_go_back(plant, last.manifest, manifest) else None
-    plant.checkpoint = _record(plant, journal, manifest, older)
-    _let_go(plant, directory, manifest, older)
+    older = last if last is not None and _can_go_back(topology, last.manifest, manifest) else None
+    topology.checkpoint = _record(topology, journal, manifest, older)
+    _let_go(topology, directory, manifest, older)
 
 
-def _manifest(plant: Plant, directory: Path, decided: Mapping[str, Any]) -> Manifest:
-    slowest = {feed.key: _slowest(plant, feed.key, feed.number) for feed in plant.feeds.values()}
-    feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in plant.feeds.values()}
-    runs = {live.reader: live.runs for live in plant.units.values()}
-    runs |= {query.reader: query.runs for query in plant.queries.values()}
-    runs |= {each.reader: each.runs for each in plant.occasions.values()}
+def _manifest(topology: Topology, directory: Path, decided: Mapping[str, Any]) -> Manifest:
+    slowest = {
+        feed.key: _slowest(topology, feed.key, feed.number) for feed in topology.feeds.values()
+    }
+    feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in topology.feeds.values()}
+    runs = {live.reader: live.runs for live in topology.units.values()}
+    runs |= {query.reader: query.runs for query in topology.queries.values()}
+    runs |= {each.reader: each.runs for each in topology.occasions.values()}
     return Manifest(
         feeds=feeds,
         buffers={
             buffer.key: _buffer(buffer, directory, feeds.get(buffer.key))
-            for buffer in plant.buffers
+            for buffer in topology.buffers
         },
-        units={live.unit.key: _unit(live, directory) for live in plant.units.values()},
-        queries={query.name.lower(): _query(query) for query in plant.queries.values()},
-        suspended={query.name.lower(): _suspended(query) for query in plant.suspended.values()},
+        units={live.unit.key: _unit(live, directory) for live in topology.units.values()},
+        queries={query.name.lower(): _query(query) for query in topology.queries.values()},
+        suspended={query.name.lower(): _suspended(query) for query in topology.suspended.values()},
         finished={
             query.name.lower(): FinishedRecord(query.rows_in, query.late_rows)
-            for query in plant.finished.values()
+            for query in topology.finished.values()
         },
-        tables=plant.tables.kept() if plant.tables is not None else {},
-        occasions={each.reader: _occasions(each) for each in plant.occasions.values()},
-        apart=tuple(sorted(plant.apart)),
+        tables=topology.tables.kept() if topology.tables is not None else {},
+        occasions={each.reader: _occasions(each) for each in topology.occasions.values()},
+        apart=tuple(sorted(topology.apart)),
         ends=Ends(slowest, runs),
         **decided,
     )
 
 
 def _record(
-    plant: Plant, journal: Journal, manifest: Manifest, older: Checkpoint | None
+    topology: Topology, journal: Journal, manifest: Manifest, older: Checkpoint | None
 ) -> Checkpoint:
     """Let the journal have the checkpoint, and forget what neither it nor the older one needs."""
     ends = (older.manifest if older is not None else manifest).ends
     with journal.together():
-        for reader in plant.gone:
+        for reader in topology.gone:
             journal.forget_unit(reader)
-        for stream in plant.gone_streams:
+        for stream in topology.gone_streams:
             journal.forget_stream(stream)
-        for live in plant.units.values():
+        for live in topology.units.values():
             if not live.replay:  # a run that failed before its unit was cut anew is void
                 journal.take_back_runs(live.reader, live.runs)
         keep = older.number if older is not None else None
         number = journal.write_checkpoint(
             manifest.to_json(), trains=ends.trains, runs=ends.runs, keep=keep
         )
-    plant.gone.clear()
-    plant.gone_streams.clear()
+    topology.gone.clear()
+    topology.gone_streams.clear()
     return Checkpoint(number, manifest)
 
 
-def _let_go(plant: Plant, directory: Path, manifest: Manifest, older: Checkpoint | None) -> None:
+def _let_go(
+    topology: Topology, directory: Path, manifest: Manifest, older: Checkpoint | None
+) -> None:
     """Remove what neither checkpoint needs: files, versions of tables, what sources keep."""
     oldest = older.manifest if older is not None else manifest
-    if plant.tables is not None:
-        plant.tables.tidy()
-    for name, archive in plant.archives.items():
+    if topology.tables is not None:
+        topology.tables.tidy()
+    for name, archive in topology.archives.items():
         archive.safe = oldest.ends.trains.get(name, 0)
-    for feed in plant.feeds.values():
+    for feed in topology.feeds.values():
         boundary = oldest.feeds[feed.key].boundary
         if boundary is not None:
             feed.interface.commit(boundary)
     _remove_others(directory, {*manifest.names, *oldest.names})
 
 
-def _can_go_back(plant: Plant, old: Manifest, new: Manifest) -> bool:
+def _can_go_back(topology: Topology, old: Manifest, new: Manifest) -> bool:
     """Say whether recovery may start from the older checkpoint: no replay crosses a change."""
-    return not plant.gone and not plant.gone_streams and _graph(old) == _graph(new)
+    return not topology.gone and not topology.gone_streams and _graph(old) == _graph(new)
 
 
 def _graph(manifest: Manifest) -> list[Any]:
@@ -144,9 +148,9 @@ def _graph(manifest: Manifest) -> list[Any]:
     return [names, units, rules, tables, readers, manifest.apart, manifest.control]
 
 
-def _slowest(plant: Plant, key: str, number: int) -> int:
+def _slowest(topology: Topology, key: str, number: int) -> int:
     """Return the train behind which a source has to be read again."""
-    buffer = plant.buffers.get(key)
+    buffer = topology.buffers.get(key)
     readers: dict[str, int] = buffer.readers() if buffer is not None else {}
     # After a restart a reader may be ahead of the feed, whose trains are still to be read again.
     return min([number, *readers.values()])

@@ -1,4 +1,4 @@
-"""How a change of the graph re-connects the plant: states and places go over to the new units."""
+"""How a change of the graph re-connects what runs: states and places go over to the new units."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,55 +9,57 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Bundle, EventBundle, Operator, Ordered, Scan, key
 from penstock.plan.sharing.member import Asking, Member
 from penstock.plan.sharing.units import Unit
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 
 Place = tuple[int, int, bool]  # the last train read, the watermark after it, and if it was idle
 
 
-def connect(plant: Plant, units: Sequence[Unit]) -> None:
+def connect(topology: Topology, units: Sequence[Unit]) -> None:
     """Make these the units: states and places go over to them, new ones begin now."""
-    old = dict(plant.units)
+    old = dict(topology.units)
     states = {
         key(live.unit.stateful): live
         for live in old.values()
         if live.unit.stateful is not None and live.state is not None
     }
-    places = _places(old.values(), plant.buffers)
+    places = _places(old.values(), topology.buffers)
     # Those that leave a bundle take their share along before the bundle is another.
     alone = [unit for unit in units if unit.bundle is None]
     together = [unit for unit in units if unit.bundle is not None]
-    plant.units = {unit.key: _live(plant, unit, old.get(unit.key), states) for unit in alone}
+    topology.units = {unit.key: _live(topology, unit, old.get(unit.key), states) for unit in alone}
     for unit in together:
-        plant.units[unit.key] = _live_bundle(plant, unit, old)
-    plant.must_cut = False
-    plant.stirred |= old.keys() | plant.units.keys()
-    plant.apart &= plant.outputs
-    go_on_counting(plant.units.values(), old)
-    plant.writers = {key(root): live for live in plant.units.values() for root in live.unit.roots}
-    for name, live in plant.units.items():
+        topology.units[unit.key] = _live_bundle(topology, unit, old)
+    topology.must_cut = False
+    topology.dirty |= old.keys() | topology.units.keys()
+    topology.apart &= topology.outputs
+    go_on_counting(topology.units.values(), old)
+    topology.writers = {
+        key(root): live for live in topology.units.values() for root in live.unit.roots
+    }
+    for name, live in topology.units.items():
         if live is not old.get(name):
-            _register(plant, live, places)
-    for query in plant.queries.values():
-        plant.buffers.open(query.input, query.root.schema).register(query.reader)
-    for each in plant.occasions.values():
-        plant.buffers.open(each.input, each.event.schema).register(each.reader)
-    left = [live for name, live in old.items() if name not in plant.units]
-    plant.gone |= {live.reader for live in left}
-    plant.ledgers |= {
+            _register(topology, live, places)
+    for query in topology.queries.values():
+        topology.buffers.open(query.input, query.root.schema).register(query.reader)
+    for each in topology.occasions.values():
+        topology.buffers.open(each.input, each.event.schema).register(each.reader)
+    left = [live for name, live in old.items() if name not in topology.units]
+    topology.gone |= {live.reader for live in left}
+    topology.ledgers |= {
         key(live.state.operator): (live.state.stages, live.state.ledger)
         for live in left
         if isinstance(live.state, SitesState)
     }
-    _unregister_gone(plant)
+    _unregister_gone(topology)
 
 
 def _live(
-    plant: Plant, unit: Unit, old: LiveUnit | None, states: Mapping[str, LiveUnit]
+    topology: Topology, unit: Unit, old: LiveUnit | None, states: Mapping[str, LiveUnit]
 ) -> LiveUnit:
     if old is not None and old.unit == unit:
         return old
-    live = LiveUnit(unit, plant.late_directory)
+    live = LiveUnit(unit, topology.late_directory)
     if old is not None:  # the same root over other leaves
         live.runs, live.taken = old.runs, old.taken
         live.rows_in, live.rows_out = old.rows_in, old.rows_out
@@ -67,26 +69,26 @@ def _live(
         if (begun := old if same else states.get(key(unit.stateful))) is not None:
             live.state, live.late_rows = begun.state, begun.late_rows
             live.history, live.reached = begun.history, begun.reached
-        elif (left := _left(plant, unit.stateful)) is not None:
+        elif (left := _left(topology, unit.stateful)) is not None:
             _leave(live, *left)
         else:
-            live.state = _new_state(plant, unit.stateful)
+            live.state = _new_state(topology, unit.stateful)
             live.wants_history = getattr(unit.stateful, "reads_history", False)
-    elif (output := plant.buffers.get(unit.key)) is not None and output.written:
+    elif (output := topology.buffers.get(unit.key)) is not None and output.written:
         live.reached = (output.watermark,)
-        if old is None and (bundle := plant.writers.get(unit.key)) is not None:
+        if old is None and (bundle := topology.writers.get(unit.key)) is not None:
             live.rows_in = bundle.rows_in - bundle.rows_before.get(unit.key, 0)
     return live
 
 
-def _left(plant: Plant, stateful: Operator) -> tuple[LiveUnit, Asking] | None:
+def _left(topology: Topology, stateful: Operator) -> tuple[LiveUnit, Asking] | None:
     """Return the bundle that kept an operator's state, and the member it was kept for.
 
     Of several with the same windows, the one that has been there for longest.
     """
     found: list[tuple[LiveUnit, Asking]] = [
         (live, member)
-        for live in plant.units.values()
+        for live in topology.units.values()
         if isinstance(live.unit.bundle, Bundle | EventBundle)
         for member in live.unit.bundle.members
         if _judge(member) == key(stateful)
@@ -103,11 +105,11 @@ def _leave(live: LiveUnit, bundle: LiveUnit, member: Asking) -> None:
     live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
 
 
-def _live_bundle(plant: Plant, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveUnit:
+def _live_bundle(topology: Topology, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveUnit:
     """Return a bundle's unit with its members as they are now."""
     bundle, before = unit.bundle, old.get(unit.key)
     assert bundle is not None  # noqa: S101  (the caller looked)
-    live = LiveUnit(unit, plant.late_directory)
+    live = LiveUnit(unit, topology.late_directory)
     state = before.state if before is not None else None
     if not isinstance(state, Together):
         state = new_together(bundle)
@@ -123,7 +125,7 @@ def _live_bundle(plant: Plant, unit: Unit, old: Mapping[str, LiveUnit]) -> LiveU
     live.state = state
     for member in bundle.members:
         _join(live, state, member, old.get(member.key))
-    state.rearranged(bundle, _begin(plant, bundle))
+    state.rearranged(bundle, _begin(topology, bundle))
     return live
 
 
@@ -139,36 +141,36 @@ def _join(live: LiveUnit, state: Together, member: Asking, alone: LiveUnit | Non
         live.rows_before[member.key] -= alone.rows_in
 
 
-def _give_history(plant: Plant, live: LiveUnit) -> None:
+def _give_history(topology: Topology, live: LiveUnit) -> None:
     """Let the first run of a new unit begin with what the streams had before it."""
     live.wants_history = False
     for leaf in live.unit.leaves:
-        buffer = plant.buffers.get(key(leaf))
+        buffer = topology.buffers.get(key(leaf))
         if isinstance(leaf, Scan) and buffer is not None:
-            rows = plant.history(leaf, buffer.readers()[live.reader])
+            rows = topology.history(leaf, buffer.readers()[live.reader])
             if rows:
                 live.history[key(leaf)] = rows
 
 
-def _new_state(plant: Plant, operator: Operator) -> State:
+def _new_state(topology: Topology, operator: Operator) -> State:
     """Return the state of an operator that sees everything only from now on, or all."""
     if getattr(operator, "reads_history", False):
         return new_state(operator, BEGIN_OF_TIME)
-    return new_state(operator, _begin(plant, operator))
+    return new_state(operator, _begin(topology, operator))
 
 
-def _begin(plant: Plant, operator: Operator) -> int:
+def _begin(topology: Topology, operator: Operator) -> int:
     """Return the first time that whoever begins now sees everything from."""
-    buffers = [plant.buffers.get(key(node)) for node in _on_its_axis(operator)]
+    buffers = [topology.buffers.get(key(node)) for node in _on_its_axis(operator)]
     highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
     return max(highs, default=BEGIN_OF_TIME)
 
 
-def _register(plant: Plant, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
+def _register(topology: Topology, live: LiveUnit, places: Mapping[tuple[str, str], Place]) -> None:
     owners = live.unit.owners
     members = {key(node) for node in live.unit.members()}
     for name, leaf in zip(live.unit.inputs, live.unit.leaves, strict=True):
-        buffer = plant.buffers.open(name, leaf.schema)
+        buffer = topology.buffers.open(name, leaf.schema)
         found = {node: at for (node, source), at in places.items() if source == name}
         # What a state has seen decides; what lies below it may be part of other units, too.
         taken_over = [at for node, at in found.items() if node in owners] or [
@@ -181,25 +183,25 @@ def _register(plant: Plant, live: LiveUnit, places: Mapping[tuple[str, str], Pla
             live.marks[name] = mark
             live.idle |= {name} if idle else set()
     if live.wants_history:
-        _give_history(plant, live)
+        _give_history(topology, live)
     promises = live.promises()
     for root in live.unit.roots:
-        output = plant.buffers.open(key(root), root.schema)
+        output = topology.buffers.open(key(root), root.schema)
         if not output.written:  # those that read it may wait long for its first train
             output.watermark, output.idle = promises[key(root)], live.is_idle
 
 
-def _unregister_gone(plant: Plant) -> None:
-    wanted = {(live.reader, name) for live in plant.units.values() for name in live.unit.inputs}
-    wanted |= {(query.reader, query.input) for query in plant.queries.values()}
-    wanted |= {(archive.reader, name) for name, archive in plant.archives.items()}
-    wanted |= {(each.reader, each.input) for each in plant.occasions.values()}
-    for buffer in plant.buffers:
+def _unregister_gone(topology: Topology) -> None:
+    wanted = {(live.reader, name) for live in topology.units.values() for name in live.unit.inputs}
+    wanted |= {(query.reader, query.input) for query in topology.queries.values()}
+    wanted |= {(archive.reader, name) for name, archive in topology.archives.items()}
+    wanted |= {(each.reader, each.input) for each in topology.occasions.values()}
+    for buffer in topology.buffers:
         for reader in buffer.readers():
             if (reader, buffer.key) not in wanted:
                 buffer.unregister(reader)
-        if buffer.key not in plant.writers and buffer.key not in plant.feeds:
-            plant.buffers.drop(buffer.key)
+        if buffer.key not in topology.writers and buffer.key not in topology.feeds:
+            topology.buffers.drop(buffer.key)
 
 
 def _judge(member: Asking) -> str:

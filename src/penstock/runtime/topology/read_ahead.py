@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from penstock.engine.trains.buffers import Buffer, Train
 from penstock.engine.trains.rows import SMALL_ROWS
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 
 AHEAD_TRAINS = 12  # that a source may be ahead of its slowest reader; a run takes what waits
 TINY_AHEAD = 64  # tiny trains are run together, so more of them may wait
 AHEAD_ROWS = 2_000_000
 
 
-def is_ahead(buffer: Buffer, plant: Plant) -> bool:
+def is_ahead(buffer: Buffer, topology: Topology) -> bool:
     """Say whether a source is held back: its readers have enough to do."""
-    return _are_many(buffer.unread()) and _are_many(buffer.unread(plant.active_readers()))
+    return _are_many(buffer.unread()) and _are_many(buffer.unread(topology.active_readers()))
 
 
 def _are_many(unread: Sequence[Train]) -> bool:

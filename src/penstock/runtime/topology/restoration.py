@@ -30,7 +30,7 @@ from penstock.runtime.durable.manifest import (
 from penstock.runtime.durable.state_files import damaged
 from penstock.runtime.sources.archive import Archive
 from penstock.runtime.sources.feed import Feed
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Away, LiveQuery
 from penstock.runtime.work.live_rule import LiveOccasions
 from penstock.runtime.work.live_unit import LiveUnit
@@ -75,7 +75,7 @@ def refuse_unmatched(manifest: Manifest, definition: QueryDefinition, root: Oper
 
 
 def put_back(
-    plant: Plant,
+    topology: Topology,
     manifest: Manifest,
     journal: Journal,
     directory: Path,
@@ -87,15 +87,15 @@ def put_back(
     In this order: units are cut as they were, for states belong to them; sources go behind their
     last recorded train, since buffers over them start there; states and places of readers follow.
     """
-    plant.apart = set(manifest.apart)
+    topology.apart = set(manifest.apart)
     reconnect(standing_in(manifest))
-    note_gone(plant, manifest)
-    for feed in plant.feeds.values():
-        restore_feed(feed, plant.archives.get(feed.key), manifest, journal, now)
-    restore_buffers(plant, manifest, directory)
-    for live in plant.units.values():
+    note_gone(topology, manifest)
+    for feed in topology.feeds.values():
+        restore_feed(feed, topology.archives.get(feed.key), manifest, journal, now)
+    restore_buffers(topology, manifest, directory)
+    for live in topology.units.values():
         restore_unit(live, manifest, journal, directory)
-    for query in plant.queries.values():
+    for query in topology.queries.values():
         restore_query(query, manifest, journal)
 
 
@@ -106,12 +106,12 @@ def standing_in(manifest: Manifest) -> Standing:
     return Standing(alone, bundles, manifest.apart)
 
 
-def note_gone(plant: Plant, manifest: Manifest) -> None:
+def note_gone(topology: Topology, manifest: Manifest) -> None:
     """Note what the checkpoint had and is no more, so that the journal forgets it with the next."""
-    plant.gone |= {f"unit:{name}" for name in manifest.units if name not in plant.units}
-    plant.gone |= {f"query:{name}" for name in manifest.queries if name not in plant.queries}
-    plant.gone |= manifest.occasions.keys() - plant.occasions.keys()
-    plant.gone_streams |= manifest.feeds.keys() - plant.feeds.keys()
+    topology.gone |= {f"unit:{name}" for name in manifest.units if name not in topology.units}
+    topology.gone |= {f"query:{name}" for name in manifest.queries if name not in topology.queries}
+    topology.gone |= manifest.occasions.keys() - topology.occasions.keys()
+    topology.gone_streams |= manifest.feeds.keys() - topology.feeds.keys()
 
 
 def restore_feed(
@@ -129,9 +129,9 @@ def restore_feed(
         feed.failed(str(error), now)
 
 
-def restore_buffers(plant: Plant, manifest: Manifest, directory: Path) -> None:
+def restore_buffers(topology: Topology, manifest: Manifest, directory: Path) -> None:
     """Put back what buffers held and where their readers stood; feeds come before."""
-    for buffer in plant.buffers:
+    for buffer in topology.buffers:
         kept = manifest.buffers.get(buffer.key)
         if kept is None:
             continue

@@ -5,64 +5,66 @@ from penstock.engine.states.sharing.panes import PaneState
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.sharing.bundling import Standing, bundle_of
 from penstock.plan.sharing.member import inner_of
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 
 
-def standing_of(plant: Plant) -> Standing:
-    """Return who runs alone, and who together; only at rest."""
-    units = {name for name, live in plant.units.items() if live.unit.bundle is None}
-    units |= outlived(plant)
+def standing_of(topology: Topology) -> Standing:
+    """Return who runs alone, and who together; while quiesced."""
+    units = {name for name, live in topology.units.items() if live.unit.bundle is None}
+    units |= outlived(topology)
     bundles = {
         name: live.unit.lots | _other_lots(live)
-        for name, live in plant.units.items()
+        for name, live in topology.units.items()
         if live.unit.bundle is not None
     }
-    return Standing(units, bundles, frozenset(plant.apart), _free(plant), _leaning(plant))
+    return Standing(units, bundles, frozenset(topology.apart), _free(topology), _leaning(topology))
 
 
-def outlived(plant: Plant) -> set[str]:
+def outlived(topology: Topology) -> set[str]:
     """Return the roots of bundles whose own queries have ended and that units still read.
 
     They go on as units of their own: trains that wait behind them would be lost if a reader
     became one with them and read on from their input.
     """
-    read = {name for live in plant.units.values() for name in live.unit.inputs}
+    read = {name for live in topology.units.values() for name in live.unit.inputs}
     members = {
         member.key
-        for live in plant.units.values()
+        for live in topology.units.values()
         if isinstance(live.unit.bundle, Bundle | FlowBundle)
         for member in live.unit.bundle.members
     }
-    return (members & read) - plant.outputs
+    return (members & read) - topology.outputs
 
 
-def may_bundle(plant: Plant) -> bool:
+def may_bundle(topology: Topology) -> bool:
     """Say whether a cut would let somebody join a bundle, or another lot of it."""
-    regroup = any(_other_lots(live) for live in plant.units.values())
-    return plant.must_cut or regroup or bool(_free(plant) - plant.apart)
+    regroup = any(_other_lots(live) for live in topology.units.values())
+    return topology.must_cut or regroup or bool(_free(topology) - topology.apart)
 
 
-def _leaning(plant: Plant) -> set[str]:
+def _leaning(topology: Topology) -> set[str]:
     """Return the roots whose unit reads nodes that a bundle would compute for them."""
     return {
         name
-        for name, live in plant.units.items()
+        for name, live in topology.units.items()
         if live.unit.bundle is None
         and (bundle := bundle_of(live.unit.root)) is not None
         and not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
     }
 
 
-def _free(plant: Plant) -> set[str]:
+def _free(topology: Topology) -> set[str]:
     """Return the roots that run alone and could join a bundle: both have come as far."""
     found: set[str] = set()
-    for live in plant.units.values():
+    for live in topology.units.values():
         bundle = bundle_of(live.unit.root)
         bundle = bundle if bundle is not None and _may_join(live, bundle) else None
-        other = plant.units.get(key(bundle)) if bundle is not None else None
+        other = topology.units.get(key(bundle)) if bundle is not None else None
         if other is not None and live.marks == other.marks:
-            same = all(plant.place(live, n) == plant.place(other, n) for n in live.unit.inputs)
+            same = all(
+                topology.place(live, n) == topology.place(other, n) for n in live.unit.inputs
+            )
             found |= {live.unit.key} if same and not (live.replay or other.replay) else set()
     return found
 

@@ -56,8 +56,8 @@ def event_rows(system: System) -> list[dict[str, Any]]:
 
 
 def uses_of(system: System, known: KnownEvent) -> list[Use]:
-    """Return how an event is read now, a primitive one once: modes do not matter; at rest."""
-    queries = system.plant.graph.queries_of()
+    """Return how an event is read now, a primitive one once, while quiesced."""
+    queries = system.topology.graph.queries_of()
     roots = {key(root): (mode, root) for mode, root in reversed(known.bound.items())}
     uses = [(roots[name], readers) for name in roots if (readers := queries.get(name))]
     return [Use(mode, tuple(readers), root) for (mode, root), readers in reversed(uses)]
@@ -72,9 +72,9 @@ def detection_of(system: System, detect: Detect) -> Detection | None:
 
 def _live_of(system: System, detect: Detect) -> LiveUnit | None:
     """Return the unit that detects an event: its bundle's, or its own with what is above it."""
-    name, units = key(detect), system.plant.units.values()
+    name, units = key(detect), system.topology.units.values()
     own = (live for live in units if live.unit.stateful and key(live.unit.stateful) == name)
-    return system.plant.writers.get(name) or next(own, None)
+    return system.topology.writers.get(name) or next(own, None)
 
 
 def operator_of(known: KnownEvent) -> str:
@@ -100,11 +100,13 @@ def _figures(system: System, use: Use) -> dict[str, Any]:
     detect = use.detect
     row: dict[str, Any] = {"readers": len(use.readers), "state": "RUNNING"}
     row["mode"] = None if detect is None else str(use.mode)
-    causes = [q.cause for name in use.readers if (q := system.plant.queries.get(name)) and q.cause]
+    causes = [
+        q.cause for name in use.readers if (q := system.topology.queries.get(name)) and q.cause
+    ]
     if causes:
         row |= {"state": "FAILED", "cause": causes[0].partition("\n")[0]}
     if detect is None:
-        writer = system.plant.writers.get(key(use.root))
+        writer = system.topology.writers.get(key(use.root))
         return row | {"detections": writer.rows_out if writer is not None else None}
     detection, name = detection_of(system, detect), key(detect)
     if detection is None:

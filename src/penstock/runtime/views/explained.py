@@ -26,7 +26,7 @@ def explained(system: System, statement: Explain) -> str:
     name = known.definition.name.lower()
     with system.supervisor.resting():
         running = _runs(system, known)
-        graph = system.plant.graph.with_query(name, known.root)
+        graph = system.topology.graph.with_query(name, known.root)
         units = _units(system, graph, running=running)
         lines = [explain(name, known.root, graph, units)]
         if running and (figures := list(_measured(system, known, units))):
@@ -39,8 +39,8 @@ def explained(system: System, statement: Explain) -> str:
 def drawn(system: System, form: Form) -> str:
     """Return the whole shared graph as it runs, drawn."""
     with system.supervisor.resting():
-        units = [live.unit for live in system.plant.units.values()]
-        return FORMS[form](draw(system.plant.graph, units))
+        units = [live.unit for live in system.topology.units.values()]
+        return FORMS[form](draw(system.topology.graph, units))
 
 
 def bound(system: System, subject: str | SelectOnce | CreateQuery) -> KnownQuery:
@@ -56,32 +56,32 @@ def bound(system: System, subject: str | SelectOnce | CreateQuery) -> KnownQuery
 
 def _runs(system: System, known: KnownQuery) -> bool:
     """Say whether this very query runs, and not another of its name or none."""
-    running = system.plant.queries.get(known.definition.name.lower())
+    running = system.topology.queries.get(known.definition.name.lower())
     return running is not None and key(running.root) == key(known.root)
 
 
 def _units(system: System, graph: Graph, *, running: bool) -> Sequence[Unit]:
     """Return the units that run, or that would with one query more."""
     if running:
-        return [live.unit for live in system.plant.units.values()]
-    return system.supervisor.units_of(graph, standing_of(system.plant))
+        return [live.unit for live in system.topology.units.values()]
+    return system.supervisor.units_of(graph, standing_of(system.topology))
 
 
 def _measured(system: System, known: KnownQuery, units: Sequence[Unit]) -> Iterator[str]:
     """Yield what the units have done; nothing while none of them has run."""
-    behind = [system.plant.units[unit.key] for _, unit in units_behind(known.root, units)]
+    behind = [system.topology.units[unit.key] for _, unit in units_behind(known.root, units)]
     if not any(live.runs for live in behind):
         return
     yield from (f"  {figures_text(live)}" for live in behind)
-    writer = system.plant.writers.get(key(known.root))
+    writer = system.topology.writers.get(key(known.root))
     if writer is not None and writer.unit.bundle is not None:
         yield f"  {trial_text(system, writer.unit, key(known.root))}"
 
 
 def _chosen_from(system: System, known: KnownQuery) -> list[str]:
     """Return the tables that the plans of the query's flows were chosen from."""
-    query = system.plant.queries[known.definition.name.lower()]
-    return system.tuner.told(list(system.plant.units_of(query).values()))
+    query = system.topology.queries[known.definition.name.lower()]
+    return system.tuner.told(list(system.topology.units_of(query).values()))
 
 
 def figures_text(live: LiveUnit) -> str:
@@ -94,14 +94,14 @@ def figures_text(live: LiveUnit) -> str:
 
 
 def trial_text(system: System, unit: Unit, root: str) -> str:
-    """Return what a trial of a bundle's member gave, or why there is none; only at rest."""
+    """Return what a trial of a bundle's member gave, or why there is none; while quiesced."""
     members = unit.bundle.members if unit.bundle is not None else ()
     member = next(each for each in members if each.key == root)
     try:
-        held = held_rows(unit, system.plant.buffers)
+        held = held_rows(unit, system.topology.buffers)
         if not any(table.num_rows for table in held.values()):
             return "no trial: the trains that it has read are here no more"
-        with spare_processor(system.sessions, system.plant.buffers.spill) as processor:
+        with spare_processor(system.sessions, system.topology.buffers.spill) as processor:
             return f"a trial: {try_member(processor, unit, member, held).text()}"
     except Exception as error:  # whatever it is, the plan is worth more
         return f"no trial: {told(error).partition(chr(10))[0]}"

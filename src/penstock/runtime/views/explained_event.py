@@ -49,7 +49,7 @@ def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
     return {
         "mode": str(mode),
         "root": key(root),
-        "running": running_now or key(root) in system.plant.writers,
+        "running": running_now or key(root) in system.topology.writers,
         "nodes": nodes,
         "above": [text for text in above if not text.startswith("scan ")],
     }
@@ -116,7 +116,7 @@ def _events_by_key(system: System) -> dict[str, list[str]]:
 def _text(system: System, title: str, drawing: dict[str, Any]) -> str:
     if not drawing["nodes"]:
         root = system.directory.event(title).root(Mode(drawing["mode"]))
-        plan = explain(title, root, system.plant.graph.with_query(title.lower(), root), [])
+        plan = explain(title, root, system.topology.graph.with_query(title.lower(), root), [])
         return "\n".join(["primitive " + plan.partition("\n\n")[0].replace("query", "event", 1)])
     how = "as it runs" if drawing["running"] else "as it would run: nobody reads it"
     lines = [f"event {title} in mode {drawing['mode']}, {how}"]

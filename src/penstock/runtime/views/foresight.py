@@ -20,7 +20,7 @@ def estimate_text(system: System, statement: ExplainEstimate) -> str:
     known = bound(system, statement.subject)
     name = known.definition.name.lower()
     with system.supervisor.resting():
-        runs = name in system.plant.queries
+        runs = name in system.topology.queries
         before, after = Prospect(system), Prospect(system, known)
         return "\n".join([f"query {name}", *_lines(system, name, before, after, runs=runs)])
 
@@ -43,7 +43,7 @@ def _lines(
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured
     yield f"  figures  {measured} of {units} units have run; the others are taken at the mean cost"
-    meter = system.plant.queries[name].meter if runs else None
+    meter = system.topology.queries[name].meter if runs else None
     if meter is not None and (median := meter.latency(0.5)) is not None:
         high = meter.latency(0.99) or 0.0
         yield f"  measured {_seconds(median)} at p50, {_seconds(high)} at p99"

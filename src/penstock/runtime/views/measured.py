@@ -6,7 +6,7 @@ from penstock.model.own_names import readable
 from penstock.plan.operators import key
 from penstock.runtime.quality.quality import net_share
 from penstock.runtime.system.system import System
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Observation
 from penstock.schedule.observation import Figures
 from penstock.schedule.shape import shape_of
@@ -15,17 +15,17 @@ FORMAT = 1
 
 
 def measured(system: System) -> dict[str, Any]:
-    """Return everything; only at rest."""
-    supervisor, plant, now = system.supervisor, system.plant, system.clock.now()
+    """Return everything; while quiesced."""
+    supervisor, topology, now = system.supervisor, system.topology, system.clock.now()
     shape = shape_of(supervisor.shared_graph())
-    seen = supervisor.statistics.observation(plant, now)
+    seen = supervisor.statistics.observation(topology, now)
     run_seconds = supervisor.statistics.run_seconds(now)
     texts = {
-        key(m): readable(m.text()) for live in plant.units.values() for m in live.unit.members()
+        key(m): readable(m.text()) for live in topology.units.values() for m in live.unit.members()
     }
     net = {
         key(m): net_share(supervisor.statistics.record(name, now), run_seconds)
-        for name, live in plant.units.items()
+        for name, live in topology.units.items()
         for m in live.unit.members()
     }
     nodes = [
@@ -43,7 +43,9 @@ def measured(system: System) -> dict[str, Any]:
         "slots": supervisor.slots,
         "strategy": supervisor.control.chosen.text(),
         "run_seconds": run_seconds,
-        "streams": [_stream(plant, name, seen) for name in shape.inputs if name in shape.streams],
+        "streams": [
+            _stream(topology, name, seen) for name in shape.inputs if name in shape.streams
+        ],
         "nodes": nodes,
         "queries": [
             {
@@ -67,8 +69,8 @@ def _figures(figures: Figures, net: float) -> dict[str, float | None]:
     }
 
 
-def _stream(plant: Plant, name: str, seen: Observation) -> dict[str, Any]:
-    feed = plant.feeds.get(name)
+def _stream(topology: Topology, name: str, seen: Observation) -> dict[str, Any]:
+    feed = topology.feeds.get(name)
     figures = seen.operator(name)
     valid_for = feed.definition.valid_for if feed is not None else None
     rows = feed.rows / feed.number if feed is not None and feed.number else 1.0

@@ -46,8 +46,10 @@ def operator_rows(system: System) -> list[dict[str, Any]]:
     """Return a row for every operator of every unit, inputs first; queues stand at its first."""
     with system.supervisor.resting():
         system.supervisor.statistics.asked = system.clock.now()
-        users = system.plant.graph.queries_of()
-        return [row for live in system.plant.units.values() for row in _rows(system, live, users)]
+        users = system.topology.graph.queries_of()
+        return [
+            row for live in system.topology.units.values() for row in _rows(system, live, users)
+        ]
 
 
 def _rows(
@@ -55,7 +57,7 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     now, unit, statistics = system.clock.now(), live.unit, system.supervisor.statistics
     record = statistics.record(unit.key, now)
-    seen = statistics.observation_of(live, queue_of(system.plant, live, now), now)
+    seen = statistics.observation_of(live, queue_of(system.topology, live, now), now)
     members, profile = unit.members(), statistics.profiles.get(unit.key)
     shares = statistics.shares(unit, now)
     for place, member in enumerate(members):
@@ -82,7 +84,7 @@ def _rows(
 
 
 def _served(system: System, unit: Unit, users: list[str]) -> int:
-    return len(queries_in(unit, system.plant.graph)) if unit.bundle is not None else len(users)
+    return len(queries_in(unit, system.topology.graph)) if unit.bundle is not None else len(users)
 
 
 def _figures(figures: Figures, record: Record) -> dict[str, Any]:

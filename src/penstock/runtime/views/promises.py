@@ -58,17 +58,17 @@ MILLI = 1000.0
 
 def qos_rows(system: System) -> list[dict[str, Any]]:
     """Return a row for every query that was promised something, or is suspended or was."""
-    plant = system.plant
-    queries = [*list(plant.queries.values()), *list(plant.suspended.values())]
-    return [_row(system, each) for each in queries if each.promise or missed_rows(plant, each)]
+    topology = system.topology
+    queries = [*list(topology.queries.values()), *list(topology.suspended.values())]
+    return [_row(system, each) for each in queries if each.promise or missed_rows(topology, each)]
 
 
 def load_rows(system: System) -> list[dict[str, Any]]:
     """Return the one row of SHOW LOAD."""
     quality = system.supervisor.quality
-    units = list(system.plant.units.values())
+    units = list(system.topology.units.values())
     gates = [each for each in units if isinstance(each.unit.root, Gate)]
-    keeper, now = quality.gatekeeper, system.clock.now()
+    keeper, now = quality.shedding_controller, system.clock.now()
     return [
         {
             "slots": system.supervisor.slots,
@@ -79,7 +79,7 @@ def load_rows(system: System) -> list[dict[str, Any]]:
             "gates_shut": sum(keeper.share(each, now) < 1 for each in gates),
             "changes": quality.changes,
             "short": round(max(quality.shedding.placement.short.values(), default=0.0), 3),
-            "suspended": len(system.plant.suspended),
+            "suspended": len(system.topology.suspended),
         }
     ]
 
@@ -87,7 +87,7 @@ def load_rows(system: System) -> list[dict[str, Any]]:
 def _row(system: System, query: LiveQuery) -> dict[str, Any]:
     promise = query.promise or Promise(Contract.of(query.definition.goals))
     contract, verdict = promise.contract, promise.verdict()
-    keeper, now = system.supervisor.quality.gatekeeper, system.clock.now()
+    keeper, now = system.supervisor.quality.shedding_controller, system.clock.now()
     has_rows, gates = promise.account.tuples > 0, _gates(system, query)
     sampled, most = promise.errors.weight > 0, promise.limit(aggregates=not query.shows_tuples).most
     return {
@@ -107,7 +107,7 @@ def _row(system: System, query: LiveQuery) -> dict[str, Any]:
         "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
         "shed_at": ", ".join(_told(system, each, keeper.share(each, now)) for each in gates),
         "suspended_since": round(query.away.since * 1e6) if query.away is not None else None,
-        "missed_rows": missed_rows(system.plant, query),
+        "missed_rows": missed_rows(system.topology, query),
         "kept": verdict.is_kept,
         "whole": _whole(system, query),
     }
@@ -121,7 +121,7 @@ def _whole(system: System, query: LiveQuery) -> str:
 def _gates(system: System, query: LiveQuery) -> list[LiveUnit]:
     """Return the gates that a query reads through, those first that are below others."""
     names = [name for name, node in query.nodes.items() if isinstance(node, Gate)]
-    return [live for name in names if (live := system.plant.units.get(name)) is not None]
+    return [live for name in names if (live := system.topology.units.get(name)) is not None]
 
 
 def _told(system: System, gate: LiveUnit, keep: float) -> str:
@@ -134,7 +134,9 @@ def _told(system: System, gate: LiveUnit, keep: float) -> str:
     if isinstance(root.input, Scan):
         place = f"before {root.input.stream}"
     else:
-        names = [q.name for q in list(system.plant.queries.values()) if q.input == key(root.input)]
+        names = [
+            q.name for q in list(system.topology.queries.values()) if q.input == key(root.input)
+        ]
         place = f"behind {' and '.join(sorted(names)) or 'what no running query shows'}"
     return f"{place}: {gate.rows_in - gate.rows_out} (keeps {keep:.2g})"
 

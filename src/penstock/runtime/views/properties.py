@@ -36,8 +36,8 @@ PROPERTY_COLUMNS = pa.schema(
 
 def property_rows(system: System) -> list[dict[str, Any]]:
     """Return a row for every stream; `cost` is the share of the time that all of it takes."""
-    watching, plant = system.supervisor.watching, system.plant
-    for name in [each for each in watching.counted if each not in plant.feeds]:
+    watching, topology = system.supervisor.watching, system.topology
+    for name in [each for each in watching.counted if each not in topology.feeds]:
         watching.forget(name)
     monitors = {
         name: replace(each, tuples=watching.counted[name])
@@ -82,7 +82,7 @@ def _seen(monitor: StreamMonitor | None, now: float) -> dict[str, Any]:
 def _lags(system: System, monitors: Mapping[str, StreamMonitor]) -> dict[str, dict[str, Any]]:
     """Return the stream that each is furthest ahead of, of those that it is read together with."""
     found: dict[str, dict[str, Any]] = {}
-    for root in list(system.plant.graph.queries.values()):
+    for root in list(system.topology.graph.queries.values()):
         scans = {key(node): node.stream for node in walk(root) if isinstance(node, Scan)}
         known = [name for name in scans if name in monitors]
         for one in known:

@@ -56,7 +56,7 @@ def _row(system: "System", known: KnownRule) -> dict[str, Any]:
     definition = known.definition
     each, rule = find(system, definition.name)
     figures = system.firings.figures(rule.key)
-    writer = system.plant.writers.get(each.input)
+    writer = system.topology.writers.get(each.input)
     held = f"its event is held: {writer.cause}" if writer is not None and writer.cause else ""
     entry = system.catalog.get(definition.name)
     state = entry.state if entry is not None else None

@@ -13,7 +13,7 @@ from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.plan.explain.abridged import few
 from penstock.plan.explain.explain_bundle import queries_in
 from penstock.plan.sharing.units import Unit
-from penstock.runtime.loop.readiness import Ready
+from penstock.runtime.loop.run_queue import Ready
 from penstock.runtime.system.system import System
 from penstock.runtime.system.written_files import write_file
 from penstock.runtime.views.measured import measured
@@ -41,7 +41,7 @@ HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued
 
 
 def set_decider(system: System, statement: SetDecider) -> str:
-    """Let another strategy or batching rule decide; only at rest."""
+    """Let another strategy or batching rule decide; while quiesced."""
     try:
         choice = choice_of(statement.name, statement.options)
         if statement.what == "STRATEGY":
@@ -67,17 +67,17 @@ def set_timeout(system: System, statement: SetTimeout) -> str:
 def strategy_rows(system: System) -> list[dict[str, Any]]:
     """Return the one row of SHOW STRATEGY."""
     with system.supervisor.resting():
-        control, turns = system.supervisor.control, system.supervisor.control.turns
+        control, dispatcher = system.supervisor.control, system.supervisor.control.dispatcher
         return [
             {
                 "strategy": control.text(),
                 "batching": control.batching.text(),
                 "slots": system.supervisor.slots,
-                "units": len(system.plant.units),
-                "ready": len(turns.readiness.look(system.clock.now())),
-                "deciding_s": round(turns.deciding_seconds, 3),
-                "busy_s": round(turns.statistics.busy_seconds, 3),
-                "profiling_s": round(turns.statistics.profiled_seconds, 3),
+                "units": len(system.topology.units),
+                "ready": len(dispatcher.run_queue.look(system.clock.now())),
+                "deciding_s": round(dispatcher.deciding_seconds, 3),
+                "busy_s": round(dispatcher.statistics.busy_seconds, 3),
+                "profiling_s": round(dispatcher.statistics.profiled_seconds, 3),
                 "defects": control.told,
                 "last_defect": control.defects[-1] if control.defects else "",
             }
@@ -99,8 +99,8 @@ def explained_schedule(system: System, statement: ExplainSchedule) -> str:
 
 def _text(system: System) -> str:
     control, now = system.supervisor.control, system.clock.now()
-    ready = control.turns.readiness.look(now)
-    seen = control.turns.statistics.observation(system.plant, now)
+    ready = control.dispatcher.run_queue.look(now)
+    seen = control.dispatcher.statistics.observation(system.topology, now)
     control.strategy.observe(seen)
     # A copy is asked: a question must not be a turn.
     chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
@@ -108,7 +108,7 @@ def _text(system: System) -> str:
     queries = _queries(system)
     rows = [
         look.row(live.unit, queries[name], ready.get(name))
-        for name, live in system.plant.units.items()
+        for name, live in system.topology.units.items()
     ]
     rows.sort(key=lambda row: (not row[-1], row[0]))
     lines = [
@@ -152,11 +152,11 @@ class _Look:
 
 def _queries(system: System) -> dict[str, list[str]]:
     """Return the queries that each unit works for."""
-    graph = system.plant.graph
+    graph = system.topology.graph
     users = graph.queries_of()
     return {
         name: users.get(name, []) if live.unit.bundle is None else queries_in(live.unit, graph)
-        for name, live in system.plant.units.items()
+        for name, live in system.topology.units.items()
     }
 
 

@@ -34,10 +34,10 @@ def sharing_rows(system: System) -> list[dict[str, Any]]:
     Trials hold everything still for a while.
     """
     with system.supervisor.resting():
-        users = system.plant.graph.queries_of()
+        users = system.topology.graph.queries_of()
         shared = [
             (live, count)
-            for live in system.plant.units.values()
+            for live in system.topology.units.values()
             if (count := _served(system, live, users)) > 1
         ]
         shared.sort(key=lambda each: -each[0].busy_seconds)
@@ -47,7 +47,7 @@ def sharing_rows(system: System) -> list[dict[str, Any]]:
 def _served(system: System, live: LiveUnit, users: Mapping[str, list[str]]) -> int:
     """Return how many queries would have to do a unit's work if they were alone."""
     if live.unit.bundle is not None:
-        return len(queries_in(live.unit, system.plant.graph))
+        return len(queries_in(live.unit, system.topology.graph))
     return len(users.get(live.unit.key, ()))
 
 
@@ -56,10 +56,10 @@ def _share(system: System, live: LiveUnit) -> float | None:
     if live.unit.bundle is None:
         return 1.0  # whoever is alone does all of it
     try:
-        held = held_rows(live.unit, system.plant.buffers)
+        held = held_rows(live.unit, system.topology.buffers)
         if not live.runs or not any(table.num_rows for table in held.values()):
             return None
-        with spare_processor(system.sessions, system.plant.buffers.spill) as processor:
+        with spare_processor(system.sessions, system.topology.buffers.spill) as processor:
             return share_of_one(processor, live.unit, held)
     except Exception:  # whatever it is, what was counted is worth showing
         return None

@@ -150,7 +150,7 @@ def describe(system: System, name: str) -> pa.Table:
 def query_row(system: System, known: KnownQuery) -> dict[str, Any]:
     """Return a query's figures."""
     name = known.definition.name.lower()
-    live = system.plant.queries.get(name) or system.plant.finished.get(name)
+    live = system.topology.queries.get(name) or system.topology.finished.get(name)
     entry = system.catalog.get(name)
     state = entry.state if entry is not None else None
     cause = entry.cause if entry is not None else ""
@@ -179,22 +179,22 @@ def _broken_row(entry: Entry) -> dict[str, Any]:
 
 
 def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
-    now, plant = system.clock.now(), system.plant
-    writers = plant.writers  # as they are now: a cut puts others in their place
+    now, topology = system.clock.now(), system.topology
+    writers = topology.writers  # as they are now: a cut puts others in their place
     readers = {writers[name].reader for name in live.nodes if name in writers}
     readers.add(live.reader)
-    feeds = [plant.feeds[name] for name, node in live.nodes.items() if isinstance(node, Scan)]
+    feeds = [topology.feeds[name] for name, node in live.nodes.items() if isinstance(node, Scan)]
     waiting = [
         train
         for name in live.nodes
-        if (buffer := plant.buffers.get(name)) is not None
+        if (buffer := topology.buffers.get(name)) is not None
         for reader in buffer.readers()
         if reader in readers
         for train in buffer.waiting(reader)
     ]
     half, most = live.meter.latency(0.5), live.meter.latency(0.99)
     return {
-        "rows_in": plant.rows_in(live),
+        "rows_in": topology.rows_in(live),
         "rows_out": live.meter.rows,
         "in_per_s": round(sum(feed.meter.rate(now) for feed in feeds), 1),
         "out_per_s": round(live.meter.rate(now), 1),
@@ -202,15 +202,15 @@ def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
         "p99_ms": None if most is None else round(most * 1000, 1),
         "queued_rows": sum(train.rows.count for train in waiting),
         "queued_bytes": sum(train.info.size for train in waiting),
-        "late_rows": plant.late_rows(live),
+        "late_rows": topology.late_rows(live),
     }
 
 
 def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
-    feed = system.plant.feeds[key(known.scan)]
-    buffer = system.plant.buffers.open(feed.key, known.definition.schema)
+    feed = system.topology.feeds[key(known.scan)]
+    buffer = system.topology.buffers.open(feed.key, known.definition.schema)
     figures = buffer.figures()
-    archive = system.plant.archives.get(feed.key)
+    archive = system.topology.archives.get(feed.key)
     cause = feed.cause or (archive.trouble if archive is not None else "")
     state = "FAILED" if feed.cause else "ENDED" if feed.ended else "IDLE" if feed.idle else "OPEN"
     return {
@@ -227,7 +227,7 @@ def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
         "watermark": feed.watermark if abs(feed.watermark) < SHOWN_TIME else None,
         "archived_rows": archive.rows if archive is not None else 0,
         "archived_bytes": archive.size if archive is not None else 0,
-        "history_from": system.plant.history_from(known.scan),
+        "history_from": system.topology.history_from(known.scan),
         "cause": cause.partition("\n")[0],
     }
 

@@ -61,10 +61,10 @@ def _rows(system: System, known: KnownQuery) -> Iterator[dict[str, Any]]:
 def running_of(system: System, flow: Flow) -> tuple[Stages, Ledger]:
     """Return how a flow ran, and what its sites did, nothing where it does not run."""
     wanted = key(flow)
-    for live in system.plant.units.values():
+    for live in system.topology.units.values():
         if isinstance(live.state, SitesState) and key(live.state.operator) == wanted:
             return live.state.stages, live.state.ledger
-    return system.plant.ledgers.get(wanted, (flow.stages, Ledger()))
+    return system.topology.ledgers.get(wanted, (flow.stages, Ledger()))
 
 
 def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:

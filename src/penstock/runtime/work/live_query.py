@@ -92,7 +92,7 @@ class LiveQuery:
         self.judges = tuple(key(each) for each in judges(self.root, self.foreign))
 
     def alter(self, definition: QueryDefinition) -> None:
-        """Go on under other goals; only at rest."""
+        """Go on under other goals; while quiesced."""
         self.definition = definition
         self.promise = Promise.again(self.promise, definition.goals)
 

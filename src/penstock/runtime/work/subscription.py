@@ -11,7 +11,7 @@ from penstock.engine.trains.vectors import rows_of
 from penstock.errors import BadOptionError, PenstockError
 from penstock.runtime.durable.result_row import START, Position, ResultRow
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.work.inbox import Inbox, Stretch
+from penstock.runtime.work.subscriber_queue import Stretch, SubscriberQueue
 
 MAX_ROWS = 100_000
 CHUNK_ROWS = 1024  # rows turned into Python values at a time
@@ -38,7 +38,7 @@ class Subscription:
             raise BadOptionError(f"max_rows {max_rows} must be at least 1")
         self.query = query
         self._position = after or START
-        self._inbox = Inbox(
+        self._subscriber_queue = SubscriberQueue(
             log=None if after is None else log, after=self._position, max_rows=max_rows
         )
         self._stretch: Stretch | None = None  # being read, up to row `_read`
@@ -48,12 +48,12 @@ class Subscription:
     @property
     def left_out(self) -> int:
         """Return how many rows had to be left out up to here, as far as that is known."""
-        return self._inbox.left_out
+        return self._subscriber_queue.left_out
 
     @property
     def gap(self) -> range | None:
         """Return the deliveries of which an unknown number of rows may be missing, if any."""
-        return self._inbox.gap
+        return self._subscriber_queue.gap
 
     @property
     def position(self) -> Position:
@@ -63,12 +63,12 @@ class Subscription:
     @property
     def closed(self) -> bool:
         """Say whether the reader is through with it."""
-        return self._inbox.closed
+        return self._subscriber_queue.closed
 
     @property
     def ended(self) -> bool:
         """Say whether nothing will come any more."""
-        return self.closed or (self._stretch is None and self._inbox.ended)
+        return self.closed or (self._stretch is None and self._subscriber_queue.ended)
 
     def __enter__(self) -> Self:
         return self
@@ -109,29 +109,29 @@ class Subscription:
 
     def deliver(self, delivery: Delivery) -> None:
         """Take rows for the reader; a delivery's number again changes nothing."""
-        self._inbox.deliver(delivery)
+        self._subscriber_queue.deliver(delivery)
 
     def look(self) -> None:
         """See what the log has by now."""
-        self._inbox.look()
+        self._subscriber_queue.look()
 
     def end(self) -> None:
         """Say that nothing more will be delivered; the reader still gets the rest."""
-        self._inbox.end()
+        self._subscriber_queue.end()
 
     def fail(self, error: PenstockError) -> None:
         """Say that everything has stopped: the reader gets the rest, then the error."""
-        self._inbox.fail(error)
+        self._subscriber_queue.fail(error)
 
     def close(self) -> None:
         """Want nothing more: iteration stops, also where it waits in another thread."""
-        self._inbox.close()
+        self._subscriber_queue.close()
 
     def _at_hand(self, timeout: float | None) -> Stretch | None:
         if self.closed:
             return None
         if self._stretch is None:
-            self._stretch, self._read = self._inbox.take(timeout), 0
+            self._stretch, self._read = self._subscriber_queue.take(timeout), 0
         return self._stretch
 
     def _hand_out(self, stretch: Stretch, rows: int) -> None:

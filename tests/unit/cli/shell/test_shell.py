@@ -123,7 +123,7 @@ def test_watch_ends_after_a_number_of_rows(shell: Shell) -> None:
 
 
 def test_a_query_that_fails_meanwhile_is_told_of(shell: Shell) -> None:
-    shell.connection.system.plant.queries["q"] = live_query("q", QueryState.FAILED, "why")
+    shell.connection.system.topology.queries["q"] = live_query("q", QueryState.FAILED, "why")
     shell.pipe("SHOW STREAMS;")
     assert "query q failed" in shell.err.getvalue()
 

@@ -12,7 +12,7 @@ from pyspark import SparkContext
 from penstock.engine.spark.spark_errors import analysis_error, run_error
 from penstock.engine.spark.spark_life import death_told, refuse_dead
 from penstock.errors import RunError, SparkDiedError
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.work.worker_pool import WorkerPool
 
 Java = subprocess.Popen[bytes]
 
@@ -64,17 +64,17 @@ def test_once_java_is_dead_whatever_fails_is_its_death(java: Java) -> None:
 
 
 def test_what_fails_of_it_is_not_settled(java: Java) -> None:
-    crew, settled = Crew(1), list[object]()
+    pool, settled = WorkerPool(1), list[object]()
 
     def fail() -> None:
         java.kill()
         java.wait()
         raise Py4JNetworkError("nobody answers")
 
-    crew.submit("unit:x", fail, settled.append)
+    pool.submit("unit:x", fail, settled.append)
     with pytest.raises(SparkDiedError):
-        crew.settle_all(0.01)
+        pool.settle_all(0.01)
     with pytest.raises(SparkDiedError):
-        crew.do_here(fail, settled.append)
+        pool.do_here(fail, settled.append)
     assert settled == []
-    crew.dismiss()
+    pool.dismiss()

@@ -6,15 +6,15 @@ import pytest
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import DiskFullError, HomeError
 from penstock.runtime.durable import results
+from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.durable.shelf import ResultShelf
 
 FILE = 4096  # what one small delivery counts
 LARGE = 10_000  # rows of a delivery that is a file
 
 
 def opened(directory: Path, *, keep_bytes: int = results.KEEP_BYTES) -> ResultLog:
-    return ResultLog(directory, "query", ResultShelf(directory / "shelf.db"), keep_bytes=keep_bytes)
+    return ResultLog(directory, "query", ResultIndex(directory / "shelf.db"), keep_bytes=keep_bytes)
 
 
 def files(directory: Path) -> list[str]:
@@ -93,8 +93,8 @@ def test_files_are_found_again_also_where_the_shelf_is_lost(tmp_path: Path) -> N
 
 
 def test_logs_on_one_shelf_keep_apart(tmp_path: Path) -> None:
-    shelf = ResultShelf(tmp_path / "shelf.db")
-    one, other = (ResultLog(tmp_path / name, name, shelf) for name in ("One", "Other"))
+    result_index = ResultIndex(tmp_path / "shelf.db")
+    one, other = (ResultLog(tmp_path / name, name, result_index) for name in ("One", "Other"))
     one.append(delivery(1))
     other.append(delivery(1, 5))
     one.clear()
@@ -182,14 +182,14 @@ def test_clearing_removes_everything(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    shelf = ResultShelf(tmp_path / "shelf.db")
+    result_index = ResultIndex(tmp_path / "shelf.db")
     with pytest.raises(HomeError) as caught:
-        ResultLog(tmp_path / "file", "query", shelf)
+        ResultLog(tmp_path / "file", "query", result_index)
     assert caught.value.code == "BAD_HOME"
 
 
 def test_a_log_whose_directory_is_gone_says_so(tmp_path: Path) -> None:
-    log = ResultLog(tmp_path / "log", "query", ResultShelf(tmp_path / "shelf.db"))
+    log = ResultLog(tmp_path / "log", "query", ResultIndex(tmp_path / "shelf.db"))
     (tmp_path / "log").rmdir()
     with pytest.raises(HomeError):
         log.append(delivery(1, LARGE))

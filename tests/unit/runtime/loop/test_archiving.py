@@ -1,4 +1,4 @@
-"""Archived streams in a plant that dies: every tuple is kept once, whoever else reads."""
+"""Archived streams in a topology that dies: every tuple is kept once, whoever else reads."""
 
 import tempfile
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def archive_of(hall: Hall) -> Archive:
-    return hall.plant.archives[key(scan("s"))]
+    return hall.topology.archives[key(scan("s"))]
 
 
 def archived(hall: Hall) -> list[int]:
@@ -42,7 +42,7 @@ def archived(hall: Hall) -> list[int]:
 
 def seen_once(hall: Hall) -> list[int]:
     """Return what a one-time SELECT sees: the archive, and the buffer's other trains."""
-    buffer, pieces = hall.plant.buffers.open(key(scan("s")), SCHEMA), archive_of(hall).pieces()
+    buffer, pieces = hall.topology.buffers.open(key(scan("s")), SCHEMA), archive_of(hall).pieces()
     rest = buffer.to_table(without=lambda number: covers(pieces, number))
     return archived(hall) + rest["n"].to_pylist()
 
@@ -52,9 +52,9 @@ def test_a_stream_that_is_archived_is_read_though_no_query_reads_it(hall: Hall) 
     hall.push("s", 3)
     hall.end("s")
     hall.take_in()
-    assert not hall.plant.is_drained()
+    assert not hall.topology.is_drained()
     hall.drain()
-    assert hall.plant.is_drained()
+    assert hall.topology.is_drained()
     assert archived(hall) == [1, 2, 3]
 
 
@@ -90,12 +90,12 @@ def test_every_tuple_is_there_once_whatever_died_when(steps: list[str], together
                 hall.push("s", pushed, pushed + 1)
                 pushed += 2
             elif step in ("before", "after"):
-                hall.crew.dies = step
+                hall.pool.dies = step
                 try:
                     hall.put_away()
                 except DeathError:
                     hall.die()
-                hall.crew.dies = ""
+                hall.pool.dies = ""
             else:
                 getattr(hall, step)()
             seen = seen_once(hall)

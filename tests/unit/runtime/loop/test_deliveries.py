@@ -81,7 +81,7 @@ def test_what_is_delivered_is_in_the_journal_before_it_is_handed_over(hall: Hall
     hall.add("a", scan("s"))
     hall.push("s", 1)
     hall.take_in()
-    hall.crew.dies = "before"
+    hall.pool.dies = "before"
     with pytest.raises(DeathError):
         hall.deliver()
     assert [run.number for run in hall.journal.runs_after("query:a", 0)] == [1]
@@ -94,7 +94,7 @@ def test_trains_without_rows_are_passed_over_and_not_remembered(hall: Hall) -> N
     hall.drain()
     assert hall.journal.runs_after("query:a", 0) == []
     assert hall.sinks["a"].deliveries == {}
-    buffer = hall.plant.buffers.get(hall.plant.queries["a"].input)
+    buffer = hall.topology.buffers.get(hall.topology.queries["a"].input)
     assert buffer is not None
     assert buffer.readers() == {"query:a": 1}
 
@@ -158,7 +158,7 @@ def test_a_sink_that_goes_on_refusing_holds_its_query_alone_until_it_is_resumed(
     assert query.cause.startswith("SINK_FAILED")
     assert hall.delivered("b") == [1, 2]
     assert sink.written == []
-    hall.plant.resume(query)
+    hall.topology.resume(query)
     hall.drain()
     assert sink.written == [(1, [1]), (2, [2])]
 
@@ -174,7 +174,7 @@ def test_what_waits_for_a_sink_is_bounded_and_its_query_says_what_it_missed(
     for number in range(40):
         hall.push("s", number)
         hall.drain()
-    buffer = hall.plant.buffers.get(query.input)
+    buffer = hall.topology.buffers.get(query.input)
     assert buffer is not None
     waiting = buffer.waiting(query.reader)
     assert sum(train.info.size for train in waiting) <= 100
@@ -182,7 +182,7 @@ def test_what_waits_for_a_sink_is_bounded_and_its_query_says_what_it_missed(
     assert "its sink is too slow" in query.cause
     assert "rows that waited for it were left out" in query.cause
     assert hall.delivered("b") == list(range(40))
-    hall.plant.resume(query)
+    hall.topology.resume(query)
     hall.push("s", 40)
     hall.drain()
     kept = [number for _, numbers in sink.written for number in numbers]
@@ -197,7 +197,7 @@ def test_a_delivery_under_way_keeps_its_trains_until_it_has_them_in_hand(tmp_pat
     for number in range(10):
         hall.push("s", number)
         hall.drain()
-    buffer = hall.plant.buffers.get(query.input)
+    buffer = hall.topology.buffers.get(query.input)
     assert buffer is not None
     assert len(buffer.waiting(query.reader)) == 10
     query.in_hand = True
@@ -233,7 +233,7 @@ def test_after_a_death_only_sinks_that_can_repeat_see_a_delivery_again(
     hall.push("s", 1)
     hall.drain()
     hall.die()
-    hall.plant.queries["a"].sinks.append(sink)
+    hall.topology.queries["a"].sinks.append(sink)
     hall.push("s", 2)
     hall.drain()
     first = [(1, [1])]
@@ -265,7 +265,7 @@ def test_the_latency_of_a_delivery_is_counted_from_its_arrival(hall: Hall) -> No
 
 def test_a_query_that_is_held_delivers_nothing(hall: Hall) -> None:
     query = hall.add("a", scan("s"))
-    hall.plant.set_state(query, QueryState.FAILED, "no")
+    hall.topology.set_state(query, QueryState.FAILED, "no")
     hall.push("s", 1)
     hall.drain()
     assert hall.delivered("a") == []
@@ -298,9 +298,9 @@ def test_queries_without_sinks_are_delivered_by_one_worker_and_others_by_their_o
     hall.add("d", scan("s"))
     hall.push("s", 1, 2)
     hall.take_in()
-    hall.crew.submitted.clear()
+    hall.pool.submitted.clear()
     hall.deliver()
-    assert hall.crew.submitted == ["query:a", "sink:query:d"]
+    assert hall.pool.submitted == ["query:a", "sink:query:d"]
     assert [logged(query) for query in light] == [[(1, [1, 2])]] * 3
     assert hall.delivered("d") == [1, 2]
     assert [hall.journal.last_delivery(f"query:{name}") for name in "abcd"] == [1, 1, 1, 1]
@@ -313,9 +313,9 @@ def test_a_large_delivery_keeps_none_of_the_small_ones_waiting(
     without_sinks(hall, "a", "b")
     hall.push("s", 1, 2, 3)
     hall.take_in()
-    hall.crew.submitted.clear()
+    hall.pool.submitted.clear()
     hall.deliver()
-    assert hall.crew.submitted == ["query:a", "query:b"]
+    assert hall.pool.submitted == ["query:a", "query:b"]
 
 
 def test_a_tap_that_raises_holds_the_query_that_it_looked_at_and_no_other(hall: Hall) -> None:
@@ -335,7 +335,7 @@ def test_a_tap_that_raises_holds_the_query_that_it_looked_at_and_no_other(hall: 
     assert logged(a) == logged(c) == [(1, [1]), (2, [2])]
     assert hall.journal.last_delivery("query:b") == 0
     refuses = False
-    hall.plant.resume(b)
+    hall.topology.resume(b)
     hall.drain()
     assert logged(b) == [(1, [1]), (2, [2])]
 
@@ -347,16 +347,16 @@ def test_a_death_among_many_loses_and_doubles_nothing(hall: Hall, dies: str) -> 
     without_sinks(hall, "a", "b", "c")
     hall.push("s", 1)
     hall.take_in()
-    hall.crew.dies = dies
+    hall.pool.dies = dies
     with pytest.raises(DeathError):
         hall.deliver()
     hall.die()
     hall.deliveries.taps.append(lambda each: seen.append((each.query, each.number)))
-    for query in hall.plant.queries.values():
+    for query in hall.topology.queries.values():
         query.sinks = []
     hall.push("s", 2)
     hall.drain()
-    assert [logged(query) for query in hall.plant.queries.values()] == [[(1, [1]), (2, [2])]] * 3
+    assert [logged(query) for query in hall.topology.queries.values()] == [[(1, [1]), (2, [2])]] * 3
     assert sorted(seen) == [(name, number) for name in "abc" for number in (1, 2)]
 
 
@@ -364,17 +364,17 @@ def test_a_checkpoint_between_a_delivery_and_its_end_doubles_nothing(hall: Hall)
     query = hall.add("a", scan("s"))
     hall.push("s", 1)
     hall.take_in()
-    hall.crew.dies = "after"
+    hall.pool.dies = "after"
     with pytest.raises(DeathError):
         hall.deliver()
     assert query.meter.rows == 1  # the worker has done it all
-    hall.crew.dies = ""
+    hall.pool.dies = ""
     hall.checkpoint()  # it waits for no sink, nor for what a sink has just done
     hall.die()
     hall.push("s", 2)
     hall.drain()
     assert hall.delivered("a") == [1, 2]
-    (again,) = hall.plant.queries.values()
+    (again,) = hall.topology.queries.values()
     assert logged(again) == [(1, [1]), (2, [2])]
     assert again.meter.rows == again.rows_settled == 2
 

@@ -24,7 +24,7 @@ def hall(tmp_path: Path) -> Hall:
 
 
 def waiting(hall: Hall, stream: str) -> int:
-    buffer = hall.plant.buffers.get(key(scan(stream)))
+    buffer = hall.topology.buffers.get(key(scan(stream)))
     assert buffer is not None
     return buffer.written
 
@@ -41,7 +41,7 @@ def test_a_stream_that_nobody_reads_stays_at_its_source(hall: Hall) -> None:
 def test_a_train_is_in_the_journal_before_it_is_read(hall: Hall) -> None:
     hall.add("a", scan("s"))
     hall.push("s", 1)
-    hall.crew.dies = "before"
+    hall.pool.dies = "before"
     with pytest.raises(DeathError):
         hall.take_in()
     assert [t.number for t in hall.journal.trains_after(key(scan("s")), 0)] == [1]
@@ -95,7 +95,7 @@ def test_a_source_that_cannot_be_asked_is_asked_again_later(hall: Hall) -> None:
     hall.add("a", scan("s"))
     hall.scripts["s"].script.append(FAIL)
     hall.push("s", 1)
-    (feed,) = [each for each in hall.plant.feeds.values() if each.scan == scan("s")]
+    (feed,) = [each for each in hall.topology.feeds.values() if each.scan == scan("s")]
     hall.take_in()
     assert (feed.cause.partition(":")[0], waiting(hall, "s")) == ("SOURCE_FAILED", 0)
     hall.take_in()
@@ -133,5 +133,5 @@ def test_what_comes_in_is_counted(hall: Hall) -> None:
     hall.add("a", scan("s"))
     hall.push("s", 1, 2, 3)
     hall.drain()
-    (feed,) = [each for each in hall.plant.feeds.values() if each.scan == scan("s")]
+    (feed,) = [each for each in hall.topology.feeds.values() if each.scan == scan("s")]
     assert (feed.rows, feed.meter.rows, feed.number) == (3, 3, 1)

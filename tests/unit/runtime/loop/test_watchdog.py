@@ -14,11 +14,11 @@ from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.loop import watchdog
 from penstock.runtime.loop.supervisor import Means, Supervisor
 from penstock.runtime.loop.watchdog import Watchdog
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 
 
-class Replaying(Plant):
-    """A plant in which a recorded run waits for ever."""
+class Replaying(Topology):
+    """A topology in which a recorded run waits for ever."""
 
     def is_replaying(self) -> bool:
         return True
@@ -27,8 +27,8 @@ class Replaying(Plant):
 @pytest.fixture
 def supervisor(tmp_path: Path) -> Supervisor:
     processor: Any = SimpleNamespace(slots=1)
-    plant = Replaying(BufferPool(tmp_path), lambda _: tmp_path, lambda *_: None)
-    return Supervisor(plant, Means(processor, MemoryJournal(), HandClock(0.0), tmp_path))
+    topology = Replaying(BufferPool(tmp_path), lambda _: tmp_path, lambda *_: None)
+    return Supervisor(topology, Means(processor, MemoryJournal(), HandClock(0.0), tmp_path))
 
 
 def test_a_mark_that_stays_is_no_progress_only_after_its_time() -> None:
@@ -63,7 +63,7 @@ def test_replays_that_nobody_can_do_stop_everything_unless_a_cause_is_told(
     supervisor._watchdog = Watchdog(seconds=10)
     state = QueryState.FAILED if held else QueryState.RUNNING
     query: Any = SimpleNamespace(state=state, root=None, input="x")
-    supervisor.plant.queries["q"] = query
+    supervisor.topology.queries["q"] = query
     supervisor._look_for_stall(0.0)
     supervisor._look_for_stall(9.0)
     if held:

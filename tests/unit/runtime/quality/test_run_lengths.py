@@ -31,7 +31,7 @@ def known(hall: Hall, *names: str) -> None:
     for name in names:
         for number in range(6):
             rows = 10 * (1 + number % 3)
-            hall.turns.statistics.ran(name, rows, rows, COST * rows, hall.clock.now())
+            hall.dispatcher.statistics.ran(name, rows, rows, COST * rows, hall.clock.now())
 
 
 def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
@@ -42,11 +42,13 @@ def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
     hall.add("b", chain("s", "xy")).promise = promised(2.0)
     hall.add("c", chain("s", "z"))
     shared, own = key(chain("s", "x")), key(chain("s", "xy"))
-    assert shares(hall.plant) == {shared: Share(0.5, 1.0), own: Share(0.5, 2.0)}
-    lengths = run_lengths(hall.plant, hall.turns.statistics)
+    assert shares(hall.topology) == {shared: Share(0.5, 1.0), own: Share(0.5, 2.0)}
+    lengths = run_lengths(hall.topology, hall.dispatcher.statistics)
     assert lengths == {shared: AT_FIRST, own: AT_FIRST}
     known(hall, shared)
-    assert run_lengths(hall.plant, hall.turns.statistics) == lengths  # small runs tell nothing
+    assert (
+        run_lengths(hall.topology, hall.dispatcher.statistics) == lengths
+    )  # small runs tell nothing
 
 
 @pytest.mark.parametrize(
@@ -68,13 +70,13 @@ def test_a_run_is_longer_or_shorter_than_the_last_by_what_it_took(
 def test_a_gate_takes_no_share_of_the_time(tmp_path: Path) -> None:
     hall, gate = Hall(tmp_path / "home"), Gate(scan("s"), 0.5)
     hall.add("a", gate).promise = promised(3.0)
-    assert shares(hall.plant) == {key(gate): Share(1.5, 3.0)}
+    assert shares(hall.topology) == {key(gate): Share(1.5, 3.0)}
 
 
 def test_what_has_piled_up_is_taken_in_runs_that_are_short_enough(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("a", chain("s", "x")).promise = promised(0.05)
-    hall.turns.readiness.lengths = {key(chain("s", "x")): 25}
+    hall.dispatcher.run_queue.lengths = {key(chain("s", "x")): 25}
     for number in range(10):
         hall.push("s", *range(10 * number, 10 * number + 10))
     for _ in range(10):

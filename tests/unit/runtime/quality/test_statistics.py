@@ -58,13 +58,15 @@ def test_units_that_no_trial_took_apart_are_ranked_by_their_own_cost(tmp_path: P
     for root, cost in ((dear, 2e-3), (cheap, 2e-4)):
         for second in range(20):
             statistics.ran(key(root), 100, 50, 100 * cost, float(second))
-    seen = statistics.observation(hall.plant, 20.0)
+    seen = statistics.observation(hall.topology, 20.0)
     for root, cost in ((dear, 2e-3), (cheap, 2e-4)):
-        members = [seen.operator(key(each)) for each in hall.plant.units[key(root)].unit.members()]
+        members = [
+            seen.operator(key(each)) for each in hall.topology.units[key(root)].unit.members()
+        ]
         assert sum(each.seconds.or_else(0.0) for each in members) == pytest.approx(cost)
         assert members[-1].selectivity.or_else(0.0) == pytest.approx(0.5)
     strategy = Pcs()
-    units = [live.unit for live in hall.plant.units.values()]
-    strategy.adopt(shape_of(hall.plant.graph), parts_of(units))
+    units = [live.unit for live in hall.topology.units.values()]
+    strategy.adopt(shape_of(hall.topology.graph), parts_of(units))
     strategy.observe(seen)
     assert strategy.priority[key(cheap)] > 4 * strategy.priority[key(dear)]

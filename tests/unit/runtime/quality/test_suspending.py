@@ -1,4 +1,4 @@
-"""Who is suspended in a plant that has more to do than it can, and who comes back."""
+"""Who is suspended in a topology that has more to do than it can, and who comes back."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -50,8 +50,8 @@ class Scene:
         self.roots = {"light": chain("s", "x"), "heavy": chain("s", "y")}
         for name, root in self.roots.items():
             self.hall.add(name, root)
-        asks(self.hall.plant.queries["light"], 1.0)
-        asks(self.hall.plant.queries["heavy"], 5.0, latency)
+        asks(self.hall.topology.queries["light"], 1.0)
+        asks(self.hall.topology.queries["heavy"], 5.0, latency)
         self.statistics = Statistics()  # what the twins' runs take tells nothing
         self.learn(*self.roots.values())
         self.quality = quality_of(self.hall, self.statistics)
@@ -73,20 +73,20 @@ class Scene:
             self.hall.take_in()
             self.hall.clock.sleep(LOOK_SECONDS)
             self.quality._next_look = 0.0
-            self.quality.look(lambda: self.hall.plant.graph, self.hall.clock.now())
+            self.quality.look(lambda: self.hall.topology.graph, self.hall.clock.now())
             self.obey()
             if works:
                 self.hall.turn()
                 self.hall.deliver()
 
     def obey(self) -> None:
-        orders, plant = self.quality.suspending.orders, self.hall.plant
+        orders, topology = self.quality.suspending.orders, self.hall.topology
         for name in orders.suspend:
-            plant.suspended[name] = plant.queries.pop(name)
-            plant.gone.add(plant.suspended[name].reader)
+            topology.suspended[name] = topology.queries.pop(name)
+            topology.gone.add(topology.suspended[name].reader)
         for name in orders.recall:
-            plant.queries[name] = plant.suspended.pop(name)
-            plant.queries[name].runs = 0
+            topology.queries[name] = topology.suspended.pop(name)
+            topology.queries[name].runs = 0
         if orders:
             self.hall.reconnect()
             self.hall.checkpoint()
@@ -151,14 +151,14 @@ def test_who_is_dropped_while_away_is_forgotten(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
     scene.go_on(LONG_SECONDS + 5, 200, works=False)
-    del scene.hall.plant.suspended["light"]
+    del scene.hall.topology.suspended["light"]
     scene.go_on(1, 100)
     assert not scene.quality.suspending.state.queries
 
 
 def test_who_was_away_before_a_restart_comes_back_when_there_was_room(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
-    scene.hall.plant.suspended["light"] = scene.hall.plant.queries.pop("light")
+    scene.hall.topology.suspended["light"] = scene.hall.topology.queries.pop("light")
     scene.hall.reconnect()
     scene.go_on(PATIENCE_SECONDS + 2, 40)
     assert [came for _, _, came in scene.orders] == [["light"]]
@@ -177,15 +177,17 @@ def test_a_bundle_is_told_apart_by_weight_and_its_work_stays_the_same(tmp_path: 
     hall = Hall(tmp_path / "home")
     for number in range(40):
         hall.add(f"q{number:02}", chain("s", f"x{'abcdefghij'[number % 10]}{number // 10}"))
-        asks(hall.plant.queries[f"q{number:02}"], 40.0 - number)
-    graph = bundled(hall.plant.graph, Standing((), {}))
-    connect(hall.plant, cut_at_shared(graph, ()))
-    ((name, live),) = [(n, u) for n, u in hall.plant.units.items() if u.unit.bundle is not None]
+        asks(hall.topology.queries[f"q{number:02}"], 40.0 - number)
+    graph = bundled(hall.topology.graph, Standing((), {}))
+    connect(hall.topology, cut_at_shared(graph, ()))
+    ((name, live),) = [(n, u) for n, u in hall.topology.units.items() if u.unit.bundle is not None]
     (leaf,) = live.unit.inputs
     network = Network({name: Node({leaf: Crossing(0.01, 1.0)})}, {leaf: 80.0}, {"bundle": name})
-    crowd = crowd_of(hall.plant, network, {"bundle": Limit(0.2, 820.0)})
+    crowd = crowd_of(hall.topology, network, {"bundle": Limit(0.2, 820.0)})
     assert len(crowd.queries) == GROUPS
-    assert sorted(q for each in crowd.queries.values() for q in each) == sorted(hall.plant.queries)
+    assert sorted(q for each in crowd.queries.values() for q in each) == sorted(
+        hall.topology.queries
+    )
     assert load_of(crowd.network)[HERE] == pytest.approx(load_of(network)[HERE])
     lightest = min(crowd.queries, key=lambda each: crowd.limits[each].weight)
     assert set(crowd.queries[lightest]) == {"q37", "q38", "q39"}
@@ -201,10 +203,10 @@ def test_what_waits_behind_a_bundle_is_counted_by_the_bundle_that_wrote_it(tmp_p
     hall.add("b", above)
     hall.push("s", 1, 2, 3)
     hall.take_in()
-    hall.plant.units[key(above)].cause = "held"  # so that what comes to it waits
+    hall.topology.units[key(above)].cause = "held"  # so that what comes to it waits
     hall.turn()
     bundle = SimpleNamespace(unit=SimpleNamespace(key="bundle"))
-    hall.plant.writers[key(below)] = bundle  # type: ignore[assignment]
+    hall.topology.writers[key(below)] = bundle  # type: ignore[assignment]
     queued = quality_of(hall, Statistics())._queued()
     assert queued["bundle", key(above)] == 3
     assert (key(below), key(above)) not in queued

@@ -54,7 +54,7 @@ def test_what_was_measured_comes_back_from_json(trains: list[list[float]]) -> No
 
 def test_the_share_that_was_asked_for_comes_in_time(tmp_path: Path) -> None:
     hall = hall_of(tmp_path / "home")
-    feed = hall.plant.feeds[key(scan("s"))]
+    feed = hall.topology.feeds[key(scan("s"))]
     late = rows = 0
     for number in range(60):
         times = shuffled(50 * number, 50, number)
@@ -85,5 +85,5 @@ def test_a_death_changes_no_watermark(actions: list[str]) -> None:
                 hall.do(action)
         for each in (calm, hall):
             each.drain()
-        marks = [each.plant.feeds[key(scan("s"))].watermark for each in (calm, hall)]
+        marks = [each.topology.feeds[key(scan("s"))].watermark for each in (calm, hall)]
         assert marks[0] == marks[1]

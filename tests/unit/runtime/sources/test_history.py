@@ -98,31 +98,31 @@ def test_history_is_the_archive_and_what_is_not_in_it_yet(hall: Hall) -> None:
     hall.drain()
     hall.push("s", 3)
     hall.take_in()  # neither run nor archived
-    assert numbers(hall.plant.history(scan("s"))) == [1, 2, 3]
-    assert hall.plant.history_from(scan("s")) == 1
+    assert numbers(hall.topology.history(scan("s"))) == [1, 2, 3]
+    assert hall.topology.history_from(scan("s")) == 1
 
 
 def test_without_an_archive_history_is_what_the_buffer_still_holds(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("a", chain("s", "x"))
-    assert hall.plant.history_from(scan("s")) is None
+    assert hall.topology.history_from(scan("s")) is None
     hall.push("s", 1)
     hall.push("s", 5)
     hall.drain()
-    assert numbers(hall.plant.history(scan("s"))) == [1, 5]
-    assert hall.plant.history_from(scan("s")) == 1
+    assert numbers(hall.topology.history(scan("s"))) == [1, 5]
+    assert hall.topology.history_from(scan("s")) == 1
     hall.checkpoint()
     hall.die()
-    assert numbers(hall.plant.history(scan("s"))) == []
-    assert hall.plant.history_from(scan("s")) == 6
+    assert numbers(hall.topology.history(scan("s"))) == []
+    assert hall.topology.history_from(scan("s")) == 6
 
 
 def test_a_new_unit_begins_with_history_and_without_waiting_for_a_train(hall: Hall) -> None:
     hall.push("s", 1, 2)
     hall.drain()
     hall.add("a", Recall(scan("s")))
-    assert not hall.plant.is_drained()
-    state = hall.plant.units[key(hall.roots["a"])].state
+    assert not hall.topology.is_drained()
+    state = hall.topology.units[key(hall.roots["a"])].state
     assert isinstance(state, RecallState)
     assert state.begin == BEGIN_OF_TIME
     hall.drain()
@@ -149,7 +149,7 @@ def test_history_is_seen_through_what_other_queries_share(hall: Hall) -> None:
     hall.add("c", chain("s", "xy"))
     hall.push("s", 2)
     hall.drain()
-    assert hall.plant.rows_in(query) == 2
+    assert hall.topology.rows_in(query) == 2
     assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [1, 2])
 
 
@@ -160,7 +160,7 @@ def test_a_query_over_an_ended_stream_still_reads_its_history(hall: Hall) -> Non
     hall.add("a", Recall(scan("s")))
     hall.drain()
     assert hall.delivered("a") == [1]
-    assert hall.plant.is_drained()
+    assert hall.topology.is_drained()
 
 
 def test_history_leaves_no_files_behind(hall: Hall) -> None:
@@ -172,7 +172,7 @@ def test_history_leaves_no_files_behind(hall: Hall) -> None:
     hall.checkpoint()
     hall.checkpoint()  # the one before it stays, with its files
     spilled = list((hall.home / "spill").iterdir()) if (hall.home / "spill").exists() else []
-    held = [part for live in hall.plant.units.values() for part in live.history.values()]
+    held = [part for live in hall.topology.units.values() for part in live.history.values()]
     assert (spilled, held) == ([], [])
     # The state's own rows, as each of the two has them.
     assert len(list((hall.home / "state").iterdir())) == 2
@@ -205,12 +205,12 @@ def test_a_unit_gets_all_that_there_ever_was_once_and_in_order(steps: list[str])
             elif what == "add_other":
                 hall.add(f"p{len(hall.roots)}", chain("s", "x" * (len(hall.roots) + 1)))
             elif when:
-                hall.crew.dies = when
+                hall.pool.dies = when
                 try:
                     getattr(hall, what)()
                 except DeathError:
                     hall.die()
-                hall.crew.dies = ""
+                hall.pool.dies = ""
             else:
                 getattr(hall, what)()
         hall.drain()
@@ -229,5 +229,5 @@ def test_a_window_before_history_is_told_where_it_begins(begins: int | None, tol
 def test_rows_of_history_are_of_one_type(hall: Hall) -> None:
     hall.push("s", 1)
     hall.drain()
-    (rows,) = hall.plant.history(scan("s"))
+    (rows,) = hall.topology.history(scan("s"))
     assert pa.types.is_int64(rows.to_table(SCHEMA).schema.field("n").type)

@@ -16,7 +16,7 @@ from penstock.model.definitions import Connector, TableDefinition
 from penstock.model.schema import Column, Schema
 from penstock.runtime.sources.table_versions import LOOK_SECONDS, Seen, TableVersions
 from tests.unit.model.arrow_twin import arrow_without_spark
-from tests.unit.model.hall import SyncCrew
+from tests.unit.model.hall import SyncPool
 
 SCHEMA = Schema((Column("k", "string"), Column("n", "bigint")))
 NAMES = TableDefinition("Names", Connector("files"))
@@ -79,7 +79,7 @@ class Life:
     def look(self, times: int = 1) -> None:
         for _ in range(times):
             self.clock.sleep(LOOK_SECONDS)
-            self.versions.look(SyncCrew(), self.clock.now())  # type: ignore[arg-type]
+            self.versions.look(SyncPool(), self.clock.now())  # type: ignore[arg-type]
 
     def checkpoint(self) -> None:
         self.manifest = json.loads(json.dumps(self.versions.kept()))
@@ -120,7 +120,7 @@ def test_a_change_is_read_once_it_has_lasted_and_in_force_after_a_swap(life: Lif
 def test_files_are_looked_at_about_once_a_second(life: Life) -> None:
     life.files.write(rows(2))
     for _ in range(5):
-        life.versions.look(SyncCrew(), life.clock.now() + 0.1)  # type: ignore[arg-type]
+        life.versions.look(SyncPool(), life.clock.now() + 0.1)  # type: ignore[arg-type]
     assert life.files.reads == 1
 
 

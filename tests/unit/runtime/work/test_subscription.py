@@ -8,17 +8,17 @@ import pytest
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import BadOptionError
 from penstock.runtime.durable import results
+from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.durable.shelf import ResultShelf
 from penstock.runtime.work.subscription import Subscription
 
 SIZES = [3, 1, 4, 1, 5]
 FILE = 4096
 
 
-def shelf(directory: Path) -> ResultShelf:
-    return ResultShelf(directory / "shelf.db")
+def result_index(directory: Path) -> ResultIndex:
+    return ResultIndex(directory / "shelf.db")
 
 
 def delivery(number: int, rows: int) -> Delivery:
@@ -31,7 +31,7 @@ def deliver(subscription: Subscription, sizes: list[int] = SIZES) -> None:
 
 
 def logged(directory: Path, sizes: list[int] = SIZES, *, keep: int = 1000) -> ResultLog:
-    log = ResultLog(directory, "query", shelf(directory), keep_bytes=keep * FILE)
+    log = ResultLog(directory, "query", result_index(directory), keep_bytes=keep * FILE)
     for number, rows in enumerate(sizes, start=1):
         log.append(delivery(number, rows))
     return log
@@ -181,7 +181,7 @@ def test_a_reader_resumes_after_any_position(tmp_path: Path, seen: int) -> None:
 
 
 def test_a_position_ahead_of_the_log_skips_what_was_seen(tmp_path: Path) -> None:
-    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    log = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=log, after=(2, 0))
     deliver(subscription)
     assert drained(subscription) == positions()[4:]
@@ -198,7 +198,7 @@ def test_what_came_between_two_looks_at_the_log_is_read(tmp_path: Path) -> None:
 
 
 def test_a_slow_reader_with_a_log_loses_nothing(tmp_path: Path) -> None:
-    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    log = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=log, after=START, max_rows=2)
     for number, rows in enumerate(SIZES, start=1):
         log.append(delivery(number, rows))
@@ -220,7 +220,7 @@ def test_what_the_log_has_no_more_and_cannot_count_is_told(
 ) -> None:
     monkeypatch.setattr(results, "REMEMBERED", 0)
     logged(tmp_path, keep=2)
-    reopened = ResultLog(tmp_path, "query", shelf(tmp_path))
+    reopened = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=reopened, after=(1, 0))
     assert drained(subscription) == positions()[-6:]
     assert (subscription.left_out, subscription.gap) == (0, range(1, 4))

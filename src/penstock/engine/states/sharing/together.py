@@ -10,7 +10,7 @@ from penstock.plan.sharing.member import Asking
 
 @runtime_checkable
 class Together(Protocol):
-    """What a bundle keeps. Members come and go at rest, with what is theirs."""
+    """What a bundle keeps. Members come and go while quiesced, with what is theirs."""
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for what begins at `begin` or later."""

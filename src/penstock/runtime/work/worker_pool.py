@@ -1,4 +1,4 @@
-"""The crew: threads that do the work, and the bell that calls the supervisor back.
+"""The worker pool: threads that do the work, and the bell that calls the supervisor back.
 
 What a worker has done is settled by the supervisor's own thread, one thing after the other, so
 that nothing else needs a lock. What failed because Spark's Java has ended is not settled at all.
@@ -28,10 +28,10 @@ def outcome(work: Callable[[], object]) -> Future[object]:
     return future
 
 
-class Crew:
+class WorkerPool:
     """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
 
-    Nobody waits for a sink: what is done at rest is done while one may be at work.
+    Nobody waits for a sink: what is done while quiesced is done while one may be at work.
     """
 
     def __init__(self, slots: int) -> None:
@@ -63,7 +63,7 @@ class Crew:
         return not self._busy and not self._done and not self._settling
 
     @property
-    def is_at_rest(self) -> bool:
+    def is_quiesced(self) -> bool:
         """Say whether nobody but sinks is at work and nothing waits to be settled."""
         return not self._moving() and not self._done and not self._settling
 
@@ -113,7 +113,7 @@ class Crew:
             self._done.append(lambda: None)
 
     def settle(self) -> None:
-        """Finish what workers have done; only the supervisor, or a thread at rest."""
+        """Finish what workers have done; only the supervisor, or a thread while quiesced."""
         with self.bell:
             done, self._done = self._done, []
             self._settling = bool(done)

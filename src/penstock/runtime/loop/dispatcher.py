@@ -21,16 +21,16 @@ from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Gate, Operator, Scan, Take, key
 from penstock.plan.sharing.member import Asking
 from penstock.runtime.durable.journal import Journal, Keeps
-from penstock.runtime.loop.convoys import Convoy, Convoys
-from penstock.runtime.loop.culprits import find_culprits
+from penstock.runtime.loop.failure_bisection import bisect_failures
 from penstock.runtime.loop.looking_ahead import LookingAhead
-from penstock.runtime.loop.readiness import Readiness, Ready, deadline_of_trains
-from penstock.runtime.quality.gatekeeper import Gatekeeper
+from penstock.runtime.loop.run_queue import Ready, RunQueue, deadline_of_trains
+from penstock.runtime.loop.shared_scans import SharedScan, SharedScans
+from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import Crew, outcome
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import LiveUnit, Output
+from penstock.runtime.work.worker_pool import WorkerPool, outcome
 from penstock.schedule import Strategy
 from penstock.schedule.apportion import Profile
 from penstock.schedule.guarded import Guarded
@@ -57,40 +57,40 @@ class Begun:
 
 
 @dataclass(slots=True)
-class Turns:
+class Dispatcher:
     """A unit runs once at a time; its runs are recorded before they happen.
 
     The strategy may be another one from one call to the next.
     """
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     journal: Journal
     clock: Clock
     processor: Processor
     strategy: Strategy
     statistics: Statistics = field(default_factory=Statistics)
     deciding_seconds: float = 0.0
-    readiness: Readiness = field(init=False)
-    convoys: Convoys = field(init=False)
+    run_queue: RunQueue = field(init=False)
+    shared_scans: SharedScans = field(init=False)
     looking_ahead: LookingAhead = field(init=False)
 
     def __post_init__(self) -> None:
         """Be ready to look."""
-        gatekeeper = Gatekeeper(self.plant, self.statistics)
-        self.readiness = Readiness(self.plant, self.crew, gatekeeper)
-        self.convoys = Convoys(self.plant, self.crew, self.statistics)
+        shedding_controller = SheddingController(self.topology, self.statistics)
+        self.run_queue = RunQueue(self.topology, self.pool, shedding_controller)
+        self.shared_scans = SharedScans(self.topology, self.pool, self.statistics)
         self.looking_ahead = LookingAhead(
-            self.plant, self.crew, self.processor, self.statistics, self.readiness, self.clock
+            self.topology, self.pool, self.processor, self.statistics, self.run_queue, self.clock
         )
 
     def start(self, now: float) -> None:
         """Fill the free slots with ready units."""
-        if self.crew.free_slots < 1:
+        if self.pool.free_slots < 1:
             return
         began = time.perf_counter()
         ready = self._through_gates(now)
-        while ready and self.crew.free_slots > 0:
+        while ready and self.pool.free_slots > 0:
             chosen = self.strategy.next([each.unit for each in ready.values()], now)
             if chosen is None or chosen not in ready:
                 self.deciding_seconds += time.perf_counter() - began
@@ -99,13 +99,13 @@ class Turns:
             self.deciding_seconds += time.perf_counter() - began
             if isinstance(live.unit.bundle, Bundle) and _punctuates(group):
                 # What a member can let go of early it does alone.
-                self.plant.set_apart({member.key for member in live.unit.bundle.members})
-                self.plant.stirred.add(chosen)
+                self.topology.set_apart({member.key for member in live.unit.bundle.members})
+                self.topology.dirty.add(chosen)
                 return
-            if (convoy := self.convoys.of(live, group)) is not None:
-                for each in convoy.going:
+            if (shared_scan := self.shared_scans.of(live, group)) is not None:
+                for each in shared_scan.going:
                     ready.pop(each.live.unit.key, None)
-                self._start_convoy(convoy)
+                self._start_convoy(shared_scan)
             else:
                 self._start_unit(live, group)
             began = time.perf_counter()
@@ -117,42 +117,42 @@ class Turns:
 
         That takes no time worth a worker, and others wait for it.
         """
-        ready = self.readiness.look(now)
+        ready = self.run_queue.look(now)
         while found := [each for each in ready.values() if each.is_trifle]:
             for _, live, group in found:
                 del ready[live.unit.key]
                 begun = self._begin(live, group)
                 work, settle = partial(self._execute, begun), partial(self._settle, begun)
-                self.crew.do_here(work, settle)
-            ready = self.readiness.look(now)
+                self.pool.do_here(work, settle)
+            ready = self.run_queue.look(now)
             if not ready:  # else whoever goes on calls when it is done
-                self.crew.ask_again()
+                self.pool.ask_again()
         return ready
 
     def _start_unit(self, live: LiveUnit, group: Group) -> None:
         begun = self._begin(live, group)
         work, settle = partial(self._execute, begun), partial(self._settle, begun)
-        self.crew.submit(live.reader, work, settle)
+        self.pool.submit(live.reader, work, settle)
 
-    def _start_convoy(self, convoy: Convoy) -> None:
+    def _start_convoy(self, shared_scan: SharedScan) -> None:
         """Let units go together; each run is recorded, and succeeds or fails, by itself."""
-        begun = [self._begin(each.live, each.group) for each in convoy.going]
+        begun = [self._begin(each.live, each.group) for each in shared_scan.going]
 
         def work() -> tuple[float, list[Future[object]]]:
             began = time.perf_counter()
-            shared = convoy.shared(self.processor)
+            shared = shared_scan.shared(self.processor)
             took = time.perf_counter() - began
             pairs = zip(begun, shared, strict=True)
             return took, [outcome(partial(self._execute, *each)) for each in pairs]
 
         def settle(future: Future[object]) -> None:
             took, outcomes = cast("tuple[float, list[Future[object]]]", future.result())
-            for each, share, result in zip(begun, convoy.shares, outcomes, strict=True):
+            for each, share, result in zip(begun, shared_scan.shares, outcomes, strict=True):
                 each.live.busy_seconds += share * took
                 self._settle(each, result, alone=False)
 
         first, *along = (each.live.reader for each in begun)
-        self.crew.submit(first, work, settle, along)
+        self.pool.submit(first, work, settle, along)
 
     def _begin(self, live: LiveUnit, group: Group) -> Begun:
         """Record a run before it happens."""
@@ -165,7 +165,7 @@ class Turns:
             live.keeping, live.time_outs = self._keeps(live, group), None
             live.cutting = live.cut_for(live.keeping)
             self.journal.record_run(live.reader, number, live.running, live.keeping, live.cutting)
-            thinned = not self.convoys.is_whole(live, group)
+            thinned = not self.shared_scans.is_whole(live, group)
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
@@ -181,7 +181,7 @@ class Turns:
         return Ran(outputs, sample_of(live.unit, rows, run.sample) if run.sample else None)
 
     def _settle(self, run: Begun, future: Future[object], *, alone: bool = True) -> None:
-        self.plant.stirred.add(run.live.unit.key)
+        self.topology.dirty.add(run.live.unit.key)
         self._ran(run.live, run.number, run.group, future)
         if future.exception() is None:
             self._note(run.live, run.before, alone=alone)
@@ -190,7 +190,7 @@ class Turns:
         if not isinstance(live.unit.root, Gate):
             return ()
         trains = [train for each in group.values() for train in each]
-        return self.readiness.gatekeeper.keeps(live, trains, self.clock.now())
+        return self.run_queue.shedding_controller.keeps(live, trains, self.clock.now())
 
     def _note(self, live: LiveUnit, before: tuple[int, int, float], *, alone: bool) -> None:
         rows_in, rows_out, seconds = before
@@ -215,7 +215,7 @@ class Turns:
                 self._find_culprits(live, group)
                 return
             live.cause = _with_trains(told(error), self._named(live, group))
-            self.plant.fail_readers(live.unit, live.cause)
+            self.topology.fail_readers(live.unit, live.cause)
             return
         ran = future.result()
         assert isinstance(ran, Ran)  # noqa: S101  (what the work returns)
@@ -230,7 +230,7 @@ class Turns:
             self.clock.now(),
         )
         for name, trains in group.items():
-            if trains and (source := self.plant.buffers.get(name)) is not None:
+            if trains and (source := self.topology.buffers.get(name)) is not None:
                 source.advance(live.reader, trains[-1].info.number)
             self._stir_gate(name)
         if ran.sample is not None and any(each.num_rows for each in ran.sample.values()):
@@ -238,12 +238,12 @@ class Turns:
 
     def _stir_gate(self, buffer: str) -> None:
         """Let a gate look again that waited for a unit behind it."""
-        writer = self.plant.writers.get(buffer)
+        writer = self.topology.writers.get(buffer)
         if writer is not None and isinstance(writer.unit.root, Gate):
-            self.plant.stirred.add(writer.unit.key)
+            self.topology.dirty.add(writer.unit.key)
 
     def _append(self, root: Operator, group: Group, output: Output) -> Train:
-        buffer = self.plant.buffers.open(key(root), root.schema)
+        buffer = self.topology.buffers.open(key(root), root.schema)
         train = self._train(root, buffer.written + 1, group, output)
         buffer.append(train)
         return train
@@ -259,7 +259,7 @@ class Turns:
             shown = found if isinstance(found, Profile) else None
             self.statistics.took_profile(live.unit, shown, seconds)
 
-        self.crew.submit(
+        self.pool.submit(
             f"unit:profile:{live.unit.key}",
             lambda: profile(self.processor, live.unit, sample),
             took,
@@ -278,16 +278,16 @@ class Turns:
             return False
 
         def found(future: Future[object]) -> None:
-            culprits = future.result()
-            assert isinstance(culprits, list)  # noqa: S101  (what `find_culprits` returns)
-            self.plant.set_apart({member.key for member in culprits})
-            self.plant.stirred.add(live.unit.key)
+            failing = future.result()
+            assert isinstance(failing, list)  # noqa: S101  (what `find_culprits` returns)
+            self.topology.set_apart({member.key for member in failing})
+            self.topology.dirty.add(live.unit.key)
 
-        self.crew.submit(live.reader, lambda: find_culprits(members, fails), found)
+        self.pool.submit(live.reader, lambda: bisect_failures(members, fails), found)
 
     def _named(self, live: LiveUnit, group: Group) -> str:
         """Return the trains of a run, as their streams' users know them."""
-        queries = {key(query.root): query.name for query in self.plant.queries.values()}
+        queries = {key(query.root): query.name for query in self.topology.queries.values()}
         streams = {key(leaf): leaf.stream for leaf in live.unit.leaves if isinstance(leaf, Scan)}
         names = {name: f"node {name[:6]}" for name in group} | queries | streams
         return ", ".join(

@@ -1,15 +1,15 @@
-"""Culprits: which members make a bundle's run fail, found by halves."""
+"""Failing members: which members make a bundle's run fail, found by halves."""
 
 from collections.abc import Callable, Sequence
 
 from penstock.plan.sharing.member import Asking
 
-MAX_PROBES = 64  # each is a run; six culprits among a thousand are found with as many
+MAX_PROBES = 64  # each is a run; six failing members among a thousand are found with as many
 
 Fails = Callable[[Sequence[Asking]], bool]
 
 
-def find_culprits(members: Sequence[Asking], fails: Fails) -> list[Asking]:
+def bisect_failures(members: Sequence[Asking], fails: Fails) -> list[Asking]:
     """Return the members without which a run does not fail; all of them fail together.
 
     Where that takes too many probes, those that are still suspected are named as well: whoever

@@ -1,9 +1,9 @@
 """What waits for one reader of results: the newest rows in memory, older ones in the log.
 
-When the reader is slow the oldest rows leave memory first. An inbox that has a log reads them
-again from there, as it does with what was delivered before it was made: so every row after its
-position comes out once and in order, whatever happens in between. Rows that neither memory nor
-log has any more are left out, and counted.
+When the reader is slow the oldest rows leave memory first. A subscriber queue that has a log reads
+them again from there, as it does with what was delivered before it was made: so every row after its
+position comes out once and in order, whatever happens in between. Rows that neither memory nor log
+has any more are left out, and counted.
 """
 
 import threading
@@ -32,7 +32,7 @@ class Stretch:
         return Stretch(self.number, self.start + count, self.rows.slice(count))
 
 
-class Inbox:
+class SubscriberQueue:
     """One thread takes; any thread may deliver, end or close."""
 
     def __init__(self, *, log: ResultLog | None, after: Position, max_rows: int) -> None:

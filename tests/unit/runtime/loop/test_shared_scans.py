@@ -15,7 +15,7 @@ from penstock.engine.trains.rows import in_memory
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Gate, Operator, key
 from penstock.plan.sharing.member import Member, member_of
-from penstock.runtime.loop.convoys import APART, Convoy, Convoys
+from penstock.runtime.loop.shared_scans import APART, SharedScan, SharedScans
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.work.live_unit import READER, LiveUnit
@@ -38,7 +38,7 @@ def train(number: int, rows: int = 1) -> Train:
 
 
 def unit(root: Operator, **facts: Any) -> LiveUnit:
-    """Return a unit of which only its places in the plant are real."""
+    """Return a unit of which only its places in the topology are real."""
     known = {"inputs": (key(root.inputs[0]),), "key": key(root), "root": root}
     live = LiveUnit(cast("Any", SimpleNamespace(**known)), cast("Any", None), **facts)
     bundle = root if isinstance(root, Bundle) else None
@@ -90,31 +90,31 @@ class Scene:
             buffers[live.unit.inputs[0]].read[live.reader] = read
         self.buffers = buffers
         units = {live.unit.key: live for live in (*self.bundles, *self.gates)}
-        plant = SimpleNamespace(
+        topology = SimpleNamespace(
             buffers=buffers, units=units, writers={each.unit.key: each for each in self.gates}
         )
-        crew = SimpleNamespace(is_busy=lambda name: name in self.busy)
+        pool = SimpleNamespace(is_busy=lambda name: name in self.busy)
         statistics = Statistics()
         for live, seconds in zip(self.bundles, (1.0, 3.0, 4.0), strict=True):
             statistics.ran(live.unit.key, 1, 0, 60.0, 0.0)  # the first tells nothing
             for rows in self.sizes * self.runs:
                 statistics.ran(live.unit.key, rows, 0, seconds, 0.0)
             statistics.ran(live.unit.key, 1, 0, 60.0, 0.0, alone=False)  # nor do these
-        self.convoys = Convoys(cast("Any", plant), cast("Any", crew), statistics)
+        self.shared_scans = SharedScans(cast("Any", topology), cast("Any", pool), statistics)
 
-    def of(self, lead: int) -> Convoy | None:
-        """Return the convoy of a bundle; the first run each goes alone."""
+    def of(self, lead: int) -> SharedScan | None:
+        """Return the shared scan of a bundle; the first run each goes alone."""
         return next((found for _ in range(2) if (found := self.asked(lead)) is not None), None)
 
-    def asked(self, lead: int) -> Convoy | None:
+    def asked(self, lead: int) -> SharedScan | None:
         live = self.bundles[lead]
         name = live.unit.inputs[0]
-        return self.convoys.of(live, {name: self.buffers[name].waiting(live.reader)})
+        return self.shared_scans.of(live, {name: self.buffers[name].waiting(live.reader)})
 
-    def tuples(self, convoy: Convoy) -> list[list[int]]:
-        """Return the stream's trains that each member of a convoy takes."""
+    def tuples(self, shared_scan: SharedScan) -> list[list[int]]:
+        """Return the stream's trains that each member of a shared scan takes."""
         found = []
-        for each in convoy.going:
+        for each in shared_scan.going:
             ((name, trains),) = each.group.items()
             numbers = [train.info.number for train in trains]
             if name != STREAM:
@@ -125,8 +125,8 @@ class Scene:
         return found
 
 
-def going(convoy: Convoy | None) -> set[str]:
-    return {each.live.unit.key for each in convoy.going} if convoy is not None else set()
+def going(shared_scan: SharedScan | None) -> set[str]:
+    return {each.live.unit.key for each in shared_scan.going} if shared_scan is not None else set()
 
 
 def within(taken: list[Taken], trains: int) -> list[Taken]:
@@ -150,45 +150,45 @@ def test_all_take_the_same_tuples_and_what_is_next_for_them(
     trains: int, taken: list[list[Taken]], read: tuple[int, int, int], lead: int
 ) -> None:
     scene = Scene(trains, [within(each, trains) for each in taken], read)
-    convoy = scene.of(lead)
-    if convoy is None:
+    shared_scan = scene.of(lead)
+    if shared_scan is None:
         return
-    first, *others = scene.tuples(convoy)
+    first, *others = scene.tuples(shared_scan)
     assert first
     assert all(each == first for each in others)
-    assert scene.bundles[lead].unit.key in going(convoy)
-    for each in convoy.going:
+    assert scene.bundles[lead].unit.key in going(shared_scan)
+    for each in shared_scan.going:
         ((name, some),) = each.group.items()
         waiting = scene.buffers[name].waiting(each.live.reader)
         assert waiting[: len(some)] == some
-    assert sum(convoy.shares) == 1
+    assert sum(shared_scan.shares) == 1
 
 
 def test_bundles_beside_and_behind_open_gates_go_together_whoever_is_first() -> None:
     for lead in range(3):
         scene = Scene(1, ONE, (0, 0, 0))
-        convoy = scene.of(lead)
-        assert going(convoy) == {live.unit.key for live in scene.bundles}
-        assert convoy is not None
-        assert convoy.going[0].live is scene.bundles[0]  # its tuples have no share beside them
-        named = [each.live.unit.key for each in convoy.going]
-        shares = dict(zip(named, convoy.shares, strict=True))
+        shared_scan = scene.of(lead)
+        assert going(shared_scan) == {live.unit.key for live in scene.bundles}
+        assert shared_scan is not None
+        assert shared_scan.going[0].live is scene.bundles[0]  # its tuples have no share beside them
+        named = [each.live.unit.key for each in shared_scan.going]
+        shares = dict(zip(named, shared_scan.shares, strict=True))
         assert [shares[live.unit.key] for live in scene.bundles] == [1 / 8, 3 / 8, 4 / 8]
 
 
 def test_who_is_ahead_leaves_the_rest_for_later() -> None:
     scene = Scene(3, ONE, (0, 0, 0))
-    convoy = scene.of(0)
-    assert convoy is not None
-    assert scene.tuples(convoy) == [[1], [1], [1]]
+    shared_scan = scene.of(0)
+    assert shared_scan is not None
+    assert scene.tuples(shared_scan) == [[1], [1], [1]]
 
 
 def test_behind_a_gate_that_dropped_something_one_goes_alone() -> None:
     scene = Scene(1, ([(1, False)], [(1, True)]), (0, 0, 0))
     assert scene.of(1) is None
     assert going(scene.of(0)) == {scene.bundles[0].unit.key, scene.bundles[2].unit.key}
-    assert not scene.convoys.is_whole(scene.bundles[1], {scene.gates[0].unit.key: [train(1)]})
-    assert scene.convoys.is_whole(scene.bundles[2], {scene.gates[1].unit.key: [train(1)]})
+    assert not scene.shared_scans.is_whole(scene.bundles[1], {scene.gates[0].unit.key: [train(1)]})
+    assert scene.shared_scans.is_whole(scene.bundles[2], {scene.gates[1].unit.key: [train(1)]})
 
 
 def test_nobody_goes_along_who_is_at_work_or_of_whom_little_is_known() -> None:

@@ -1,7 +1,7 @@
-"""Readiness: which units have something to do, and which trains their next run would take.
+"""The run queue: which units have something to do, and which trains their next run would take.
 
-Only units of which something has changed are asked: their buffers and the plant say which. With a
-thousand of them a look at all before every decision would cost as much as the work.
+Only units of which something has changed are asked: their buffers and the topology say which. With
+a thousand of them a look at all before every decision would cost as much as the work.
 """
 
 import math
@@ -13,11 +13,11 @@ from typing import NamedTuple
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
 from penstock.plan.operators import Bundle, FlowBundle, Gate, key
-from penstock.runtime.quality.gatekeeper import Gatekeeper
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.quality.shedding_controller import SheddingController
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, coalesced, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
+from penstock.runtime.work.worker_pool import WorkerPool
 from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, Waiting
 
@@ -47,15 +47,15 @@ class Ready(NamedTuple):
 
 
 @dataclass(slots=True)
-class Readiness:
+class RunQueue:
     """The units that can run now; `batching` and `pace` say how much of what waits one takes.
 
     `lengths` are the most tuples of a run, by unit, where somebody was promised to be told soon.
     """
 
-    plant: Plant
-    crew: Crew
-    gatekeeper: Gatekeeper
+    topology: Topology
+    pool: WorkerPool
+    shedding_controller: SheddingController
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE
     lengths: Mapping[str, int] = field(default_factory=dict)
@@ -64,24 +64,24 @@ class Readiness:
 
     def look(self, now: float) -> dict[str, Ready]:
         """Return who can run, by the unit's key; the caller takes out whom it starts."""
-        readers = self.plant.buffers.stirred()
+        readers = self.topology.buffers.dirty()
         changed = {name.removeprefix(READER) for name in readers if name.startswith(READER)}
-        changed |= self.plant.stirred
-        self.plant.stirred.clear()
-        if not self._ready and self.crew.is_at_rest and now - self._swept >= SWEEP_SECONDS:
+        changed |= self.topology.dirty
+        self.topology.dirty.clear()
+        if not self._ready and self.pool.is_quiesced and now - self._swept >= SWEEP_SECONDS:
             self._swept = now
-            changed |= self.plant.units.keys()
+            changed |= self.topology.units.keys()
         for name in sorted(changed, key=self._is_no_gate):
             self._ask(name, now)
         return self._ready
 
     def _ask(self, name: str, now: float) -> None:
         self._ready.pop(name, None)
-        live = self.plant.units.get(name)
+        live = self.topology.units.get(name)
         if live is None or live.cause:
             return
-        if self.crew.is_busy(live.reader) or live.waits_for_ahead:
-            return  # it is stirred when that ends
+        if self.pool.is_busy(live.reader) or live.waits_for_ahead:
+            return  # it is dirty when that ends
         if isinstance(live.unit.root, Gate) and not live.replay and self._is_waited_for(name):
             return  # what waits before a gate can still be dropped
         if not live.replay and self._goes_through_gates(live):
@@ -96,13 +96,13 @@ class Readiness:
 
     def _is_waited_for(self, name: str) -> bool:
         """Say whether a unit that is not held has trains of this one to read; it stirs this one."""
-        buffer = self.plant.buffers.get(name)
+        buffer = self.topology.buffers.get(name)
         behind = buffer.behind() if buffer is not None else []
-        readers = (self.plant.units.get(each.removeprefix(READER)) for each in behind)
+        readers = (self.topology.units.get(each.removeprefix(READER)) for each in behind)
         return any(each is not None and not each.cause for each in readers)
 
     def _is_no_gate(self, name: str) -> bool:
-        live = self.plant.units.get(name)
+        live = self.topology.units.get(name)
         return live is None or not live.is_light_gate
 
     def _goes_through_gates(self, live: LiveUnit) -> bool:
@@ -110,11 +110,11 @@ class Readiness:
         bundle = live.unit.bundle
         if not isinstance(bundle, Bundle):
             return False
-        source = self.plant.buffers.get(key(bundle.input))
+        source = self.topology.buffers.get(key(bundle.input))
         for reader in source.behind() if source is not None else ():
             gate = self._ready.get(reader.removeprefix(READER))
             if gate is not None and gate.is_trifle:
-                self.plant.stirred.add(live.unit.key)  # it has to be asked again
+                self.topology.dirty.add(live.unit.key)  # it has to be asked again
                 return True
         return False
 
@@ -135,7 +135,7 @@ class Readiness:
         return {
             name: buffer.waiting(live.reader)
             for name in live.unit.inputs
-            if (buffer := self.plant.buffers.get(name)) is not None
+            if (buffer := self.topology.buffers.get(name)) is not None
         }
 
     def next_group(self, live: LiveUnit, waiting: Mapping[str, list[Train]], now: float) -> Group:
@@ -152,7 +152,9 @@ class Readiness:
         most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
         flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
         if isinstance(live.unit.root, Gate):  # which has no Spark that would change the order
-            found = self.gatekeeper.taken(live, coalesced(trains, ALL_ROWS, AGGREGATE_BYTES), now)
+            found = self.shedding_controller.taken(
+                live, coalesced(trains, ALL_ROWS, AGGREGATE_BYTES), now
+            )
         elif not flows:
             found = coalesced(trains, min(most, AGGREGATE_ROWS), AGGREGATE_BYTES)
         else:

@@ -1,4 +1,4 @@
-"""The plant: feeds, buffers, units and queries as they stand."""
+"""The topology: feeds, buffers, units and queries as they stand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,11 +29,11 @@ StateListener = Callable[[str, QueryState, str], None]
 
 
 @dataclass(slots=True)
-class Plant:
+class Topology:
     """What runs. `note_state` tells the catalog of a query's new state.
 
     `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
-    they would stop the others; the graph `must_cut` anew when there are more of them. `stirred` are
+    they would stop the others; the graph `must_cut` anew when there are more of them. `dirty` are
     units that may have something to do, or no more, whatever their buffers say. `gone` and
     `gone_streams` are what the journal must forget with the next checkpoint. `ledgers` tell what
     the sites of flows did that run no more. `checkpoint` is the last one.
@@ -54,7 +54,7 @@ class Plant:
     archives: dict[str, Archive] = field(default_factory=dict)
     occasions: dict[str, LiveOccasions] = field(default_factory=dict)
     tables: TableVersions | None = None
-    stirred: set[str] = field(default_factory=set)
+    dirty: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
     ledgers: dict[str, tuple[Stages, Ledger]] = field(default_factory=dict)
@@ -95,7 +95,7 @@ class Plant:
         return None if buffer is None else buffer.readers().get(live.reader)
 
     def history(self, scan: Scan, upto: int | None = None) -> list[Rows]:
-        """Return what a stream still has of its trains up to a number, or of all; only at rest.
+        """Return what a stream still has of its trains up to a number, or of all; while quiesced.
 
         In order, each train once; without a number, just what a reader that registers now misses.
         """
@@ -142,7 +142,7 @@ class Plant:
         for node in walk(root):
             if live := self.writers.get(key(node)):
                 live.cause = ""
-                self.stirred.add(live.unit.key)
+                self.dirty.add(live.unit.key)
         self.apart.discard(key(root))
 
     def end_takes(self, query: LiveQuery) -> bool:
@@ -156,7 +156,7 @@ class Plant:
             return False
         for live in takes:
             live.time_is_up = True
-            self.stirred.add(live.unit.key)
+            self.dirty.add(live.unit.key)
         return True
 
     def retired(self) -> list[LiveQuery]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.plan.operators import Take, key
-from penstock.runtime.loop import readiness as readiness_module
-from penstock.runtime.loop import turns as turns_module
+from penstock.runtime.loop import dispatcher as turns_module
+from penstock.runtime.loop import run_queue as readiness_module
 from penstock.schedule import ReadyUnit
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
@@ -43,7 +43,7 @@ def test_a_run_is_in_the_journal_before_it_runs(hall: Hall) -> None:
     hall.add("a", root)
     hall.push("s", 1, 2)
     hall.take_in()
-    hall.crew.dies = "before"
+    hall.pool.dies = "before"
     with pytest.raises(DeathError):
         hall.turn()
     (run,) = hall.journal.runs_after(f"unit:{key(root)}", 0)
@@ -101,7 +101,7 @@ def test_a_train_tells_when_its_first_row_arrived_and_what_is_promised(hall: Hal
     hall.take_in()
     hall.take_in()
     hall.turn()
-    buffer = hall.plant.buffers.get(key(root))
+    buffer = hall.topology.buffers.get(key(root))
     assert buffer is not None
     (train,) = buffer.waiting("query:a")
     assert (train.info.number, train.info.rows) == (1, 4)
@@ -116,7 +116,7 @@ def test_the_end_goes_through_without_rows(hall: Hall) -> None:
     hall.end("s")
     hall.take_in()
     hall.turn()
-    buffer = hall.plant.buffers.get(key(root))
+    buffer = hall.topology.buffers.get(key(root))
     assert buffer is not None
     assert buffer.watermark == END_OF_TIME
 
@@ -131,9 +131,9 @@ def test_a_unit_that_failed_waits_with_its_run_and_the_others_go_on(hall: Hall) 
     hall.push("s", 2)
     hall.drain()
     assert (hall.delivered("a"), hall.delivered("b")) == ([], [1, 2])
-    assert hall.plant.units[key(bad)].cause
+    assert hall.topology.units[key(bad)].cause
     hall.processor.fails.clear()
-    hall.plant.resume(hall.plant.queries["a"])
+    hall.topology.resume(hall.topology.queries["a"])
     hall.turn()
     assert hall.processor.runs[-1] == (key(bad), [1])  # as it was recorded, without the second
     hall.drain()
@@ -160,15 +160,15 @@ def test_the_strategy_decides_who_runs(hall: Hall, only: str | None) -> None:
     hall.take_in()
     wanted = key(chain("s", "y")) if only == "y" else only
     strategy = Choosy(wanted)
-    turns = turns_module.Turns(
-        hall.plant,
-        hall.crew,
+    dispatcher = turns_module.Dispatcher(
+        hall.topology,
+        hall.pool,
         hall.journal,
         hall.clock,
         hall.processor,
         strategy,  # type: ignore[arg-type]
     )
-    turns.start(hall.clock.now())
+    dispatcher.start(hall.clock.now())
     assert [name for name, _ in hall.processor.runs] == ([wanted] if only == "y" else [])
     assert {(each.waiting_rows, each.waiting_since) for each in strategy.seen} <= {(2, 1.0)}
     assert strategy.seen
@@ -180,7 +180,7 @@ def test_no_more_units_run_than_there_are_slots(
     hall.add("a", chain("s", "x"))
     hall.push("s", 1)
     hall.take_in()
-    monkeypatch.setattr(type(hall.crew), "free_slots", property(lambda _: 0))
+    monkeypatch.setattr(type(hall.pool), "free_slots", property(lambda _: 0))
     hall.turn()
     assert hall.processor.runs == []
 
@@ -212,7 +212,7 @@ def test_a_take_whose_time_is_up_ends_without_another_row(hall: Hall) -> None:
     hall.push("s", 1, 2)
     hall.drain()
     hall.push("s", 3)
-    hall.plant.end_takes(query)
+    hall.topology.end_takes(query)
     hall.drain()
     assert hall.delivered("a") == [1, 2]
     assert hall.states["a"] is QueryState.FINISHED

@@ -1,4 +1,4 @@
-"""The gatekeeper: what gates take of what waits before them, and what they keep of that.
+"""The shedding controller: what gates take of what waits before them, and what they keep of that.
 
 `quality.py` decides from time to time how much is shed. Between two such looks a burst can fill
 all that waits, so a gate that runs also looks at what waits there and then.
@@ -21,7 +21,7 @@ from penstock.qos.tempo import Curve, Windows
 from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, Share, shares
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.feed import Feed
-from penstock.runtime.topology.plant import Plant
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import READER, LiveUnit
 from penstock.runtime.work.promise import Promise
@@ -73,14 +73,14 @@ class Asker:
 
 
 @dataclass(slots=True)
-class Gatekeeper:
+class SheddingController:
     """`askers` are those that gates must not fail, and `shares` what units have of the time.
 
     `lately` is what gates kept when they last dropped something, and when that was; `thinned` what
     gates below a gate have left of the trains that wait before it.
     """
 
-    plant: Plant
+    topology: Topology
     statistics: Statistics
     askers: dict[str, list[Asker]] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class Gatekeeper:
 
     def look(self, gates: Iterable[LiveUnit]) -> None:
         """See who is behind each gate, from time to time."""
-        self.shares = shares(self.plant)
+        self.shares = shares(self.topology)
         self.askers = {gate.unit.key: self._askers(gate) for gate in gates}
         self.lately = {name: each for name, each in self.lately.items() if name in self.askers}
 
@@ -146,7 +146,7 @@ class Gatekeeper:
     def _room(self, gate: LiveUnit, trains: Sequence[Train], now: float) -> float:
         """Return how many tuples those behind a gate can do soon enough for the oldest."""
         age = max(0.0, now - min((train.info.arrived for train in trains), default=now))
-        buffer = self.plant.buffers.get(gate.unit.key)
+        buffer = self.topology.buffers.get(gate.unit.key)
         readers = buffer.readers() if buffer is not None else ()
         rooms = [self._rows(each.removeprefix(READER), age) for each in readers]
         return max(AT_FIRST, min(rooms, default=math.inf))
@@ -163,7 +163,7 @@ class Gatekeeper:
     def _askers(self, gate: LiveUnit) -> list[Asker]:
         """Return, for all queries behind a gate, the one that is hardest to please, by kind."""
         found: dict[tuple[Windows | None, float, int], Asker] = {}
-        for query in self.plant.queries.values():
+        for query in self.topology.queries.values():
             asker = self._asker(query, gate.unit.key)
             if asker is not None:
                 best = found.get(asker.kind)
@@ -174,17 +174,17 @@ class Gatekeeper:
     def _asker(self, query: LiveQuery, gate: str) -> Asker | None:
         if gate not in query.nodes:
             return None
-        if (feed := feed_of(self.plant, query)) is None:
+        if (feed := feed_of(self.topology, query)) is None:
             return None
         promise = query.promise or Promise(Contract.of(query.definition.goals))  # of all, then
         windows = None if query.shows_tuples else windows_of(query)
         return Asker(promise, windows, feed, max(1, len(gates_above(query.root))))
 
 
-def feed_of(plant: Plant, query: LiveQuery) -> Feed | None:
+def feed_of(topology: Topology, query: LiveQuery) -> Feed | None:
     """Return the stream that a query reads; of several the first stands for all."""
     scans = (name for name, node in query.nodes.items() if isinstance(node, Scan))
-    return next((feed for each in scans if (feed := plant.feeds.get(each)) is not None), None)
+    return next((feed for each in scans if (feed := topology.feeds.get(each)) is not None), None)
 
 
 def stepped(keep: float) -> float:

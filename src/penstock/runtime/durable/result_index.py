@@ -1,4 +1,4 @@
-"""The shelf: the small deliveries of all queries in one SQLite file, and an index of all of them.
+"""The result index: where each delivery is, and the small ones themselves, in one SQLite file.
 
 A thousand queries that give a few rows a second would otherwise be millions of files. Records are
 in the kernel's hands when a call returns: they outlive the process, and a power cut may take the
@@ -30,7 +30,7 @@ BODIES_OF = "DELETE FROM bodies WHERE id IN (SELECT body FROM deliveries WHERE q
 
 
 @dataclass(frozen=True, slots=True)
-class Shelved:
+class IndexedDelivery:
     """One delivery: how many rows it has, what it takes, and its body unless that is elsewhere."""
 
     number: int
@@ -40,7 +40,7 @@ class Shelved:
     body: bytes | None = None
 
 
-class ResultShelf:
+class ResultIndex:
     """Deliveries by query and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:
@@ -50,7 +50,7 @@ class ResultShelf:
         """Let go of the file; those who read may read on."""
         self._file.close()
 
-    def put(self, query: str, one: Shelved) -> None:
+    def put(self, query: str, one: IndexedDelivery) -> None:
         """Keep a delivery; of its number nothing but how many rows it had may be known."""
         with self._file.transaction():
             body = None
@@ -70,16 +70,16 @@ class ResultShelf:
         )
         return None if found[0][0] is None else found[0]
 
-    def find(self, query: str, number: int) -> Shelved | None:
+    def find(self, query: str, number: int) -> IndexedDelivery | None:
         """Return what is known of a delivery, without its body."""
         found = self._rows(
             "SELECT number, rows, size, place FROM deliveries WHERE query = ? AND number = ?",
             query,
             number,
         )
-        return Shelved(*found[0]) if found else None
+        return IndexedDelivery(*found[0]) if found else None
 
-    def next(self, query: str, after: int) -> Shelved | None:
+    def next(self, query: str, after: int) -> IndexedDelivery | None:
         """Return the first delivery above a number that is kept, with its body."""
         found = self._rows(
             f"SELECT d.number, d.rows, d.size, d.place, b.body {WITH_BODY} "
@@ -87,7 +87,7 @@ class ResultShelf:
             query,
             after,
         )
-        return Shelved(*found[0]) if found else None
+        return IndexedDelivery(*found[0]) if found else None
 
     def following(self, query: str, number: int) -> int:
         """Return the number of the first delivery above a number that is kept, 0 without one."""

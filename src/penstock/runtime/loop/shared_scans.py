@@ -1,10 +1,10 @@
-"""Convoys: units that are about to take the same tuples take them together, in one pass.
+"""Shared scans: units that are about to take the same tuples take them together, in one pass.
 
 Queries that allow an error read a stream through a gate, the others read it as it is: they are
 different bundles, and each would look at every tuple. As long as a gate drops nothing both get
 the same, so what one pass makes of it is shared. How trains are cut and which runs there are is
 recorded as if each went alone; a run that is done again does.
-Only the supervisor's thread touches them, but for `Convoy.shared`.
+Only the supervisor's thread touches them, but for `Shared scan.shared`.
 """
 
 from collections import Counter
@@ -23,10 +23,10 @@ from penstock.plan.sharing.layout import Layout
 from penstock.plan.sharing.member import Section
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.topology.plant import Plant
-from penstock.runtime.work.crew import Crew
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
+from penstock.runtime.work.worker_pool import WorkerPool
 from penstock.schedule.sizes import Sizes
 
 REMEMBERED = 64  # passes
@@ -51,7 +51,7 @@ class Going:
 
 
 @dataclass(slots=True)
-class Convoy:
+class SharedScan:
     """Units that go together, the one first whose tuples are looked at; `shares` add up to one."""
 
     going: list[Going]
@@ -89,27 +89,27 @@ class Convoy:
 
 
 @dataclass(slots=True)
-class Convoys:
+class SharedScans:
     """Who can go with whom; `passes` are kept while their members are the same.
 
     In runs of a size of which it is not known what each takes alone nobody goes along: gates have
     to know that, above all when more comes than ever.
     """
 
-    plant: Plant
-    crew: Crew
+    topology: Topology
+    pool: WorkerPool
     statistics: Statistics
     passes: dict[tuple[str, ...], Pass] = field(default_factory=dict)
     runs: Counter[tuple[tuple[str, ...], int]] = field(default_factory=Counter)
 
-    def of(self, lead: LiveUnit, group: Group) -> Convoy | None:
+    def of(self, lead: LiveUnit, group: Group) -> SharedScan | None:
         """Return those that go with a unit that is about to take some trains; None if nobody."""
         mine = self.extent(lead, group)
         if mine is None or not _rows_of(group) or not self._may_go(lead):
             return None
         others = [each for each in self._beside(mine.buffer) if each is not lead]
         others = [each for each in others if self._may_go(each)]
-        if not _is_gated(self.plant, lead):
+        if not _is_gated(self.topology, lead):
             mine = next((e for each in others if (e := self._before(each, mine))), None)
         if mine is None:
             return None
@@ -119,12 +119,12 @@ class Convoys:
         rows = _rows_of(found[0].group)
         if not all(self._is_known(each.live, rows) for each in found):
             return None
-        found.sort(key=lambda each: (_is_gated(self.plant, each.live), each.live.unit.key))
+        found.sort(key=lambda each: (_is_gated(self.topology, each.live), each.live.unit.key))
         name = tuple(each.live.unit.key for each in found), _size(rows)
         self.runs[name] += 1
         if _goes_alone(self.runs[name]):
             return None
-        return Convoy(found, self._shares(found, rows), self.passes)
+        return SharedScan(found, self._shares(found, rows), self.passes)
 
     def extent(self, live: LiveUnit, group: Group) -> Extent | None:
         """Return the trains that a bundle's group was before it came through a gate.
@@ -137,7 +137,7 @@ class Convoys:
         ((name, trains),) = group.items()
         if not trains or any(train.info.punctuation for train in trains):
             return None
-        writer = self.plant.writers.get(name)
+        writer = self.topology.writers.get(name)
         if writer is None or not isinstance(writer.unit.root, Gate):
             return Extent(name, *ranges_of(group)[name])
         passed = [writer.whole.get(train.info.number) for train in trains]
@@ -148,7 +148,7 @@ class Convoys:
 
     def is_whole(self, live: LiveUnit, group: Group) -> bool:
         """Say whether a bundle behind a gate gets all that came to it."""
-        is_gated = live.unit.bundle is not None and _is_gated(self.plant, live)
+        is_gated = live.unit.bundle is not None and _is_gated(self.topology, live)
         return is_gated and not live.history and self.extent(live, group) is not None
 
     def _beside(self, buffer: str) -> Iterator[LiveUnit]:
@@ -160,15 +160,15 @@ class Convoys:
                 yield live
 
     def _readers(self, buffer: str) -> list[LiveUnit]:
-        found = self.plant.buffers.get(buffer)
+        found = self.topology.buffers.get(buffer)
         names = found.readers() if found is not None else ()
-        units = (self.plant.units.get(each.removeprefix(READER)) for each in names)
+        units = (self.topology.units.get(each.removeprefix(READER)) for each in names)
         return [live for live in units if live is not None]
 
     def _may_go(self, live: LiveUnit) -> bool:
         if live.cause or live.replay or live.history or live.must_end:
             return False
-        return not self.crew.is_busy(live.reader)
+        return not self.pool.is_busy(live.reader)
 
     def _is_known(self, live: LiveUnit, rows: int) -> bool:
         """Say whether it has often enough gone alone with about so many tuples."""
@@ -176,12 +176,12 @@ class Convoys:
         return found is not None and found.runs >= 2 - 2.0 ** (1 - KNOWN_RUNS)  # they decay
 
     def _waiting(self, live: LiveUnit) -> list[Train]:
-        buffer = self.plant.buffers.get(live.unit.inputs[0])
+        buffer = self.topology.buffers.get(live.unit.inputs[0])
         return buffer.waiting(live.reader) if buffer is not None else []
 
     def _before(self, live: LiveUnit, most: Extent) -> Extent | None:
         """Return what a unit behind a gate would take, where that begins what another takes."""
-        if not _is_gated(self.plant, live) or not (trains := self._waiting(live)):
+        if not _is_gated(self.topology, live) or not (trains := self._waiting(live)):
             return None
         found = self.extent(live, {live.unit.inputs[0]: trains})
         if found is None or found.first != most.first or found.last > most.last:
@@ -191,7 +191,7 @@ class Convoys:
     def _of(self, live: LiveUnit, extent: Extent) -> Group | None:
         """Return the trains of a unit that are these, if they are the first that wait for it."""
         name, trains = live.unit.inputs[0], self._waiting(live)
-        if not _is_gated(self.plant, live):
+        if not _is_gated(self.topology, live):
             found = recorded({name: trains}, {name: (extent.first, extent.last)})
             is_next = bool(trains) and trains[0].info.number == extent.first
             return found if found and is_next and self.extent(live, found) == extent else None
@@ -222,8 +222,8 @@ def _rows_of(group: Group) -> int:
     return sum(train.rows.count for trains in group.values() for train in trains)
 
 
-def _is_gated(plant: Plant, live: LiveUnit) -> bool:
-    writer = plant.writers.get(live.unit.inputs[0])
+def _is_gated(topology: Topology, live: LiveUnit) -> bool:
+    writer = topology.writers.get(live.unit.inputs[0])
     return writer is not None and isinstance(writer.unit.root, Gate)
 
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import SparkDiedError
+from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.durable.shelf import ResultShelf
 from penstock.runtime.work.subscription import Subscription
 
 FILE = 4096
@@ -26,8 +26,8 @@ READ = st.tuples(st.just("read"), st.integers(0, 3), st.integers(1, 5))
 STEPS = st.lists(st.one_of(DELIVER, AGAIN, SUBSCRIBE, READ), max_size=40)
 
 
-def shelf(directory: Path) -> ResultShelf:
-    return ResultShelf(directory / "shelf.db")
+def result_index(directory: Path) -> ResultIndex:
+    return ResultIndex(directory / "shelf.db")
 
 
 def delivery(number: int, rows: int) -> Delivery:
@@ -46,7 +46,7 @@ class Play:
     """Plays steps on a log and its readers, and knows what each of them has to see."""
 
     def __init__(self, directory: Path, keep: int) -> None:
-        self.log = ResultLog(directory, "query", shelf(directory), keep_bytes=keep * FILE)
+        self.log = ResultLog(directory, "query", result_index(directory), keep_bytes=keep * FILE)
         self.sizes: list[int] = []
         self.readers: list[Reader] = []
 
@@ -128,7 +128,7 @@ def assert_accounted_for(reader: Reader, wanted: list[Position]) -> None:
 
 
 def test_readers_that_come_while_another_thread_delivers_miss_nothing(tmp_path: Path) -> None:
-    log, lock = ResultLog(tmp_path, "query", shelf(tmp_path)), threading.Lock()
+    log, lock = ResultLog(tmp_path, "query", result_index(tmp_path)), threading.Lock()
     sizes = [number % 4 for number in range(1, 301)]
     wanted = [(n, i) for n, size in enumerate(sizes, start=1) for i in range(size)]
     subscriptions: list[Subscription] = []
@@ -161,8 +161,8 @@ def test_readers_that_come_while_another_thread_delivers_miss_nothing(tmp_path: 
 
 
 def test_a_delivery_that_came_before_a_crash_comes_once_after_it(tmp_path: Path) -> None:
-    ResultLog(tmp_path, "query", shelf(tmp_path)).append(delivery(1, 2))
-    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    ResultLog(tmp_path, "query", result_index(tmp_path)).append(delivery(1, 2))
+    log = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=log, after=(1, 0))
     for again in (delivery(1, 2), delivery(2, 1)):
         log.append(again)
@@ -175,7 +175,7 @@ def test_a_delivery_that_came_before_a_crash_comes_once_after_it(tmp_path: Path)
 def test_a_reader_gets_what_came_before_everything_stopped_and_then_why(
     tmp_path: Path, logged: bool
 ) -> None:
-    log = ResultLog(tmp_path, "query", shelf(tmp_path))
+    log = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=log, after=START if logged else None)
     first = delivery(1, 2)
     log.append(first)

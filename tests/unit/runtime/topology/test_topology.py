@@ -1,4 +1,4 @@
-"""How a change re-connects the plant: nothing is lost, nothing comes twice, whatever is cut."""
+"""How a change re-connects the topology: nothing is lost, nothing comes twice, whatever is cut."""
 
 import shutil
 import tempfile
@@ -104,18 +104,18 @@ class Recutting(RuleBasedStateMachine):
         del self.hall.roots[name]
         self.hall.die()
 
-    @precondition(lambda self: self.hall.plant.units)
+    @precondition(lambda self: self.hall.topology.units)
     @rule(data=st.data())
     def fail(self, data: st.DataObject) -> None:
         """Let a unit fail from now on; the queries that need it are held."""
-        self.hall.processor.fails.add(data.draw(st.sampled_from(sorted(self.hall.plant.units))))
+        self.hall.processor.fails.add(data.draw(st.sampled_from(sorted(self.hall.topology.units))))
 
     @rule()
     def resume(self) -> None:
         self.hall.processor.fails.clear()
-        for query in list(self.hall.plant.queries.values()):
+        for query in list(self.hall.topology.queries.values()):
             if query.state is QueryState.FAILED:
-                self.hall.plant.resume(query)
+                self.hall.topology.resume(query)
 
     @rule()
     def checkpoint(self) -> None:
@@ -134,12 +134,12 @@ class Recutting(RuleBasedStateMachine):
         what=st.sampled_from(["take_in", "turn", "deliver"]),
     )
     def die_at_work(self, when: str, what: str) -> None:
-        self.hall.crew.dies = when
+        self.hall.pool.dies = when
         try:
             getattr(self.hall, what)()
         except DeathError:
             self.hall.die()
-        self.hall.crew.dies = ""
+        self.hall.pool.dies = ""
 
     @invariant()
     def nobody_gets_anything_twice_or_out_of_order(self) -> None:
@@ -153,7 +153,7 @@ class Recutting(RuleBasedStateMachine):
                     assert start <= self.began[name][stream]
 
     def everything_arrives(self) -> None:
-        self.hall.crew.dies = ""
+        self.hall.pool.dies = ""
         self.resume()
         self.hall.drain()
         for name, root in self.hall.roots.items():
@@ -183,7 +183,7 @@ test_cutting_anew_and_dying_lose_and_repeat_nothing = Recutting.TestCase
 
 def at(hall: Hall, source: Operator, root: Operator) -> int:
     """Return how far the unit of a root has read the trains of a source."""
-    buffer = hall.plant.buffers.get(key(source))
+    buffer = hall.topology.buffers.get(key(source))
     assert buffer is not None
     return buffer.readers()[f"unit:{key(root)}"]
 
@@ -199,7 +199,7 @@ def test_a_part_that_is_cut_out_goes_on_where_the_whole_stood(hall: Hall) -> Non
     hall.add("b", part)
     assert at(hall, scan("s"), part) == 1
     assert at(hall, part, whole) == 0
-    assert f"unit:{key(whole)}" not in hall.plant.buffers.open(key(scan("s")), SCHEMA).readers()
+    assert f"unit:{key(whole)}" not in hall.topology.buffers.open(key(scan("s")), SCHEMA).readers()
     hall.drain()
     assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [2])
 
@@ -212,9 +212,9 @@ def test_the_output_of_a_unit_that_is_cut_anew_goes_on_being_numbered(hall: Hall
     hall.add("b", chain("s", "x"))
     hall.push("s", 2)
     hall.drain()
-    buffer = hall.plant.buffers.get(key(whole))
+    buffer = hall.topology.buffers.get(key(whole))
     assert buffer is not None
-    assert (hall.plant.units[key(whole)].runs, buffer.written) == (2, 2)
+    assert (hall.topology.units[key(whole)].runs, buffer.written) == (2, 2)
 
 
 def test_a_new_query_begins_with_the_next_train(hall: Hall) -> None:
@@ -234,14 +234,14 @@ def test_what_only_a_dropped_query_needed_goes(hall: Hall) -> None:
     hall.push("s", 1)
     hall.drain()
     hall.drop("a")
-    assert set(hall.plant.units) == {key(chain("s", "x"))}
-    assert hall.plant.buffers.get(key(chain("s", "xy"))) is None
-    shared = hall.plant.buffers.get(key(chain("s", "x")))
+    assert set(hall.topology.units) == {key(chain("s", "x"))}
+    assert hall.topology.buffers.get(key(chain("s", "xy"))) is None
+    shared = hall.topology.buffers.get(key(chain("s", "x")))
     assert shared is not None
     assert set(shared.readers()) == {"query:b"}
     hall.drop("b")
-    assert hall.plant.units == {}
-    source = hall.plant.buffers.get(key(scan("s")))
+    assert hall.topology.units == {}
+    source = hall.topology.buffers.get(key(scan("s")))
     assert source is not None
     assert source.readers() == {}
 
@@ -265,7 +265,7 @@ def test_a_unit_that_failed_may_be_cut_anew_and_goes_on(hall: Hall) -> None:
     hall.processor.fails.clear()
     hall.add("b", chain("s", "x"))
     hall.push("s", 2)
-    hall.plant.resume(hall.plant.queries["a"])
+    hall.topology.resume(hall.topology.queries["a"])
     hall.drain()
     assert hall.delivered("a") == [1, 2]
     hall.die()
@@ -281,7 +281,7 @@ def test_a_promise_of_an_input_that_is_silent_now_outlives_the_cut(hall: Hall) -
     hall.push("t", 5)
     hall.end("t")
     hall.drain()
-    buffer = hall.plant.buffers.get(key(whole))
+    buffer = hall.topology.buffers.get(key(whole))
     assert buffer is not None
     assert buffer.watermark == 1
     hall.add("b", chain("s", "x"))
@@ -312,7 +312,7 @@ def test_the_promise_of_a_silent_stream_holds_for_a_query_that_comes_later(hall:
     hall.add("b", united(chain("s", "y"), chain("t", "y")))
     hall.push("s", 3)
     hall.drain()
-    later = hall.plant.buffers.get(key(hall.roots["b"]))
+    later = hall.topology.buffers.get(key(hall.roots["b"]))
     assert later is not None
     assert later.watermark == 3
 
@@ -327,13 +327,13 @@ def test_the_state_of_windows_goes_over_to_the_unit_that_shares_them(hall: Hall)
     first, second = counted(chain("s", "x"), "a"), counted(chain("s", "x"), "b")
     (windows,) = first.inputs
     hall.add("a", first)
-    state = hall.plant.units[key(first)].state
+    state = hall.topology.units[key(first)].state
     assert state is not None
     hall.add("b", second)
-    assert hall.plant.units[key(windows)].state is state
-    assert hall.plant.units[key(first)].state is None
+    assert hall.topology.units[key(windows)].state is state
+    assert hall.topology.units[key(first)].state is None
     hall.drop("a")
-    assert hall.plant.units[key(windows)].state is state
+    assert hall.topology.units[key(windows)].state is state
 
 
 def test_new_windows_begin_behind_the_latest_time_that_was_seen(hall: Hall) -> None:
@@ -342,7 +342,7 @@ def test_new_windows_begin_behind_the_latest_time_that_was_seen(hall: Hall) -> N
     hall.push("s", 70, 30)
     hall.take_in()
     hall.add("c", counted(chain("s", "y"), "c"))
-    states = {name: hall.plant.units[key(hall.roots[name])].state for name in "bc"}
+    states = {name: hall.topology.units[key(hall.roots[name])].state for name in "bc"}
     assert {name: state and state.begin for name, state in states.items()} == {
         "b": BEGIN_OF_TIME,
         "c": 71,
@@ -393,7 +393,7 @@ def test_a_query_that_was_replaced_on_the_way_to_a_death_is_the_new_one(hall: Ha
     hall.push("s", 2)
     hall.drain()
     assert hall.delivered("a") == [1, 2]  # it begins where the last checkpoint stood
-    assert key(chain("s", "x")) not in hall.plant.units
+    assert key(chain("s", "x")) not in hall.topology.units
 
 
 def test_a_query_that_was_dropped_on_the_way_to_a_death_may_come_again(hall: Hall) -> None:
@@ -409,7 +409,7 @@ def test_a_query_that_was_dropped_on_the_way_to_a_death_may_come_again(hall: Hal
     assert hall.delivered("a")[-1:] == [2]
 
 
-# -- what the plant says of itself -----------------------------------------------------------
+# -- what the topology says of itself -----------------------------------------------------------
 
 
 def test_a_node_that_fails_holds_the_queries_that_need_it_and_no_others(hall: Hall) -> None:
@@ -422,40 +422,40 @@ def test_a_node_that_fails_holds_the_queries_that_need_it_and_no_others(hall: Ha
     held = {name: state is QueryState.FAILED for name, state in hall.states.items()}
     assert held == {"a": True, "b": True, "c": False}
     assert hall.delivered("c") == [1]
-    assert hall.plant.queries["a"].cause
+    assert hall.topology.queries["a"].cause
     hall.processor.fails.clear()
-    hall.plant.resume(hall.plant.queries["a"])
-    assert (hall.states["a"], hall.plant.queries["a"].cause) == (QueryState.RUNNING, "")
+    hall.topology.resume(hall.topology.queries["a"])
+    assert (hall.states["a"], hall.topology.queries["a"].cause) == (QueryState.RUNNING, "")
     hall.drain()
     assert (hall.delivered("a"), hall.delivered("b")) == ([1], [])
-    hall.plant.resume(hall.plant.queries["b"])
+    hall.topology.resume(hall.topology.queries["b"])
     hall.drain()
     assert hall.delivered("b") == [1]
 
 
 def test_it_is_drained_when_sources_have_ended_and_nothing_waits(hall: Hall) -> None:
-    assert hall.plant.is_drained()
+    assert hall.topology.is_drained()
     hall.add("a", chain("s", "x"))
-    assert not hall.plant.is_drained()
+    assert not hall.topology.is_drained()
     hall.push("s", 1)
     hall.end("s")
     for _ in range(2):
         hall.take_in()
-    assert not hall.plant.is_drained()
+    assert not hall.topology.is_drained()
     hall.turn()
-    assert not hall.plant.is_drained()
+    assert not hall.topology.is_drained()
     hall.deliver()
-    assert hall.plant.is_drained()
+    assert hall.topology.is_drained()
 
 
 def test_a_source_that_nobody_waits_for_any_more_does_not_keep_it_from_being_drained(
     hall: Hall,
 ) -> None:
     hall.add("a", chain("s", "x"))
-    (feed,) = [each for each in hall.plant.feeds.values() if each.scan == scan("s")]
+    (feed,) = [each for each in hall.topology.feeds.values() if each.scan == scan("s")]
     for _ in range(PATIENCE):
         feed.failed("no", 0.0)
-    assert hall.plant.is_drained()
+    assert hall.topology.is_drained()
 
 
 def test_a_query_that_has_ended_is_set_aside_with_its_figures(hall: Hall) -> None:
@@ -463,14 +463,14 @@ def test_a_query_that_has_ended_is_set_aside_with_its_figures(hall: Hall) -> Non
     hall.push("s", 1, 2, 3)
     hall.end("s")
     hall.drain()
-    assert hall.plant.queries == {}
-    assert hall.plant.finished == {"a": query}
-    assert (query.state, query.meter.rows, hall.plant.rows_in(query)) == (
+    assert hall.topology.queries == {}
+    assert hall.topology.finished == {"a": query}
+    assert (query.state, query.meter.rows, hall.topology.rows_in(query)) == (
         QueryState.FINISHED,
         3,
         3,
     )
-    assert hall.plant.units == {}
+    assert hall.topology.units == {}
 
 
 def test_rows_are_counted_where_they_come_from_the_streams(hall: Hall) -> None:
@@ -479,14 +479,14 @@ def test_rows_are_counted_where_they_come_from_the_streams(hall: Hall) -> None:
     whole = hall.add("c", scan("s"))
     hall.push("s", 1, 2, 3)
     hall.drain()
-    assert hall.plant.rows_in(deep) == 3
-    assert hall.plant.rows_in(whole) == 3
+    assert hall.topology.rows_in(deep) == 3
+    assert hall.topology.rows_in(whole) == 3
 
 
 def test_only_a_new_state_is_told(hall: Hall) -> None:
     told: list[QueryState] = []
     query = hall.add("a", chain("s", "x"))
-    hall.plant.note_state = lambda *news: told.append(news[1])
+    hall.topology.note_state = lambda *news: told.append(news[1])
     for state in (QueryState.RUNNING, QueryState.FAILED, QueryState.FAILED, QueryState.RUNNING):
-        hall.plant.set_state(query, state, "")
+        hall.topology.set_state(query, state, "")
     assert told == [QueryState.FAILED, QueryState.RUNNING]

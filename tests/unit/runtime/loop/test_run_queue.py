@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.loop.readiness import Readiness, Ready
+from penstock.runtime.loop.run_queue import Ready, RunQueue
 from penstock.schedule.batching import FixedLength
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
@@ -30,9 +30,9 @@ def figures(found: Mapping[str, Ready]) -> dict[str, tuple[object, ...]]:
 
 def all_asked(hall: Hall) -> dict[str, Ready]:
     """Return who is ready by asking everybody."""
-    known = hall.turns.readiness
-    fresh = Readiness(hall.plant, hall.crew, known.gatekeeper, known.batching)  # type: ignore[arg-type]
-    for name in hall.plant.units:
+    known = hall.dispatcher.run_queue
+    fresh = RunQueue(hall.topology, hall.pool, known.shedding_controller, known.batching)  # type: ignore[arg-type]
+    for name in hall.topology.units:
         fresh._ask(name, hall.clock.now())
     return fresh._ready
 
@@ -54,17 +54,17 @@ def test_nobody_is_missed_and_nobody_is_ready_in_vain(actions: list[str]) -> Non
                     ended = True
                 case "add":
                     hall.add(f"q{number}", chain("s", f"x{'abcdefgh'[number % 8]}"))
-                case "drop" if len(hall.plant.queries) > 1:
-                    hall.drop(next(iter(hall.plant.queries)))
+                case "drop" if len(hall.topology.queries) > 1:
+                    hall.drop(next(iter(hall.topology.queries)))
                 case "take in" | "turn" | "deliver" | "die":
                     hall.do(action)
-            seen = hall.turns.readiness.look(hall.clock.now())
+            seen = hall.dispatcher.run_queue.look(hall.clock.now())
             assert figures(seen) == figures(all_asked(hall))
 
 
 def test_a_batching_rule_bounds_what_one_run_takes(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
-    hall.turns.readiness.batching = FixedLength(3)
+    hall.dispatcher.run_queue.batching = FixedLength(3)
     hall.add("a", chain("s", "x"))
     for number in range(5):
         hall.push("s", 2 * number, 2 * number + 1)
