@@ -1,8 +1,8 @@
 """Opening a home for a command, and leaving it in good order."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import penstock
 from penstock.cli.screen import Screen
@@ -11,7 +11,15 @@ from penstock.cli.stop_signals import end_children, sigterm_kept
 if TYPE_CHECKING:
     from penstock.client import Connection
 
-NOTHING: Mapping[str, Sequence[str]] = {}
+
+class Doors(TypedDict, total=False):
+    """What the operator opens, by the arguments of `connect`."""
+
+    formats: Sequence[str]
+    writable: Sequence[str]
+    readable: Sequence[str]
+
+
 STARTING = "starting Spark, which takes a few seconds …"
 
 
@@ -23,18 +31,17 @@ def opened(
     listen: Callable[[], None],
     *,
     begin: bool = True,
-    allow: Mapping[str, Sequence[str]] = NOTHING,
+    allow: Doors | None = None,
 ) -> Iterator["Connection"]:
     """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile.
 
-    `allow` is what the operator opens, by the arguments of `connect`.
     Without `begin` nothing flows until the connection is told to. The signals are taken before
     anything flows: to do recorded runs again may take long.
     """
     screen.live(STARTING)
     try:
         with sigterm_kept(listen):
-            connection = penstock.connect(home, master=master, begin=False, **allow)
+            connection = penstock.connect(home, master=master, begin=False, **(allow or {}))
     except KeyboardInterrupt:
         end_children()
         raise

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.cli.formats import FORMATS
+from penstock.cli.opening import Doors
 
 DEFAULT_HOME = ".penstock"
 DEFAULT_MASTER = "local[*]"
@@ -53,9 +54,9 @@ def add_doors(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def doors(args: argparse.Namespace) -> dict[str, list[str]]:
-    """Return what the operator opens, by the arguments of `connect`."""
-    return {name: getattr(args, name) for _, name, _ in DOORS}
+def doors(args: argparse.Namespace) -> Doors:
+    """Return what the operator opens."""
+    return Doors(formats=args.formats, writable=args.writable, readable=args.readable)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
