@@ -26,7 +26,9 @@ from penstock.runtime.system.defining import file_of
 from penstock.runtime.system.held import relation_of
 from penstock.runtime.system.system import System
 from penstock.runtime.views.rules_shown import dead_letters
+from penstock.runtime.views.show import VIEWS
 
+SYSTEM = "system"  # the schema of what SHOW tells
 _numbers = itertools.count()
 
 
@@ -82,10 +84,13 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
         (KnownRule, "dead"): lambda: dead_letters(system, owner),
     }
     reader = readers.get((type(known), part.lower()))
+    if reader is None and owner.lower() == SYSTEM and part.lower() in VIEWS:
+        return VIEWS[part.lower()].table(system)
     if reader is None:
         raise UnknownNameError(
             f"no stream, table, query or event {name}",
-            hint="a query's late rows are query.late, what its flow could not carry on query.held, "
+            hint="what SHOW tells is system.queries, system.streams and so on, "
+            "a query's late rows are query.late, what its flow could not carry on query.held, "
             "what did not fit a stream is stream.rejects, "
             "what a rule could not do is rule.dead",
         )

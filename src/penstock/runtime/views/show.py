@@ -1,5 +1,7 @@
-"""SHOW and DESCRIBE, as rows."""
+"""SHOW and DESCRIBE, as rows: what SHOW tells is the schema `system`."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -78,41 +80,23 @@ COLUMN_COLUMNS = pa.schema([("column", pa.string()), ("type", pa.string()), ("no
 SHOWN_TIME = 2**61  # a watermark beyond it is the end of time, not a moment
 
 
+@dataclass(frozen=True, slots=True)
+class View:
+    """A relation of the schema `system`: SHOW tells all of it, one-time SELECTs what they ask."""
+
+    columns: pa.Schema
+    rows: Callable[[System], list[dict[str, Any]]]
+
+    def table(self, system: System) -> pa.Table:
+        """Return its rows now."""
+        return pa.Table.from_pylist(self.rows(system), self.columns)
+
+
 def show(system: System, what: str, name: str | None = None) -> pa.Table:
     """Return what there is of a kind."""
-    if what == "QUERIES":
-        rows = [query_row(system, each) for each in system.directory.queries()]
-        rows += [_broken_row(each) for each in system.catalog.all() if _is_broken(system, each)]
-        return pa.Table.from_pylist(rows, QUERY_COLUMNS)
-    if what == "STREAMS":
-        return pa.Table.from_pylist(
-            [_stream_row(system, each) for each in system.directory.streams()], STREAM_COLUMNS
-        )
-    if what == "EVENTS":
-        return pa.Table.from_pylist(event_rows(system), EVENT_COLUMNS)
-    if what == "RULES":
-        return pa.Table.from_pylist(rule_rows(system), RULE_COLUMNS)
-    if what == "SHARING":
-        return pa.Table.from_pylist(sharing_rows(system), SHARING_COLUMNS)
-    if what == "OPERATORS":
-        return pa.Table.from_pylist(operator_rows(system), OPERATOR_COLUMNS)
-    if what == "FUNCTIONS":
-        return pa.Table.from_pylist(system.functions.rows(), FUNCTION_COLUMNS)
-    if what == "SITES":
+    if name is not None:  # SHOW SITES query
         return pa.Table.from_pylist(site_rows(system, name), SITE_COLUMNS)
-    if what == "TYPES":
-        return pa.Table.from_pylist(type_rows(system.types), TYPE_COLUMNS)
-    if what == "QOS":
-        return pa.Table.from_pylist(qos_rows(system), QOS_COLUMNS)
-    if what == "LOAD":
-        return pa.Table.from_pylist(load_rows(system), LOAD_COLUMNS)
-    if what == "PROPERTIES":
-        return pa.Table.from_pylist(property_rows(system), PROPERTY_COLUMNS)
-    if what == "STRATEGY":
-        return pa.Table.from_pylist(strategy_rows(system), STRATEGY_COLUMNS)
-    return pa.Table.from_pylist(
-        [_table_row(system, each) for each in system.directory.tables()], TABLE_COLUMNS
-    )
+    return VIEWS[what.lower()].table(system)
 
 
 def describe(system: System, name: str) -> pa.Table:
@@ -145,6 +129,11 @@ def describe(system: System, name: str) -> pa.Table:
         for c in schema
     ]
     return pa.Table.from_pylist(rows, COLUMN_COLUMNS)
+
+
+def _query_rows(system: System) -> list[dict[str, Any]]:
+    rows = [query_row(system, each) for each in system.directory.queries()]
+    return rows + [_broken_row(each) for each in system.catalog.all() if _is_broken(system, each)]
 
 
 def query_row(system: System, known: KnownQuery) -> dict[str, Any]:
@@ -206,6 +195,14 @@ def _live_figures(system: System, live: LiveQuery) -> dict[str, Any]:
     }
 
 
+def _stream_rows(system: System) -> list[dict[str, Any]]:
+    return [_stream_row(system, each) for each in system.directory.streams()]
+
+
+def _table_rows(system: System) -> list[dict[str, Any]]:
+    return [_table_row(system, each) for each in system.directory.tables()]
+
+
 def _stream_row(system: System, known: KnownStream) -> dict[str, Any]:
     feed = system.topology.feeds[key(known.scan)]
     buffer = system.topology.buffers.open(feed.key, known.definition.schema)
@@ -243,3 +240,21 @@ def _table_row(system: System, known: KnownTable) -> dict[str, Any]:
         "read_at": round(live.read_at * 1e6),
         "cause": live.cause.partition("\n")[0],
     }
+
+
+VIEWS = {
+    "events": View(EVENT_COLUMNS, event_rows),
+    "functions": View(FUNCTION_COLUMNS, lambda system: system.functions.rows()),
+    "load": View(LOAD_COLUMNS, load_rows),
+    "operators": View(OPERATOR_COLUMNS, operator_rows),
+    "properties": View(PROPERTY_COLUMNS, property_rows),
+    "qos": View(QOS_COLUMNS, qos_rows),
+    "queries": View(QUERY_COLUMNS, _query_rows),
+    "rules": View(RULE_COLUMNS, rule_rows),
+    "sharing": View(SHARING_COLUMNS, sharing_rows),
+    "sites": View(SITE_COLUMNS, lambda system: site_rows(system, None)),
+    "strategy": View(STRATEGY_COLUMNS, strategy_rows),
+    "streams": View(STREAM_COLUMNS, _stream_rows),
+    "tables": View(TABLE_COLUMNS, _table_rows),
+    "types": View(TYPE_COLUMNS, lambda system: type_rows(system.types)),
+}
