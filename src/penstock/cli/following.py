@@ -33,16 +33,19 @@ def follow(
 ) -> None:
     """Return when the run is over; tell what fails as it fails, and draw the live line.
 
-    A run is also over when a signal came, when no query runs any more, or when `is_over` says so
-    of the seconds that it has taken; it is asked several times a second.
+    A run is also over when a signal came, when no query runs any more and rules have done what
+    these gave them to do, or when `is_over` says so of the seconds that it has taken; it is asked
+    several times a second.
     """
     began = drawn = time.monotonic()
+    ran = news.runs()
     while signals.received is None:
         is_idle = connection.wait(LOOK_SECONDS)
         for trouble in news.fresh():
             screen.say(trouble)
         now = time.monotonic()
-        if not news.runs() or is_over(now - began) or (until.idle and is_idle):
+        ended = not news.runs() and not (ran and connection.system.supervisor.acts)
+        if ended or is_over(now - began) or (until.idle and is_idle):
             return
         if until.seconds is not None and now - began >= until.seconds:
             return

@@ -109,7 +109,10 @@ class FakeSystem:
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
         self.supervisor = SimpleNamespace(
-            quiesced=contextlib.nullcontext, resting=contextlib.nullcontext, catch_up=self._catch_up
+            quiesced=contextlib.nullcontext,
+            resting=contextlib.nullcontext,
+            catch_up=self._catch_up,
+            acts=False,
         )
         self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
 

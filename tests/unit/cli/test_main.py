@@ -153,6 +153,26 @@ def test_rows_are_printed_and_messages_are_not_among_them(
     assert connection.closed
 
 
+@pytest.mark.parametrize("words", [[], ["--until-idle"]])
+def test_a_run_ends_when_rules_have_done_what_its_queries_gave_them_to_do(
+    connection: FakeConnection, script: str, words: list[str]
+) -> None:
+    supervisor, finish = connection.system.supervisor, end(connection, QueryState.FINISHED)
+
+    def finish_and_act() -> bool:
+        finish()
+        supervisor.acts = True
+        return False
+
+    def be_done() -> bool:
+        supervisor.acts = False
+        return True
+
+    connection.waits = [finish_and_act, lambda: False, be_done]
+    assert main(["run", script, *words]) == 0
+    assert not connection.waits  # it has waited for all of it
+
+
 def test_rows_of_a_query_with_into_are_not_printed(
     connection: FakeConnection, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

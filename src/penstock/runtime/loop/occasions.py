@@ -55,6 +55,18 @@ class Occasions:
         occasions = list(self.topology.occasions.values())  # another thread may look
         return not self.due and not any(each.asked for each in occasions)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Say whether rules are asked, have trains to be asked about, or something to do."""
+        if not self.is_idle:
+            return True
+        occasions = list(self.topology.occasions.values())
+        return any(self._is_busy(each) or self._is_behind(each) for each in occasions)
+
+    def _is_behind(self, each: LiveOccasions) -> bool:
+        buffer = self.topology.buffers.get(each.input)
+        return buffer is not None and bool(buffer.waiting(each.reader))
+
     def start(self, now: float) -> None:
         """Start to ask and to act, wherever something waits."""
         for each in list(self.topology.occasions.values()):

@@ -133,6 +133,11 @@ class Supervisor:
         """Return the functions that see every delivery."""
         return self._deliveries.taps
 
+    @property
+    def acts(self) -> bool:
+        """Say whether rules have something to decide or to do."""
+        return self._occasions is not None and self._occasions.is_at_work
+
     def start(self) -> None:
         """Begin to work."""
         self._next_checkpoint = self._clock.now() + self._means.settings.checkpoint_seconds
