@@ -26,7 +26,7 @@ COPY = "restore it from a copy, or see what is whole: penstock check HOME"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class FileFormat:
     """What a file is called in errors, the tables that a new one gets, and their version.
 
     `application` marks whose file it is, where files of others may lie in its place. `damaged` is
@@ -43,13 +43,13 @@ class Layout:
 class Database:
     """One file for many threads of one process."""
 
-    def __init__(self, path: Path, layout: Layout, *, sync: bool = False) -> None:
+    def __init__(self, path: Path, format_: FileFormat, *, sync: bool = False) -> None:
         """Open the file, made where it is missing; with `sync`, every transaction waits for disk.
 
         Raises HomeError where the file is damaged, another program's, or of another version.
         """
         self.path = path if path == IN_MEMORY else path.absolute()
-        self._layout = layout
+        self._format = format_
         self._lock = threading.RLock()
         self._depth = 0  # of transactions around this one
         self._failed: PenstockError | None = None  # what went wrong in this transaction
@@ -121,20 +121,18 @@ class Database:
 
     def _prepare(self, level: str) -> None:
         """Make the tables in a new file; refuse one that is not ours, damaged, or too new."""
-        layout = self._layout
-        if self.number("PRAGMA application_id") != layout.application and (
-            self.number("PRAGMA application_id")
-            or self.number("SELECT count(*) FROM sqlite_master")
-        ):
+        format_, owner = self._format, self.number("PRAGMA application_id")
+        tables = self.number("SELECT count(*) FROM sqlite_master")
+        if owner != format_.application and (owner or tables):
             raise self._unusable("belongs to another program")
         found = self.number("PRAGMA user_version")
-        if found > layout.version:
+        if found > format_.version:
             raise self._unusable(
-                f"has format {found}, and this Penstock knows {layout.version}",
+                f"has format {found}, and this Penstock knows {format_.version}",
                 "run the newer Penstock that made it",
             )
         if (damage := self.rows("PRAGMA quick_check(1)")[0][0]) != "ok":
-            raise self._unusable(f"is damaged: {damage}", layout.damaged)
+            raise self._unusable(f"is damaged: {damage}", format_.damaged)
         if (mode := self.rows("PRAGMA journal_mode = WAL")[0][0]) not in ("wal", "memory"):
             raise self._unusable(
                 f"cannot be written ahead ({mode})", "put the home on a local file system"
@@ -142,10 +140,10 @@ class Database:
         self.execute(f"PRAGMA synchronous = {level}")
         if not found:
             with self.transaction():
-                for statement in layout.tables.strip().split(";\n"):
+                for statement in format_.tables.strip().split(";\n"):
                     self.execute(statement)
-                self.execute(f"PRAGMA application_id = {layout.application}")
-                self.execute(f"PRAGMA user_version = {layout.version}")
+                self.execute(f"PRAGMA application_id = {format_.application}")
+                self.execute(f"PRAGMA user_version = {format_.version}")
 
     def _refuse_failed(self) -> None:
         """Let nothing follow a failure: SQLite may have ended the transaction."""
@@ -176,7 +174,7 @@ class Database:
     def _told(self, error: sqlite3.Error | OSError) -> PenstockError:
         if self._is_full(error):
             return DiskFullError(
-                f"no room left for {self._layout.name} {self.path}",
+                f"no room left for {self._format.name} {self.path}",
                 hint="free some room and start again: everything that was recorded is still there",
             )
         if isinstance(
@@ -187,7 +185,7 @@ class Database:
             case sqlite3.SQLITE_BUSY:
                 return HomeBusyError(f"another process holds {self.path}")
             case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
-                return self._unusable(f"is damaged: {error}", self._layout.damaged)
+                return self._unusable(f"is damaged: {error}", self._format.damaged)
             case _:
                 return self._unusable(f"cannot be used: {error}")
 
@@ -200,16 +198,16 @@ class Database:
         return _code(error) == sqlite3.SQLITE_FULL
 
     def _unusable(self, why: str, hint: str = COPY) -> HomeError:
-        return HomeError(f"{self._layout.name} {self.path} {why}", hint=hint)
+        return HomeError(f"{self._format.name} {self.path} {why}", hint=hint)
 
 
-def rows_of(path: Path, layout: Layout, statement: str, *values: Any) -> list[Any]:
+def rows_of(path: Path, format_: FileFormat, statement: str, *values: Any) -> list[Any]:
     """Return all rows of a SELECT from a file that this process has not opened, or has closed."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as reading:
             return reading.execute(statement, values).fetchall()
     except sqlite3.Error as error:
-        raise HomeError(f"{layout.name} {path} cannot be read: {error}", hint=COPY) from error
+        raise HomeError(f"{format_.name} {path} cannot be read: {error}", hint=COPY) from error
 
 
 def _code(error: sqlite3.Error | OSError) -> int:

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from penstock.catalog.catalog import Entry, Kind
 from penstock.catalog.names import check_free, folded, unknown
-from penstock.database import COPY, Database, Layout
+from penstock.database import COPY, Database, FileFormat
 from penstock.errors import HomeError
 from penstock.model.definitions import QueryState
 
-LAYOUT = Layout(
+FORMAT = FileFormat(
     "catalog",
     # AUTOINCREMENT never gives a number twice, also after its row is gone.
     """
@@ -38,7 +38,7 @@ class SqliteCatalog:
     """Entries in a file, made where there is none; several threads may share this object."""
 
     def __init__(self, path: Path) -> None:
-        self._file = Database(path, LAYOUT)
+        self._file = Database(path, FORMAT)
 
     def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
         with self.together():

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from penstock.client import Connection
 
 
-class Doors(TypedDict, total=False):
+class Grants(TypedDict, total=False):
     """What the operator opens, by the arguments of `connect`."""
 
     formats: Sequence[str]
@@ -31,7 +31,7 @@ def opened(
     listen: Callable[[], None],
     *,
     begin: bool = True,
-    allow: Doors | None = None,
+    allow: Grants | None = None,
 ) -> Iterator["Connection"]:
     """Give a connection, and close it with a checkpoint; `listen` takes the signals meanwhile.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.cli.formats import FORMATS
-from penstock.cli.opening import Doors
+from penstock.cli.opening import Grants
 
 DEFAULT_HOME = ".penstock"
 DEFAULT_MASTER = "local[*]"
@@ -54,9 +54,9 @@ def add_doors(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def doors(args: argparse.Namespace) -> Doors:
+def grants(args: argparse.Namespace) -> Grants:
     """Return what the operator opens."""
-    return Doors(formats=args.formats, writable=args.writable, readable=args.readable)
+    return Grants(formats=args.formats, writable=args.writable, readable=args.readable)
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.catalog import SqliteCatalog
-from penstock.cli.commands.command import Command, add_doors, add_master, doors
+from penstock.cli.commands.command import Command, add_doors, add_master, grants
 from penstock.cli.formats.table_format import TableFormat
 from penstock.cli.opening import opened
 from penstock.cli.screen import Screen
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     screen, signals, form = Screen.standard(), StopSignals(), TableFormat()
     with (
         tempfile.TemporaryDirectory(prefix="penstock-explain-") as home,
-        opened(home, args.master, screen, signals.listen, allow=doors(args)) as connection,
+        opened(home, args.master, screen, signals.listen, allow=grants(args)) as connection,
     ):
         plans = explained(connection, statements, args.query, drawn)
     for plan in plans:

@@ -11,7 +11,7 @@ from penstock.cli.commands.command import (
     add_format,
     add_home,
     add_master,
-    doors,
+    grants,
 )
 from penstock.cli.durations import seconds
 from penstock.cli.following import Until, follow
@@ -119,7 +119,7 @@ class Attempt:
         """Open the home and let it flow to the end."""
         args, screen, signals = self.args, self.screen, self.signals
         with opened(
-            args.home, args.master, screen, signals.listen, begin=False, allow=doors(args)
+            args.home, args.master, screen, signals.listen, begin=False, allow=grants(args)
         ) as connection:
             printer = Printer(FORMATS[args.format](screen.columns), screen)
             connection.tap(tap_of(connection.system, printer))  # before anything can be delivered

@@ -12,7 +12,7 @@ from penstock.cli.commands.command import (
     add_format,
     add_home,
     add_master,
-    doors,
+    grants,
 )
 from penstock.cli.formats import FORMATS
 from penstock.cli.formats.rolling_table import RollingTable
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     typed = sys.stdin.isatty()
     screen = Screen.standard()
     most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
-    with opened(args.home, args.master, screen, listen, allow=doors(args)) as connection:
+    with opened(args.home, args.master, screen, listen, allow=grants(args)) as connection:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form
         printer = Printer(form(screen.columns), screen, most_rows=most)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.database import Database, Layout
+from penstock.database import Database, FileFormat
 from penstock.runtime.durable.firing import Fired, Firing, Intent, RuleFigures, kept
 
-LAYOUT = Layout(
+FORMAT = FileFormat(
     "the file of pending actions",
     """
 CREATE TABLE firings (
@@ -42,7 +42,7 @@ class Firings:
     """Safe in many threads; one process at a time (the home's lock sees to it)."""
 
     def __init__(self, path: Path) -> None:
-        self._file = Database(path, LAYOUT)
+        self._file = Database(path, FORMAT)
 
     def close(self) -> None:
         """Let go of the file."""

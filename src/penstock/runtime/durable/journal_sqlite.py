@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.database import Database, Layout
+from penstock.database import Database, FileFormat
 from penstock.model.time_outs import TimeOuts
 from penstock.qos.worths import Cut
 from penstock.runtime.durable.journal import (
@@ -28,7 +28,7 @@ from penstock.runtime.durable.journal import (
 )
 
 # `trimmed` is where a log begins whose records are gone: the next number must still be known.
-LAYOUT = Layout(
+FORMAT = FileFormat(
     "the journal",
     """
 CREATE TABLE trains (
@@ -73,7 +73,7 @@ class SqliteJournal:
     """A journal that survives its process; one process at a time (the home's lock sees to it)."""
 
     def __init__(self, path: Path, *, sync: bool = False) -> None:
-        self._file = Database(path, LAYOUT, sync=sync)
+        self._file = Database(path, FORMAT, sync=sync)
 
     def record_train(
         self, stream: str, number: int, boundary: Mapping[str, Any], arrived: float

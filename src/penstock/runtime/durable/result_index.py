@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.database import Database, Layout, rows_of
+from penstock.database import Database, FileFormat, rows_of
 from penstock.errors import ClosedError
 
 GONE, HERE, IN_FILE = 0, 1, 2  # where a delivery's rows are
 # Bodies lie apart, in the order in which they came, so that the index stays small.
-LAYOUT = Layout(
+FORMAT = FileFormat(
     "the index of results",
     """
 CREATE TABLE deliveries (
@@ -44,7 +44,7 @@ class ResultIndex:
     """Deliveries by query and number; several threads may use it."""
 
     def __init__(self, path: Path) -> None:
-        self._file = Database(path, LAYOUT)
+        self._file = Database(path, FORMAT)
 
     def close(self) -> None:
         """Let go of the file; those who read may read on."""
@@ -141,4 +141,4 @@ class ResultIndex:
         try:
             return self._file.rows(statement, *values)
         except ClosedError:
-            return rows_of(self._file.path, LAYOUT, statement, *values)
+            return rows_of(self._file.path, FORMAT, statement, *values)

@@ -1,6 +1,6 @@
 """The supervisor: one thread that looks, decides and lets others act.
 
-    sources --intake--> buffers --turns--> buffers --deliveries--> sinks
+    sources --intake--> buffers --dispatcher--> buffers --deliveries--> sinks
                            '--archiving--> archives
 
 Order is kept because a stream is read, a unit runs and a query delivers once at a time. Changes
@@ -97,12 +97,10 @@ class Supervisor:
         self.statistics = self._dispatcher.statistics
         keeper = self._dispatcher.run_queue.shedding_controller
         self.quality = Quality(topology, self.statistics, keeper, self.slots)
-        self.admit: Callable[[], None] | None = (
-            None  # lets in who waits and has room, while quiesced
-        )
-        self.measure: Callable[[Orders], None] | None = (
-            None  # does what quality orders, while quiesced
-        )
+        # Lets in who waits and has room, while quiesced.
+        self.admit: Callable[[], None] | None = None
+        # Does what quality of service orders, while quiesced.
+        self.measure: Callable[[Orders], None] | None = None
         self._intake = Intake(topology, self._pool, journal, clock, self.statistics)
         self.watching = self._intake.watching
         self._deliveries = Deliveries(topology, self._pool, journal, clock)
