@@ -10,6 +10,7 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
+from penstock.model.definitions import QueryState
 from penstock.runtime.durable.result_row import Position
 from penstock.runtime.loop import supervisor
 from tests.e2e.numbered import STREAM, Opener, arrive, at, code, numbers, push, script, state
@@ -168,6 +169,21 @@ def test_a_stream_that_is_dropped_and_made_again_has_no_past(ps: Connection) -> 
         push(ps, number)
         assert arrive(ps, "q", 1) == [number]
         ps.sql("DROP QUERY q; DROP STREAM s")
+
+
+def test_whoever_subscribes_just_after_the_end_is_told_that_nothing_comes(ps: Connection) -> None:
+    ps.sql(STREAM + "CREATE QUERY q AS SELECT n FROM s")
+    push(ps, 1)
+    arrive(ps, "q", 1)
+    query = ps.system.topology.queries["q"]
+    with ps.system.supervisor.resting():  # it has ended, and nobody has let go of it yet
+        query.state = QueryState.FINISHED
+        query.end()
+        assert not ps.system.supervisor._is_idle()
+        reader = ps.subscribe("q")
+        query.state = QueryState.RUNNING
+    assert len(list(iter(lambda: reader.next(timeout=5), None))) == 1
+    assert reader.ended
 
 
 def test_nobody_is_told_that_all_is_done_while_the_graph_is_cut(

@@ -439,7 +439,8 @@ class Supervisor:
         return self._has_nothing_to_do() and (self._pool.started, self._cuts) == before
 
     def _has_nothing_to_do(self) -> bool:
-        if not self._pool.is_idle or self.topology.must_cut or self.topology.retired():
+        if not self._pool.is_idle or self.topology.must_cut:
             return False
         idle = self._occasions is None or self._occasions.is_idle
-        return idle and self.topology.is_drained()
+        # In this order: a query that ends meanwhile makes it drained, and has yet to be let go of.
+        return idle and self.topology.is_drained() and not self.topology.retired()

@@ -290,11 +290,11 @@ class System:
             query = self.topology.standing(name)
             log = query.log if query is not None else self.result_log(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
-            if query is None:
-                subscription.end()
-            else:
+            if query is not None:
                 query.subscriptions.append(subscription)
                 subscription.look()  # a sink's delivery may have come before it was there
+            if query is None or query.state is QueryState.FINISHED:
+                subscription.end()
         return subscription
 
     def _watch(self, event: KnownEvent) -> None:
