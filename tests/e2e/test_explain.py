@@ -139,9 +139,9 @@ def test_a_trial_that_fails_says_why_in_one_line(
     def fail(*_: object) -> None:
         raise OSError("no room\nat all")
 
-    monkeypatch.setattr("penstock.runtime.views.explained.try_member", fail)
+    monkeypatch.setattr("penstock.runtime.views.explain.plan.try_member", fail)
     assert ps.sql("EXPLAIN q1").message.endswith("\n  no trial: OSError: no room")
-    monkeypatch.setattr("penstock.runtime.views.explained.held_rows", lambda *_: {})
+    monkeypatch.setattr("penstock.runtime.views.explain.plan.held_rows", lambda *_: {})
     told = ps.sql("EXPLAIN q1").message
     assert told.endswith("\n  no trial: the trains that it has read are here no more")
 
@@ -160,7 +160,7 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     settled(ps, "f", 60)
     tick = itertools.count().__next__  # by this clock each trial takes as long as any other
     monkeypatch.setattr(
-        "penstock.runtime.views.sharing.share_of_one", partial(share_of_one, timer=tick)
+        "penstock.runtime.views.relations.sharing.share_of_one", partial(share_of_one, timer=tick)
     )
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     bundle, node = rows["bundle"], rows["node"]
@@ -174,7 +174,7 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     def fail(*_: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr("penstock.runtime.views.sharing.share_of_one", fail)
+    monkeypatch.setattr("penstock.runtime.views.relations.sharing.share_of_one", fail)
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     assert (rows["bundle"]["alone_s"], rows["bundle"]["saving"]) == (None, None)
     assert rows["bundle"]["busy_s"] > 0

@@ -17,7 +17,7 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
-from penstock.runtime.views.rules_shown import RULE_COLUMNS
+from penstock.runtime.views.relations.rules import RULE_COLUMNS
 from tests.e2e.support import PATIENCE, leave_alone, results, rows_of, shown
 
 pytestmark = pytest.mark.spark

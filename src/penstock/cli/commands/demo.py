@@ -23,7 +23,7 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
 from penstock.runtime.system.system import System
-from penstock.runtime.views.rules_shown import rule_rows
+from penstock.runtime.views.relations.rules import rule_rows
 from penstock.runtime.views.show import show
 
 ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars

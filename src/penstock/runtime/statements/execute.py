@@ -32,6 +32,7 @@ from penstock.runtime.names.directory import (
 from penstock.runtime.names.stream_types import catalog_name, create_type, drop_type
 from penstock.runtime.statements.making_functions import create_function, drop_function
 from penstock.runtime.statements.once import run_once
+from penstock.runtime.statements.settings import set_decider, set_timeout
 from penstock.runtime.system.binding import bind_query, check_history, know_event
 from penstock.runtime.system.defining import check_stream, define_stream, define_table, remove_feed
 from penstock.runtime.system.prospect import room_for
@@ -40,13 +41,13 @@ from penstock.runtime.system.sink_places import refuse_sink
 from penstock.runtime.system.steering import alter_query, resume_query, stop_query
 from penstock.runtime.system.system import System
 from penstock.runtime.system.waiting import admit, let_wait
-from penstock.runtime.views.explained import drawn, explained
-from penstock.runtime.views.explained_event import explained_event
-from penstock.runtime.views.foresight import estimate_text
-from penstock.runtime.views.scheduling import explained_schedule, set_decider, set_timeout
+from penstock.runtime.views.explain.estimate import estimate_text
+from penstock.runtime.views.explain.event_graph import explained_event
+from penstock.runtime.views.explain.plan import drawn, explained
+from penstock.runtime.views.explain.schedule import explained_schedule
+from penstock.runtime.views.relations.sites import crowded
 from penstock.runtime.views.show import describe, show
-from penstock.runtime.views.sites import crowded
-from penstock.runtime.views.sites_drawn import written_sites
+from penstock.runtime.views.site_report import written_sites
 from penstock.sql import (
     AlterQuery,
     AlterRule,

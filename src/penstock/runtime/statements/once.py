@@ -25,7 +25,7 @@ from penstock.runtime.statements.once_functions import OnceFunctions, in_time
 from penstock.runtime.system.defining import file_of
 from penstock.runtime.system.held import relation_of
 from penstock.runtime.system.system import System
-from penstock.runtime.views.rules_shown import dead_letters
+from penstock.runtime.views.relations.rules import dead_letters
 from penstock.runtime.views.show import VIEWS
 
 SYSTEM = "system"  # the schema of what SHOW tells

@@ -20,14 +20,19 @@ from penstock.runtime.names.directory import (
 from penstock.runtime.names.known_functions import FUNCTION_COLUMNS
 from penstock.runtime.names.stream_types import TYPE_COLUMNS, type_rows
 from penstock.runtime.system.system import System
-from penstock.runtime.views.events import EVENT_COLUMNS, event_rows
-from penstock.runtime.views.operators import OPERATOR_COLUMNS, operator_rows
-from penstock.runtime.views.promises import LOAD_COLUMNS, QOS_COLUMNS, load_rows, qos_rows
-from penstock.runtime.views.properties import PROPERTY_COLUMNS, property_rows
-from penstock.runtime.views.rules_shown import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
-from penstock.runtime.views.scheduling import STRATEGY_COLUMNS, strategy_rows
-from penstock.runtime.views.sharing import SHARING_COLUMNS, sharing_rows
-from penstock.runtime.views.sites import SITE_COLUMNS, site_rows
+from penstock.runtime.views.relations.contracts import (
+    LOAD_COLUMNS,
+    QOS_COLUMNS,
+    load_rows,
+    qos_rows,
+)
+from penstock.runtime.views.relations.events import EVENT_COLUMNS, event_rows
+from penstock.runtime.views.relations.operators import OPERATOR_COLUMNS, operator_rows
+from penstock.runtime.views.relations.properties import PROPERTY_COLUMNS, property_rows
+from penstock.runtime.views.relations.rules import PART_COLUMNS, RULE_COLUMNS, described, rule_rows
+from penstock.runtime.views.relations.sharing import SHARING_COLUMNS, sharing_rows
+from penstock.runtime.views.relations.sites import SITE_COLUMNS, site_rows
+from penstock.runtime.views.relations.strategy import STRATEGY_COLUMNS, strategy_rows
 from penstock.runtime.work.live_query import LiveQuery
 
 QUERY_COLUMNS = pa.schema(

@@ -18,8 +18,8 @@ from penstock.cli.demo.story import (
 )
 from penstock.engine.interfaces import check
 from penstock.engine.sinks.sink import Delivery
-from penstock.runtime.views.promises import QOS_COLUMNS
-from penstock.runtime.views.rules_shown import RULE_COLUMNS
+from penstock.runtime.views.relations.contracts import QOS_COLUMNS
+from penstock.runtime.views.relations.rules import RULE_COLUMNS
 from penstock.runtime.views.show import QUERY_COLUMNS
 from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, CreateTable, parse
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.runtime.views.sites_drawn import draw_sites, phases_of, sites_as_json
+from penstock.runtime.views.site_report import draw_sites, phases_of, sites_as_json
 
 
 def row(query: str, site: int, phase: str, **figures: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from penstock.errors import BadOptionError
 from penstock.runtime.system.system import System
 from penstock.runtime.system.written_files import write_file
-from penstock.runtime.views.sites import site_rows
+from penstock.runtime.views.relations.sites import site_rows
 from penstock.sql import Show
 
 PHASES = ("partition", "compute", "combine")

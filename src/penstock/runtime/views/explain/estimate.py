@@ -9,7 +9,7 @@ from penstock.qos.load import load_of
 from penstock.qos.network import HERE
 from penstock.runtime.system.prospect import Prospect
 from penstock.runtime.system.system import System
-from penstock.runtime.views.explained import bound
+from penstock.runtime.views.explain.plan import bound
 from penstock.sql import ExplainEstimate
 
 MILLI, MEGA = 1000.0, 1e6

@@ -13,7 +13,7 @@ from penstock.plan.operators import Detect, Operator, Scan, key, walk
 from penstock.plan.operators.detect import bases_of, with_spans
 from penstock.plan.sharing.event_member import asking
 from penstock.runtime.system.system import System
-from penstock.runtime.views.events import detection_of, uses_of
+from penstock.runtime.views.relations.events import detection_of, uses_of
 from penstock.sql import Form
 
 

@@ -1,87 +1,24 @@
-"""SET STRATEGY, SET BATCHING, SET of time-outs, SHOW STRATEGY and EXPLAIN SCHEDULE."""
+"""EXPLAIN SCHEDULE: who runs next and why, or what a simulation starts from."""
 
 import json
 import math
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
-
-from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.plan.explain.abridged import few
 from penstock.plan.explain.explain_bundle import queries_in
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.loop.run_queue import Ready
 from penstock.runtime.system.system import System
 from penstock.runtime.system.written_files import write_file
-from penstock.runtime.views.measured import measured
+from penstock.runtime.views.explain.simulation_input import measured
 from penstock.schedule import Observation, Strategy
-from penstock.schedule.choice import choice_of
 from penstock.schedule.observation import Average
 from penstock.schedule.reasons import priority_of, reason
-from penstock.sql import ExplainSchedule, SetDecider, SetTimeout
+from penstock.sql import ExplainSchedule
 
-STRATEGY_COLUMNS = pa.schema(
-    [
-        ("strategy", pa.string()),
-        ("batching", pa.string()),
-        ("slots", pa.int64()),
-        ("units", pa.int64()),
-        ("ready", pa.int64()),
-        ("deciding_s", pa.float64()),
-        ("busy_s", pa.float64()),
-        ("profiling_s", pa.float64()),
-        ("defects", pa.int64()),
-        ("last_defect", pa.string()),
-    ]
-)
 HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")
-
-
-def set_decider(system: System, statement: SetDecider) -> str:
-    """Let another strategy or batching rule decide; while quiesced."""
-    try:
-        choice = choice_of(statement.name, statement.options)
-        if statement.what == "STRATEGY":
-            system.supervisor.use_strategy(choice)
-        else:
-            system.supervisor.control.use_batching(choice)
-    except (BadOptionError, UnknownOptionError) as error:
-        error.place = error.place or statement.place
-        raise
-    return f"{statement.what.lower()} {choice.text()} decides"
-
-
-def set_timeout(system: System, statement: SetTimeout) -> str:
-    """Let statements or runs take so long from now on, until the home is closed."""
-    seconds = None if statement.length is None else statement.length.total_seconds()
-    if statement.what == "STATEMENT_TIMEOUT":
-        system.statement_seconds = seconds
-    else:
-        system.processor.run_seconds = seconds
-    return f"{statement.what.lower()} is {'none' if seconds is None else f'{seconds:g} s'}"
-
-
-def strategy_rows(system: System) -> list[dict[str, Any]]:
-    """Return the one row of SHOW STRATEGY."""
-    with system.supervisor.resting():
-        control, dispatcher = system.supervisor.control, system.supervisor.control.dispatcher
-        return [
-            {
-                "strategy": control.text(),
-                "batching": control.batching.text(),
-                "slots": system.supervisor.slots,
-                "units": len(system.topology.units),
-                "ready": len(dispatcher.run_queue.look(system.clock.now())),
-                "deciding_s": round(dispatcher.deciding_seconds, 3),
-                "busy_s": round(dispatcher.statistics.busy_seconds, 3),
-                "profiling_s": round(dispatcher.statistics.profiled_seconds, 3),
-                "defects": control.told,
-                "last_defect": control.defects[-1] if control.defects else "",
-            }
-        ]
 
 
 def explained_schedule(system: System, statement: ExplainSchedule) -> str:

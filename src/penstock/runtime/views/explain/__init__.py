@@ -1,0 +1,1 @@
+"""Plans, schedules and estimates, as EXPLAIN shows them."""

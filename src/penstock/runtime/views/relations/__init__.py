@@ -1,0 +1,1 @@
+"""The relations of the schema `system`, one or a few a module."""
