@@ -33,7 +33,7 @@ from penstock.runtime.names.stream_types import catalog_name, create_type, drop_
 from penstock.runtime.statements.making_functions import create_function, drop_function
 from penstock.runtime.statements.once import run_once
 from penstock.runtime.statements.settings import set_decider, set_timeout
-from penstock.runtime.system.binding import bind_query, check_history, know_event
+from penstock.runtime.system.binding import bind_query, bind_subject, check_history, know_event
 from penstock.runtime.system.defining import check_stream, define_stream, define_table, remove_feed
 from penstock.runtime.system.prospect import room_for
 from penstock.runtime.system.rules import create_rule, forget_rule, retry_rule, set_enabled
@@ -254,14 +254,14 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(table=show(system, what, name))
         case Describe(name=name):
             return Result(table=describe(system, name))
-        case Explain():
-            return Result(explained(system, statement))
+        case Explain(subject=subject):
+            return Result(explained(system, bind_subject(system, subject)))
         case ExplainEvent(name=name, form=form):
             return Result(explained_event(system, name, form))
         case ExplainAll(form=form):
             return Result(drawn(system, form))
-        case ExplainEstimate():
-            return Result(estimate_text(system, statement))
+        case ExplainEstimate(subject=subject):
+            return Result(estimate_text(system, bind_subject(system, subject)))
         case ExplainSchedule():
             return Result(explained_schedule(system, statement))
         case SelectOnce(select=select):

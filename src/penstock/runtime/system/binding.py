@@ -22,7 +22,14 @@ from penstock.plan.windows.bind_windows import MICROSECOND
 from penstock.runtime.names.directory import KnownEvent, KnownQuery
 from penstock.runtime.names.flows import FlowBinder, reads_of
 from penstock.runtime.sources.history import gone_before
-from penstock.sql import CreateEvent, CreateQuery, CreateStream, names_of, place_of_shed_by
+from penstock.sql import (
+    CreateEvent,
+    CreateQuery,
+    CreateStream,
+    SelectOnce,
+    names_of,
+    place_of_shed_by,
+)
 
 if TYPE_CHECKING:
     from penstock.runtime.system.system import System
@@ -78,6 +85,17 @@ def bind_text(system: "System", name: str, select: Any, text: str) -> KnownQuery
     )
     root = binder.bind(marked(select, system.aggregates.known))
     return KnownQuery(QueryDefinition(name, text), root, frozenset())
+
+
+def bind_subject(system: "System", subject: str | SelectOnce | CreateQuery) -> KnownQuery:
+    """Return the query of a name, or one that is not there yet."""
+    match subject:
+        case str() as name:
+            return system.directory.query(name)
+        case CreateQuery() as create:
+            return bind_query(system, create)
+        case SelectOnce(select=select) as once:
+            return bind_text(system, "this", select, once.text)
 
 
 def _by_worth(system: "System", root: Operator, stated: str | None, name: str) -> Operator:

@@ -15,9 +15,16 @@ from penstock.plan.events.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator, key
 from penstock.plan.relations.sources import EventSource, StreamSource
 from penstock.runtime.durable.manifest import Manifest
-from penstock.runtime.names.directory import KnownEvent, KnownRule, KnownStream, KnownTable
+from penstock.runtime.names.directory import (
+    Directory,
+    KnownEvent,
+    KnownRule,
+    KnownStream,
+    KnownTable,
+)
 from penstock.runtime.system.held import refuse_unkept
 from penstock.runtime.topology.restoration import begun_at, restore_occasions
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_rule import LiveOccasions, LiveRule, reader_of
 from penstock.sql import CreateRule
 
@@ -175,12 +182,10 @@ def restore(system: "System", manifest: Manifest) -> None:
             system.firings.forget(rule)
 
 
-def find(system: "System", name: str) -> tuple[LiveOccasions, LiveRule]:
+def find(directory: Directory, topology: Topology, name: str) -> tuple[LiveOccasions, LiveRule]:
     """Return a rule with the reader that it looks through."""
-    known = system.directory.rule(name)
-    for each in list(
-        system.topology.occasions.values()
-    ):  # who shows it does so while things change
+    known = directory.rule(name)
+    for each in list(topology.occasions.values()):  # who shows it does so while things change
         rule = each.rules.get(name.lower())
         if rule is not None and rule.incarnation == known.incarnation:
             return each, rule
@@ -189,7 +194,7 @@ def find(system: "System", name: str) -> tuple[LiveOccasions, LiveRule]:
 
 def forget_rule(system: "System", known: KnownRule) -> None:
     """Take a rule away, with what it has not done."""
-    each, rule = find(system, known.definition.name)
+    each, rule = find(system.directory, system.topology, known.definition.name)
     del each.rules[rule.name.lower()]
     if not each.rules:
         del system.topology.occasions[each.reader]
@@ -200,7 +205,7 @@ def forget_rule(system: "System", known: KnownRule) -> None:
 
 def set_enabled(system: "System", name: str, enabled: bool) -> str:
     """Let a rule look at its event again, from the next trains on, or no more."""
-    each, rule = find(system, name)
+    each, rule = find(system.directory, system.topology, name)
     if enabled:
         system.topology.mend(each.event)
     if enabled and (not rule.enabled or rule.cause):
@@ -214,7 +219,7 @@ def set_enabled(system: "System", name: str, enabled: bool) -> str:
 
 def retry_rule(system: "System", name: str) -> str:
     """Let a rule's dead letters be tried again."""
-    _, rule = find(system, name)
+    _, rule = find(system.directory, system.topology, name)
     count = system.firings.retry(rule.key)
     system.supervisor.look_at_lanes()
     return f"{count:,} dead letters of rule {rule.name} are tried again"

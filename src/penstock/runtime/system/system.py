@@ -40,6 +40,7 @@ from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes
 from penstock.runtime.sources.table_versions import TableVersions
 from penstock.runtime.system.held import rows_held
+from penstock.runtime.system.inspected import Inspected
 from penstock.runtime.system.recovery import Newcomers, add_newcomers, recover
 from penstock.runtime.system.rules import stream_of, table_of
 from penstock.runtime.system.steering import measure, steer
@@ -264,6 +265,21 @@ class System:
     def result_log(self, name: str) -> ResultLog:
         """Return a query's result log."""
         return ResultLog(self.home.results(name.lower()), name, self.result_index)
+
+    @property
+    def inspected(self) -> Inspected:
+        """Return what views read."""
+        return Inspected(
+            self.directory,
+            self.types,
+            self.functions,
+            self.catalog,
+            self.supervisor,
+            self.journal,
+            self.firings,
+            self.sessions,
+            self.clock,
+        )
 
     # -- for clients ---------------------------------------------------------------------
 

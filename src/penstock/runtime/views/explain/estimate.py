@@ -1,4 +1,4 @@
-"""Foresight: EXPLAIN ESTIMATE."""
+"""EXPLAIN ESTIMATE: what a query is foretold to cost, beside all that runs."""
 
 import math
 from collections.abc import Iterator
@@ -7,17 +7,15 @@ from penstock.qos.admission import TAIL
 from penstock.qos.estimates import estimated
 from penstock.qos.load import load_of
 from penstock.qos.network import HERE
+from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.prospect import Prospect
 from penstock.runtime.system.system import System
-from penstock.runtime.views.explain.plan import bound
-from penstock.sql import ExplainEstimate
 
 MILLI, MEGA = 1000.0, 1e6
 
 
-def estimate_text(system: System, statement: ExplainEstimate) -> str:
+def estimate_text(system: System, known: KnownQuery) -> str:
     """Return what a query is foretold to cost, beside all that runs."""
-    known = bound(system, statement.subject)
     name = known.definition.name.lower()
     with system.supervisor.resting():
         runs = name in system.topology.queries

@@ -10,19 +10,17 @@ from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.system.binding import bind_query, bind_text
 from penstock.runtime.system.system import System
 from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.views.trial import held_rows, try_member
 from penstock.runtime.work.live_unit import LiveUnit
-from penstock.sql import CreateQuery, Explain, Form, SelectOnce
+from penstock.sql import Form
 
 MEASURED = "measured"
 
 
-def explained(system: System, statement: Explain) -> str:
+def explained(system: System, known: KnownQuery) -> str:
     """Return the plan as it runs, or as it would, and figures of what runs."""
-    known = bound(system, statement.subject)
     name = known.definition.name.lower()
     with system.supervisor.resting():
         running = _runs(system, known)
@@ -41,17 +39,6 @@ def drawn(system: System, form: Form) -> str:
     with system.supervisor.resting():
         units = [live.unit for live in system.topology.units.values()]
         return FORMS[form](draw(system.topology.graph, units))
-
-
-def bound(system: System, subject: str | SelectOnce | CreateQuery) -> KnownQuery:
-    """Return the query of a name, or one that is not there yet."""
-    match subject:
-        case str() as name:
-            return system.directory.query(name)
-        case CreateQuery() as create:
-            return bind_query(system, create)
-        case SelectOnce(select=select) as once:
-            return bind_text(system, "this", select, once.text)
 
 
 def _runs(system: System, known: KnownQuery) -> bool:

@@ -54,7 +54,7 @@ def rule_rows(system: "System") -> list[dict[str, Any]]:
 
 def _row(system: "System", known: KnownRule) -> dict[str, Any]:
     definition = known.definition
-    each, rule = find(system, definition.name)
+    each, rule = find(system.directory, system.topology, definition.name)
     figures = system.firings.figures(rule.key)
     writer = system.topology.writers.get(each.input)
     held = f"its event is held: {writer.cause}" if writer is not None and writer.cause else ""
@@ -118,7 +118,7 @@ def action_text(action: Action) -> str:
 
 def dead_letters(system: "System", name: str) -> pa.Table:
     """Return what a rule could not do, one row a tuple, the oldest first."""
-    _, rule = find(system, name)
+    _, rule = find(system.directory, system.topology, name)
     rows = [row for firing in system.firings.dead(rule.key) for row in _letters(rule, firing)]
     return pa.Table.from_pylist(rows, DEAD_COLUMNS)
 
