@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import penstock
 from penstock.runtime.loop import occasions, run_queue
@@ -16,14 +17,16 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def main(told: dict[str, object]) -> None:
+def main(told: dict[str, Any]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
     run_queue.FLOW_ROWS = run_queue.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
     occasions.TOGETHER_ROWS = told["rows_a_run"]
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
     say("starting")
-    where = {"writable": [Path(told["home"]).parent]}
-    with penstock.connect(told["home"], master=told["master"], settings=settings, **where) as ps:
+    home = Path(told["home"])
+    with penstock.connect(
+        home, master=told["master"], settings=settings, writable=[home.parent]
+    ) as ps:
         say("open")
         ps.script(told["script"])
         say("standing")

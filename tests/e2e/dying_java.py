@@ -34,7 +34,9 @@ NOTED = "CREATE STREAM IF NOT EXISTS noted (id INT) FROM push();"
 
 def kill_java() -> None:
     """Kill the Java of this process."""
-    os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
+    gateway = SparkContext._gateway
+    assert gateway is not None
+    os.kill(gateway.proc.pid, signal.SIGKILL)
 
 
 def code_of(call: Callable[..., object], *arguments: object) -> str:

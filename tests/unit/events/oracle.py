@@ -85,8 +85,8 @@ class Definitions:
                 return found
             case Not():
                 once = self.watch.point or is_instant(event.last)
-                parts = (part(one) for one in (event.first, event.middle, event.last))
-                return self.following(*parts, within, once)
+                first, middle, last = part(event.first), part(event.middle), part(event.last)
+                return self.following(first, middle, last, within, once)
             case And():
                 parts_ = [part(one) for one in event.parts]
                 return self.together(len(event.parts), parts_, within)
@@ -97,10 +97,10 @@ class Definitions:
                 return self.together(event.count, parts_, within)
             case Aperiodic():
                 once = self.watch.point or (is_instant(event.middle) and is_instant(event.last))
-                parts_ = [part(one) for one in (event.first, event.middle, event.last)]
+                first, middle, last = part(event.first), part(event.middle), part(event.last)
                 if event.all_at_last:
-                    return self.all_at_last(parts_[0], parts_[2], within, once, parts_[1])
-                return self.one_by_one(*parts_, within, once)
+                    return self.all_at_last(first, last, within, once, middle)
+                return self.one_by_one(first, middle, last, within, once)
             case Periodic():
                 once = self.watch.point or is_instant(event.last)
                 first, last = part(event.first), part(event.last)
@@ -391,6 +391,8 @@ class Definitions:
                     if ticking[0] != i:
                         continue
                     group = ticking
+                case Mode.CONTINUOUS | Mode.UNRESTRICTED:
+                    pass
             if self.mode is Mode.RECENT_UNIQUE:
                 used.add(i)
             tick_of = Occurrence(tick, tick, firsts[i].seq, ((event.label, (tick,)),))

@@ -50,7 +50,7 @@ def run_scattered(
         withheld += ran.withheld
         for node, message in ran.out.items():
             for (_, source), queue in queues.items():
-                if source == node and not isinstance(source, Input):
+                if source == node:
                     queue.append(message)
             if node == flow.outputs[0]:
                 out.append(message.items.packed())

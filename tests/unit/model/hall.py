@@ -4,17 +4,18 @@ The source follows a script, units hand their rows on as they are, and the worke
 once. It can die: between two things, with work recorded and not begun, or done and not settled.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.clock import HandClock
 from penstock.engine.sinks.memory import MemorySink
+from penstock.engine.spark.processor import Processor
 from penstock.engine.trains.buffers import KEEP_TRAINS, Bounds, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table
 from penstock.errors import RunError
@@ -46,6 +47,7 @@ from penstock.runtime.topology.restoration import (
 from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
+from penstock.runtime.work.worker_pool import Finish, Workers
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
 
@@ -57,7 +59,7 @@ class DeathError(BaseException):
 
 
 @dataclass
-class SyncPool:
+class SyncPool(Workers):
     """Does at once what it is given; `dies` says where it will stop doing so."""
 
     dies: str = ""
@@ -75,7 +77,7 @@ class SyncPool:
         return False
 
     def submit(
-        self, name: str, work: Callable[[], object], finish: Callable[[Future[object]], None]
+        self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
     ) -> None:
         self.submitted.append(name)
         if self.dies == "before":
@@ -89,24 +91,25 @@ class SyncPool:
             raise DeathError
         finish(future)
 
-    def do_here(self, work: Callable[[], object], finish: Callable[[Future[object]], None]) -> None:
+    def do_here(self, work: Callable[[], object], finish: Finish) -> None:
         self.submit("here", work, finish)
 
     def ask_again(self) -> None:
         """Go on: who drains asks until nothing is left."""
 
 
-@dataclass
-class TwinProcessor:
+class TwinProcessor(Processor):
     """Hands the rows of its inputs on, one input after the other.
 
     Where the unit says what came through gates, so do its rows.
     """
 
-    spill: Path
-    fails: set[str] = field(default_factory=set)
-    runs: list[tuple[str, list[int]]] = field(default_factory=list)
-    slots: int = 2
+    slots = 2
+
+    def __init__(self, spill: Path) -> None:
+        self.spill = spill
+        self.fails: set[str] = set()
+        self.runs: list[tuple[str, list[int]]] = []
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         if unit.key in self.fails:
@@ -152,7 +155,7 @@ class Hall:
         home: Path,
         streams: Sequence[str] = ("s",),
         bounds: Bounds | None = None,
-        clauses: Mapping[str, timedelta] | None = None,
+        clauses: Mapping[str, Any] | None = None,
     ) -> None:
         """`clauses` are further fields of every stream's definition, such as `archive_for`."""
         self.home, self.bounds, self.clauses = home, bounds or Bounds(), dict(clauses or {})
@@ -177,10 +180,10 @@ class Hall:
         self.processor = TwinProcessor(spill)
         self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)
         parts = (self.topology, self.pool, self.journal, self.clock)
-        self.intake = Intake(*parts)  # type: ignore[arg-type]
-        self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin())  # type: ignore[arg-type]
-        self.deliveries = Deliveries(*parts)  # type: ignore[arg-type]
-        self.archiving = Archiving(self.topology, self.pool, self.clock)  # type: ignore[arg-type]
+        self.intake = Intake(*parts)
+        self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin())
+        self.deliveries = Deliveries(*parts)
+        self.archiving = Archiving(self.topology, self.pool, self.clock)
         for name in self.scripts:
             self._open_stream(name)
         numbers = self.journal.checkpoints()
@@ -311,7 +314,7 @@ class Hall:
     def checkpoint(self) -> None:
         write_checkpoint(self.topology, self.journal, self.home / "state")
 
-    def reconnect(self, standing: Sequence[str] = ()) -> None:
+    def reconnect(self, standing: Collection[str] = ()) -> None:
         topology = self.topology
         connect(topology, cut_at_shared(topology.graph, {*standing_of(topology).units, *standing}))
 

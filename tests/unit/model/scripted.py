@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -20,7 +21,7 @@ class Sign(Enum):
 
 PAUSE, FAIL, FAIL_READ, END = Sign.PAUSE, Sign.FAIL, Sign.FAIL_READ, Sign.END
 
-Step = pa.Table | Ingest | Sign
+Step: TypeAlias = "pa.Table | Ingest | Sign"
 
 
 @dataclass

@@ -60,7 +60,6 @@ class Once:
         return sorted(unit.key for unit in ready)[self.place % len(ready)]
 
 
-@dataclass
 class TreeProcessor(TwinProcessor):
     """Hands rows on through every operator: what reads the same twice gives it twice."""
 
@@ -78,7 +77,7 @@ class TreeHall(Hall):
 
     def _open(self, *, older: bool = False) -> None:
         super()._open(older=older)
-        self.dispatcher.processor = TreeProcessor(self.home / "spill")  # type: ignore[assignment]
+        self.dispatcher.processor = TreeProcessor(self.home / "spill")
 
 
 def change(hall: Hall, name: str) -> None:

@@ -12,7 +12,7 @@ from penstock.engine.trains.buffers import Buffer, Train
 from penstock.errors import told
 from penstock.runtime.sources.archive import Archive
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 
 TOGETHER = 16  # trains a worker writes before their place is noted
 RETRY_SECONDS = 1.0
@@ -23,7 +23,7 @@ class Archiving:
     """An archive is written by one worker at a time."""
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     clock: Clock
 
     def start(self, now: float) -> None:

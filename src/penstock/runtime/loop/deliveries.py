@@ -20,7 +20,7 @@ from penstock.runtime.durable.journal import Journal
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_query import READER, LiveQuery, Tap, deliver_together
-from penstock.runtime.work.worker_pool import SINK, WorkerPool
+from penstock.runtime.work.worker_pool import SINK, Workers
 
 TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # a delivery is a table in the driver
 
@@ -45,7 +45,7 @@ class Deliveries:
     """A query delivers once at a time; what it takes is recorded before it is handed over."""
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     journal: Journal
     clock: Clock
     taps: list[Tap] = field(default_factory=list)

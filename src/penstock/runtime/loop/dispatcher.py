@@ -30,7 +30,7 @@ from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import LiveUnit, Output
-from penstock.runtime.work.worker_pool import WorkerPool, outcome
+from penstock.runtime.work.worker_pool import Workers, outcome
 from penstock.schedule import Strategy
 from penstock.schedule.apportion import Profile
 from penstock.schedule.guarded import Guarded
@@ -64,7 +64,7 @@ class Dispatcher:
     """
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     journal: Journal
     clock: Clock
     processor: Processor

@@ -14,7 +14,7 @@ from penstock.runtime.sources.feed import Cut, Feed
 from penstock.runtime.sources.watching import Watching
 from penstock.runtime.topology.read_ahead import is_ahead
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 
 RETRY_SECONDS = 1.0
 
@@ -24,7 +24,7 @@ class Intake:
     """A stream is read by one worker at a time, and only while somebody reads its buffer."""
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     journal: Journal
     clock: Clock
     statistics: Statistics = field(default_factory=Statistics)

@@ -13,7 +13,7 @@ from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import Ahead, LiveUnit
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 
 AHEAD_ROWS = 50_000  # fewer are aggregated before looking ahead pays
 
@@ -23,7 +23,7 @@ class LookingAhead:
     """Only the supervisor's thread touches it."""
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     processor: Processor
     statistics: Statistics
     run_queue: RunQueue

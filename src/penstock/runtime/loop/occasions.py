@@ -24,7 +24,7 @@ from penstock.runtime.loop.asking import Answer, ask, unasked
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_rule import LiveOccasions, LiveRule
-from penstock.runtime.work.worker_pool import SINK, WorkerPool
+from penstock.runtime.work.worker_pool import SINK, Workers
 
 TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # as much as a delivery takes
 SLICE_SECONDS = 1.0  # that a worker stays in one lane before others have their turn
@@ -41,7 +41,7 @@ class Occasions:
     """
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     journal: Journal
     clock: Clock
     processor: Processor

@@ -17,7 +17,7 @@ from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, coalesced, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, Waiting
 
@@ -54,7 +54,7 @@ class RunQueue:
     """
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     shedding_controller: SheddingController
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE

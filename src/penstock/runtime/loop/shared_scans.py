@@ -26,7 +26,7 @@ from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule.sizes import Sizes
 
 REMEMBERED = 64  # passes
@@ -97,7 +97,7 @@ class SharedScans:
     """
 
     topology: Topology
-    pool: WorkerPool
+    pool: Workers
     statistics: Statistics
     passes: dict[tuple[str, ...], Pass] = field(default_factory=dict)
     runs: Counter[tuple[tuple[str, ...], int]] = field(default_factory=Counter)

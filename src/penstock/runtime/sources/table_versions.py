@@ -27,7 +27,7 @@ from penstock.errors import PenstockError, SourceError, told
 from penstock.model.definitions import TableDefinition
 from penstock.model.schema import Schema
 from penstock.runtime.durable.home import file_name
-from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.runtime.work.worker_pool import Workers
 
 LOOK_SECONDS = 1.0
 OLD_VERSIONS = 1  # a SELECT that began before a swap may still read the file
@@ -144,7 +144,7 @@ class TableVersions:
         """Return what a checkpoint keeps."""
         return {name: live.kept() for name, live in self.live.items()}
 
-    def look(self, pool: WorkerPool, now: float) -> None:
+    def look(self, pool: Workers, now: float) -> None:
         """Let workers read tables whose files have changed and stand still again."""
         if now < self._next_look:
             return
@@ -172,7 +172,7 @@ class TableVersions:
                 if int(file.stem.removeprefix("version-")) < live.version - OLD_VERSIONS:
                     file.unlink(missing_ok=True)
 
-    def _look_at(self, live: LiveTable, name: str, pool: WorkerPool) -> None:
+    def _look_at(self, live: LiveTable, name: str, pool: Workers) -> None:
         seen = self._tables.seen(live.definition)
         if seen == live.seen:
             live.candidate = None

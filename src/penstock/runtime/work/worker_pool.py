@@ -7,6 +7,7 @@ that nothing else needs a lock. What failed because Spark's Java has ended is no
 import threading
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Protocol
 
 from penstock.engine.spark.spark_life import refuse_dead
 
@@ -28,7 +29,43 @@ def outcome(work: Callable[[], object]) -> Future[object]:
     return future
 
 
-class WorkerPool:
+class Workers(Protocol):
+    """What those who start work ask of the worker pool."""
+
+    @property
+    def is_quiesced(self) -> bool:
+        """Say whether nobody but sinks is at work and nothing waits to be settled."""
+        ...
+
+    @property
+    def free_slots(self) -> int:
+        """Return how many more units may run at once."""
+        ...
+
+    def is_busy(self, name: str) -> bool:
+        """Say whether that one is at work."""
+        ...
+
+    def submit(
+        self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
+    ) -> None:
+        """Let a worker do `work`; `finish` runs when the supervisor settles.
+
+        The name's first part, up to the colon, is its pool. What those `along` have to do is part
+        of the work: they are busy, too.
+        """
+        ...
+
+    def do_here(self, work: Callable[[], object], finish: Finish) -> None:
+        """Do `work` in the thread of who calls, and finish it at once."""
+        ...
+
+    def ask_again(self) -> None:
+        """Say that something has been done, for those who were asked before it."""
+        ...
+
+
+class WorkerPool(Workers):
     """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
 
     Nobody waits for a sink: what is done while quiesced is done while one may be at work.
@@ -54,7 +91,6 @@ class WorkerPool:
         self._settling = False  # what is half settled is not idle, for those who look meanwhile
 
     def is_busy(self, name: str) -> bool:
-        """Say whether that one is at work."""
         return name in self._busy
 
     @property
@@ -64,7 +100,6 @@ class WorkerPool:
 
     @property
     def is_quiesced(self) -> bool:
-        """Say whether nobody but sinks is at work and nothing waits to be settled."""
         return not self._moving() and not self._done and not self._settling
 
     def _moving(self) -> list[str]:
@@ -72,17 +107,11 @@ class WorkerPool:
 
     @property
     def free_slots(self) -> int:
-        """Return how many more units may run at once."""
         return self._slots - sum(1 for n in self._busy - self._along if n.startswith("unit:"))
 
     def submit(
         self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
     ) -> None:
-        """Let a worker do `work`; `finish` runs when the supervisor settles.
-
-        The name's first part, up to the colon, is its pool. What those `along` have to do is part
-        of the work: they are busy, too.
-        """
         self._busy |= {name, *along}
         self._along |= set(along)
         self.started += 1
@@ -101,14 +130,12 @@ class WorkerPool:
         self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
 
     def do_here(self, work: Callable[[], object], finish: Finish) -> None:
-        """Do `work` in the thread of who calls, and finish it at once."""
         self.started += 1
         future = outcome(work)
         refuse_dead(future.exception())
         finish(future)
 
     def ask_again(self) -> None:
-        """Say that something has been done, for those who were asked before it."""
         with self.bell:
             self._done.append(lambda: None)
 

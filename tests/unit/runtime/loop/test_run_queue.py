@@ -31,7 +31,7 @@ def figures(found: Mapping[str, Ready]) -> dict[str, tuple[object, ...]]:
 def all_asked(hall: Hall) -> dict[str, Ready]:
     """Return who is ready by asking everybody."""
     known = hall.dispatcher.run_queue
-    fresh = RunQueue(hall.topology, hall.pool, known.shedding_controller, known.batching)  # type: ignore[arg-type]
+    fresh = RunQueue(hall.topology, hall.pool, known.shedding_controller, known.batching)
     for name in hall.topology.units:
         fresh._ask(name, hall.clock.now())
     return fresh._ready

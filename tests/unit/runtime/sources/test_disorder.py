@@ -29,7 +29,7 @@ def no_spark() -> Iterator[None]:
 
 
 def hall_of(home: Path, share: float = 0.95) -> Hall:
-    hall = Hall(home, clauses={"slack": AdaptiveSlack(share)})  # type: ignore[dict-item]
+    hall = Hall(home, clauses={"slack": AdaptiveSlack(share)})
     hall.add("a", chain("s", "x"))
     return hall
 

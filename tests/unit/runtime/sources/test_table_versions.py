@@ -79,7 +79,7 @@ class Life:
     def look(self, times: int = 1) -> None:
         for _ in range(times):
             self.clock.sleep(LOOK_SECONDS)
-            self.versions.look(SyncPool(), self.clock.now())  # type: ignore[arg-type]
+            self.versions.look(SyncPool(), self.clock.now())
 
     def checkpoint(self) -> None:
         self.manifest = json.loads(json.dumps(self.versions.kept()))
@@ -120,7 +120,7 @@ def test_a_change_is_read_once_it_has_lasted_and_in_force_after_a_swap(life: Lif
 def test_files_are_looked_at_about_once_a_second(life: Life) -> None:
     life.files.write(rows(2))
     for _ in range(5):
-        life.versions.look(SyncPool(), life.clock.now() + 0.1)  # type: ignore[arg-type]
+        life.versions.look(SyncPool(), life.clock.now() + 0.1)
     assert life.files.reads == 1
 
 
