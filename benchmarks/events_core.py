@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.events.detector import END, ORDER, Detector
+from penstock.events.detection.detector import END, ORDER, Detector
 from penstock.model.events import And, Event, Mode, Primitive, Seq, Watch, primitives
 
 SECOND = 1_000_000

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from penstock.qos.allocation import Limit
-from penstock.qos.controller import NOT_SHEDDING, adjusted
-from penstock.qos.gates import Gate
-from penstock.qos.load import Outlook, load_of
+from penstock.qos.load.load import Outlook, load_of
+from penstock.qos.load.network import Network, Node
 from penstock.qos.monitor.stream import StreamMonitor
-from penstock.qos.network import Network, Node
-from penstock.schedule.work import Crossing
+from penstock.qos.shedding.allocation import Limit
+from penstock.qos.shedding.controller import NOT_SHEDDING, adjusted
+from penstock.qos.shedding.gates import Gate
+from penstock.schedule.costs.work import Crossing
 
 
 def fastest(action: Callable[[], object], times: int = 30) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.sim.arrivals import b_model, constant
+from penstock.sim.workloads.arrivals import b_model, constant
 
 KEYS = 20
 WINDOW = 1_000_000  # microseconds

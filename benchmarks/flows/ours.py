@@ -14,7 +14,7 @@ from benchmarks.pace import Mark
 from benchmarks.penstock_side import PATIENCE_SECONDS
 from penstock.engine.sinks.sink import Delivery
 from penstock.functions import Function, Items, Role, Split, fft3_combine, fft3_part
-from penstock.functions.results import complex_vectors
+from penstock.functions.data.results import complex_vectors
 
 STREAM = (
     "CREATE STREAM radio (ts TIMESTAMP, x COMPLEX VECTOR, y COMPLEX VECTOR, z COMPLEX VECTOR) "

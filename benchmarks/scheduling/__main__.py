@@ -13,9 +13,9 @@ from benchmarks.scheduling.load import queries, register_functions, streams_sql
 from benchmarks.scheduling.phases import Found, run_phase
 from benchmarks.scheduling.told import told
 from penstock.errors import BadOptionError
+from penstock.experiments.drawing import draw
 from penstock.runtime.loop.supervisor import Settings
-from penstock.sim.experiments.drawing import draw
-from penstock.sim.experiments.report import Report
+from penstock.sim.report import Report
 
 STRATEGIES = (
     "round_robin",

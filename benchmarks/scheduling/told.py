@@ -5,7 +5,7 @@ from statistics import median
 from typing import NamedTuple
 
 from benchmarks.scheduling.phases import Found
-from penstock.sim.experiments.report import Claim, Report
+from penstock.sim.report import Claim, Report
 
 COLUMNS = ("strategy", "utility", "mean latency s", "mean kB queued", "peak kB queued")
 LEAD = 1.3  # of OptProfit with profit-dominant handling over round robin

@@ -8,7 +8,7 @@ from penstock.errors import PenstockError
 
 if TYPE_CHECKING:  # for type checkers and editors; the rest is loaded when it is asked for
     from penstock.client import Connection, connect
-    from penstock.functions.declare import stream_function
+    from penstock.functions.library.declare import stream_function
     from penstock.model.user_aggregates import UserAggregate
     from penstock.runtime.loop.supervisor import Settings
     from penstock.runtime.statements.execute import Result
@@ -34,7 +34,7 @@ _PLACES = {
     "Subscription": "penstock.runtime.work.subscription",
     "UserAggregate": "penstock.model.user_aggregates",
     "connect": "penstock.client",
-    "stream_function": "penstock.functions.declare",
+    "stream_function": "penstock.functions.library.declare",
 }
 
 

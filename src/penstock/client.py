@@ -18,9 +18,9 @@ from penstock.engine.spark.session import open_sessions
 from penstock.engine.spark.spark_life import death_told
 from penstock.engine.trains.buffers import DEFAULT_BOUNDS, Bounds
 from penstock.errors import ClosedError
-from penstock.functions.flow import Dataflow
-from penstock.functions.function import Function as StreamFunction
-from penstock.functions.templates import central
+from penstock.functions.flows.flow import Dataflow
+from penstock.functions.flows.templates import central
+from penstock.functions.operators.function import Function as StreamFunction
 from penstock.model.arguments import (
     ABOVE_ZERO,
     ACTIONS,

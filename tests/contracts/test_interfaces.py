@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from penstock.clock import HandClock
 from penstock.engine.interfaces import INTERFACES, build, check
 from penstock.engine.interfaces.interface import Boundary, Interface, Surroundings
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.interfaces.rejects import REJECTS
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import UnknownConnectorError

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.worths import Cut
+from penstock.qos.shedding.worths import Cut
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.durable.journal_sqlite import SqliteJournal

@@ -12,9 +12,9 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
-from penstock.qos.load import load_of
-from penstock.qos.network import HERE
-from penstock.qos.trend import Trend
+from penstock.qos.load.load import load_of
+from penstock.qos.load.network import HERE
+from penstock.qos.load.trend import Trend
 from penstock.runtime.system.prospect import Prospect
 from penstock.runtime.system.steering import suspend_query
 from tests.e2e.support import PATIENCE, figures, leave_alone, results, until

@@ -12,7 +12,7 @@ import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
-from penstock.qos.answers import sampled
+from penstock.qos.contracts.answers import sampled
 from tests.e2e.support import leave_alone, results, until
 
 pytestmark = pytest.mark.spark

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.client import Connection
 from penstock.errors import NotRepeatableError, PenstockError
-from penstock.functions.declare import stream_function
+from penstock.functions.library.declare import stream_function
 from tests.e2e.support import finish, rows_of
 
 pytestmark = pytest.mark.spark

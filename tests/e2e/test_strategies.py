@@ -25,7 +25,7 @@ from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.profile import profile
 from penstock.engine.trains.buffers import Bounds
 from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
-from penstock.qos.need import PATIENCE_SECONDS, SHORT
+from penstock.qos.contracts.strategy_need import PATIENCE_SECONDS, SHORT
 from penstock.runtime.loop import control, dispatcher
 from penstock.runtime.loop.control import memory_share
 from penstock.runtime.loop.dispatcher import Dispatcher

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.qos.gates import Gate
-from penstock.qos.semantic import SemanticGate
+from penstock.qos.shedding.gates import Gate
+from penstock.qos.shedding.semantic import SemanticGate
 
 pytestmark = pytest.mark.spark
 

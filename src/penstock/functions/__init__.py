@@ -1,28 +1,12 @@
 """Scientific streams, without Spark: items with vectors, functions over them, flows."""
 
-from penstock.functions.declare import stream_function
-from penstock.functions.flow import Dataflow
-from penstock.functions.fourier import fft3, fft3_combine, fft3_part
-from penstock.functions.function import BRANCH, Call, Function, Parameter, Role, Split
-from penstock.functions.guard import Made
-from penstock.functions.items import Items
-from penstock.functions.os_join import os_join
-from penstock.functions.partitions import hash_part, rr_part
-from penstock.functions.registry import Registry
-from penstock.functions.run import Delivered, Runner
-from penstock.functions.s_merge import s_merge
-from penstock.functions.signals import identity, magnitude, polarize, xchannel, xmagn
-from penstock.functions.splits import (
-    block_part,
-    concat_combine,
-    convolve,
-    matmul,
-    matmul_part,
-    overlap_add,
-    sort,
-    sort_combine,
-)
-from penstock.functions.templates import (
+from penstock.functions.data.items import Items
+from penstock.functions.data.types import StreamType
+from penstock.functions.data.vectors import Kind, Vectors
+from penstock.functions.data.windows import current_window, sliding_window, time_window
+from penstock.functions.flows.flow import Dataflow
+from penstock.functions.flows.run import Delivered, Runner
+from penstock.functions.flows.templates import (
     auto,
     central,
     parallel,
@@ -33,15 +17,31 @@ from penstock.functions.templates import (
     window_distribute,
     window_split,
 )
-from penstock.functions.types import StreamType
-from penstock.functions.vectors import Kind, Vectors
-from penstock.functions.window_functions import (
+from penstock.functions.library.declare import stream_function
+from penstock.functions.library.fourier import fft3, fft3_combine, fft3_part
+from penstock.functions.library.partitions import hash_part, rr_part
+from penstock.functions.library.registry import Registry
+from penstock.functions.library.signals import identity, magnitude, polarize, xchannel, xmagn
+from penstock.functions.library.splits import (
+    block_part,
+    concat_combine,
+    convolve,
+    matmul,
+    matmul_part,
+    overlap_add,
+    sort,
+    sort_combine,
+)
+from penstock.functions.library.window_functions import (
     sample,
     time_aggregate,
     time_windows,
     window_aggregate,
 )
-from penstock.functions.windows import current_window, sliding_window, time_window
+from penstock.functions.operators.function import BRANCH, Call, Function, Parameter, Role, Split
+from penstock.functions.operators.guard import Made
+from penstock.functions.operators.os_join import os_join
+from penstock.functions.operators.s_merge import s_merge
 
 __all__ = [
     "BRANCH",

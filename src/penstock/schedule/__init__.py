@@ -1,19 +1,20 @@
 """Strategies: how the graph is cut into units, and which ready unit runs next."""
 
-from penstock.schedule.adaptive import Adaptive
-from penstock.schedule.basic import Basic
-from penstock.schedule.chain import Chain
 from penstock.schedule.choice import Choice, Parameter, make
-from penstock.schedule.earliest_deadline import EarliestDeadline
-from penstock.schedule.fifo import Fifo
-from penstock.schedule.least_laxity import LeastLaxity
-from penstock.schedule.observation import Observation
-from penstock.schedule.optprofit import OptProfit
-from penstock.schedule.optprofit_paper import OptProfitPaper
-from penstock.schedule.pcs import Pcs
-from penstock.schedule.round_robin import RoundRobin
-from penstock.schedule.segment import Segment
-from penstock.schedule.simplified_segment import SimplifiedSegment
+from penstock.schedule.costs.observation import Observation
+from penstock.schedule.strategies.adaptive import Adaptive
+from penstock.schedule.strategies.chain import Chain
+from penstock.schedule.strategies.earliest_deadline import EarliestDeadline
+from penstock.schedule.strategies.fifo import Fifo
+from penstock.schedule.strategies.least_laxity import LeastLaxity
+from penstock.schedule.strategies.pcs import Pcs
+from penstock.schedule.strategies.profit.basic import Basic
+from penstock.schedule.strategies.profit.optprofit import OptProfit
+from penstock.schedule.strategies.profit.optprofit_paper import OptProfitPaper
+from penstock.schedule.strategies.round_robin import RoundRobin
+from penstock.schedule.strategies.segment import Segment
+from penstock.schedule.strategies.simplified_segment import SimplifiedSegment
+from penstock.schedule.strategies.weighted_round_robin import WeightedRoundRobin
 from penstock.schedule.strategy import (
     Discarding,
     Interrupting,
@@ -21,7 +22,6 @@ from penstock.schedule.strategy import (
     RunningUnit,
     Strategy,
 )
-from penstock.schedule.weighted_round_robin import WeightedRoundRobin
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "fifo": Fifo,

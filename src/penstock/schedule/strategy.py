@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
-from penstock.schedule.observation import Observation
+from penstock.schedule.costs.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # told apart as objects, which costs no hashing

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from penstock.qos.controller import Rule
-from penstock.qos.forecast import Forecast
-from penstock.qos.gates import LEAST_KEEP
-from penstock.qos.moment import Measures, Moment
-from penstock.qos.network import Network
+from penstock.qos.load.forecast import Forecast
+from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.network import Network
+from penstock.qos.shedding.controller import Rule
+from penstock.qos.shedding.gates import LEAST_KEEP
 
 
 class Policy(Protocol):

@@ -5,8 +5,8 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from penstock.schedule.batching import Batching, Pace, Waiting
+from penstock.schedule.costs.work import Crossing
 from penstock.schedule.strategy import ReadyUnit
-from penstock.schedule.work import Crossing
 
 
 @dataclass(slots=True)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from itertools import count
 
 from penstock.plan.operators import key
-from penstock.schedule.flow import flow_of
-from penstock.schedule.observation import Observation
-from penstock.schedule.shape import Part, Shape, parts_of, shape_of
+from penstock.schedule.costs.flow import flow_of
+from penstock.schedule.costs.observation import Observation
+from penstock.schedule.costs.shape import Part, Shape, parts_of, shape_of
+from penstock.schedule.costs.work import work_of
 from penstock.schedule.strategy import (
     Discarding,
     Interrupting,
@@ -21,12 +22,11 @@ from penstock.schedule.strategy import (
     RunningUnit,
     Strategy,
 )
-from penstock.schedule.work import work_of
-from penstock.sim.arrivals import Arrival, mean_rate, rows_of
 from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome, Tally
 from penstock.sim.queues import Held, Queue, Run, Train
-from penstock.sim.workload import Workload
+from penstock.sim.workloads.arrivals import Arrival, mean_rate, rows_of
+from penstock.sim.workloads.workload import Workload
 
 MOMENT = 1e-9  # seconds: what is closer to the end is at the end
 

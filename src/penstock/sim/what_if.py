@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from penstock.schedule import STRATEGIES, Choice
 from penstock.schedule.choice import make
-from penstock.sim.experiments.report import Cell, Report
 from penstock.sim.machine import Machine
-from penstock.sim.measured import Measured
 from penstock.sim.outcome import Outcome
+from penstock.sim.report import Cell, Report
 from penstock.sim.simulation import simulate
+from penstock.sim.workloads.measured_workload import Measured
 
 COLUMNS = (
     "strategy",

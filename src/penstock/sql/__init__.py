@@ -1,8 +1,7 @@
 """SQL text in, statements out: Spark SQL, with streams, queries and windows."""
 
 from penstock.sql.amend import amended
-from penstock.sql.dialect import Penstock
-from penstock.sql.event_trees import (
+from penstock.sql.clauses.event_trees import (
     Combined,
     Constituent,
     Written,
@@ -10,12 +9,13 @@ from penstock.sql.event_trees import (
     constituents,
     names_of,
 )
-from penstock.sql.flow_trees import FLOW, WrittenFlow, flow_of, names_in_term, with_flow
-from penstock.sql.modifiers import ModifierCall, modifier_of
-from penstock.sql.parse import parse, parse_select
-from penstock.sql.script import fragment
-from penstock.sql.shed_by import place_of_shed_by
-from penstock.sql.statements import (
+from penstock.sql.clauses.flow_trees import FLOW, WrittenFlow, flow_of, names_in_term, with_flow
+from penstock.sql.clauses.shed_by import place_of_shed_by
+from penstock.sql.dialect.dialect import Penstock
+from penstock.sql.dialect.modifiers import ModifierCall, modifier_of
+from penstock.sql.dialect.script import fragment
+from penstock.sql.dialect.trees import context_of, spark_sql, to_sql, window_of, without_windows
+from penstock.sql.grammar.statements import (
     AlterQuery,
     AlterRule,
     CreateEvent,
@@ -44,9 +44,9 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.streams import time_column
-from penstock.sql.trees import context_of, spark_sql, to_sql, window_of, without_windows
-from penstock.sql.written import place_of_call, place_of_present
+from penstock.sql.grammar.streams import time_column
+from penstock.sql.parse import parse, parse_select
+from penstock.sql.word_places import place_of_call, place_of_present
 
 __all__ = [
     "FLOW",

@@ -2,11 +2,11 @@
 
 from penstock.model.definitions import QueryDefinition
 from penstock.model.goals import NO_GOALS, Goals
-from penstock.sql.connectors import read_options
-from penstock.sql.dialect import Penstock
-from penstock.sql.intervals import duration_sql
-from penstock.sql.queries import JOINS
-from penstock.sql.script import split
+from penstock.sql.clauses.connectors import read_options
+from penstock.sql.dialect.dialect import Penstock
+from penstock.sql.dialect.intervals import duration_sql
+from penstock.sql.dialect.script import split
+from penstock.sql.grammar.queries import JOINS
 
 
 def amended(definition: QueryDefinition, goals: Goals) -> str:

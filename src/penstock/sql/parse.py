@@ -8,11 +8,11 @@ from sqlglot import Token, TokenType, exp
 
 from penstock.errors import PenstockError, SqlError
 from penstock.model.own_names import refuse_own
-from penstock.sql.dialect import Penstock
-from penstock.sql.grammar import read_select, read_statement
-from penstock.sql.refusals import place_at
-from penstock.sql.script import split
-from penstock.sql.statements import Statement
+from penstock.sql.dialect.dialect import Penstock
+from penstock.sql.dialect.refusals import place_at
+from penstock.sql.dialect.script import split
+from penstock.sql.grammar.grammar import read_select, read_statement
+from penstock.sql.grammar.statements import Statement
 
 T = TypeVar("T")
 

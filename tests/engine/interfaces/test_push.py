@@ -11,9 +11,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
-from penstock.engine.interfaces import log as log_module
 from penstock.engine.interfaces.interface import Boundary, Surroundings
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed import push_log as log_module
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.errors import BadOptionError, BadRowError, SourceError, UnknownOptionError
 from penstock.model.definitions import Connector, Option, StreamDefinition
 from penstock.model.schema import Column, Schema
@@ -82,7 +82,7 @@ def test_what_was_acknowledged_survives_a_kill(make: Make, tmp_path: Path, sync:
 import os, signal
 import pyarrow as pa
 from pathlib import Path
-from penstock.engine.interfaces.log import Log
+from penstock.engine.interfaces.pushed.push_log import Log
 schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("id", "string"), ("mph", "int32")])
 log = Log(Path({str(tmp_path / "home")!r}), schema, sync={sync})
 for n in range(100):

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.interfaces import INTERFACES, check, files, generator, push, replay, spark
+from penstock.engine.interfaces import INTERFACES, check, files, generator, replay, spark
+from penstock.engine.interfaces.pushed import push
 from penstock.sql import CreateStream, parse
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "interfaces.md").read_text()

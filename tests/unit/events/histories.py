@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.events.detector import END, END_OF_TIME, ORDER, START, Detector
+from penstock.events.detection.detector import END, END_OF_TIME, ORDER, START, Detector
 from penstock.model.events import (
     And,
     AnyOf,

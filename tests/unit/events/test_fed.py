@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.events.detector import END, END_OF_TIME, ORDER, START, Detector
+from penstock.events.detection.detector import END, END_OF_TIME, ORDER, START, Detector
 from penstock.model.events import Aperiodic, Event, Mode, Not, Primitive, Seq, Watch
 from tests.examples import examples
 from tests.unit.events.histories import (

@@ -8,9 +8,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.events.batch import Ints
-from penstock.events.detector import END_OF_TIME, Detector
-from penstock.events.keeping import split
+from penstock.events.detection.detector import END_OF_TIME, Detector
+from penstock.events.detection.snapshot import split
+from penstock.events.occurrences.batch import Ints
 from penstock.model.events import Event, Mode, Or, Primitive, Watch
 from tests.examples import examples
 from tests.unit.events.histories import (

@@ -6,14 +6,14 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.events.batch import Batch, by_key, coder, in_order, joined, occurrences
-from penstock.events.bounds import Bounds
-from penstock.events.meeting import Meetings, meet_every, meet_newest
-from penstock.events.meeting_pairs import meet_all, meet_oldest
-from penstock.events.meeting_rows import meet_rows
-from penstock.events.pairing import pair_columns
-from penstock.events.pairing_rows import pair_rows
-from penstock.events.pool import pooled
+from penstock.events.occurrences.batch import Batch, by_key, coder, in_order, joined, occurrences
+from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.pool import pooled
+from penstock.events.operators.completions import Meetings, meet_every, meet_newest
+from penstock.events.operators.completions_by_row import meet_rows
+from penstock.events.operators.completions_of_pairs import meet_all, meet_oldest
+from penstock.events.operators.pairs import pair_columns
+from penstock.events.operators.pairs_by_row import pair_rows
 from penstock.model.events import Mode
 from tests.examples import examples
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.events.detector import END, END_OF_TIME, ORDER, START, Detector
+from penstock.events.detection.detector import END, END_OF_TIME, ORDER, START, Detector
 from penstock.model.event_forms import shared_form
 from penstock.model.events import (
     And,

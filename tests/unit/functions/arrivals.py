@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from penstock.functions import Items
-from penstock.functions.kept import from_bytes, to_bytes
-from penstock.functions.operator import BEGIN, END, Arrival, Operator, Step
+from penstock.functions.data.operator_state import from_bytes, to_bytes
+from penstock.functions.operators.operator import BEGIN, END, Arrival, Operator, Step
 from tests.unit.functions.worlds import READING
 
 Key = tuple[int, int, int]

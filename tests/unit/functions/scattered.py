@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from penstock.functions import Dataflow, Items, StreamType
-from penstock.functions.flow import Input, Source
-from penstock.functions.operator import Arrival, Withheld
-from penstock.functions.program import Program, run_program, site_programs
-from penstock.functions.run import entered, fresh_entry
+from penstock.functions.flows.flow import Input, Source
+from penstock.functions.flows.program import Program, run_program, site_programs
+from penstock.functions.flows.run import entered, fresh_entry
+from penstock.functions.operators.operator import Arrival, Withheld
 
 
 def run_scattered(

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from penstock.functions import BRANCH
-from penstock.functions.registry import BUILT_IN
-from penstock.functions.written import TEMPLATES
+from penstock.functions.flows.resolution import TEMPLATES
+from penstock.functions.library.registry import BUILT_IN
 
 PAGE = Path(__file__).parents[3] / "docs/reference/functions.md"
 TEXT = PAGE.read_text()

@@ -26,9 +26,9 @@ from penstock.functions import (
     window_distribute,
     window_split,
 )
-from penstock.functions.figures import by_node
-from penstock.functions.flow import Input
-from penstock.functions.program import program, site_programs
+from penstock.functions.flows.figures import by_node
+from penstock.functions.flows.flow import Input
+from penstock.functions.flows.program import program, site_programs
 from penstock.model.schema import Column
 from tests.examples import examples
 from tests.unit.functions.scattered import run_scattered

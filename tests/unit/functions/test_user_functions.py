@@ -23,7 +23,7 @@ from penstock.functions import (
     time_window,
     window_split,
 )
-from penstock.functions.windows import Windows
+from penstock.functions.data.windows import Windows
 from penstock.model.schema import Column
 from tests.unit.functions.worlds import RADIO, SIGNAL, moments, run_all
 

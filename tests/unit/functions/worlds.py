@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from penstock.functions import Dataflow, Items, Runner, StreamType
-from penstock.functions.operator import Withheld
+from penstock.functions.operators.operator import Withheld
 from penstock.model.schema import Column
 
 RADIO = StreamType(

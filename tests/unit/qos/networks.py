@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from penstock.qos.network import Network, Node
-from penstock.schedule.work import Crossing
+from penstock.qos.load.network import Network, Node
+from penstock.schedule.costs.work import Crossing
 
 Step = tuple[float, float]  # seconds and selectivity
 

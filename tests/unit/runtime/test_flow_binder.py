@@ -15,8 +15,8 @@ from penstock.functions import (
     pipe,
     stream_function,
 )
-from penstock.functions.selecting import Selecting
-from penstock.functions.templates import auto
+from penstock.functions.flows.templates import auto
+from penstock.functions.operators.select_call import Selecting
 from penstock.model.definitions import FunctionDefinition, Parameter, Sites
 from penstock.model.own_names import readable
 from penstock.model.schema import Column, Schema

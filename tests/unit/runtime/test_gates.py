@@ -14,7 +14,7 @@ from penstock.model.goals import Goals
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Gate, Operator, Project, key
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
-from penstock.qos.answers import kept_through, sampled
+from penstock.qos.contracts.answers import kept_through, sampled
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.work.live_unit import LiveUnit

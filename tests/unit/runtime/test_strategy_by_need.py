@@ -7,7 +7,7 @@ import pytest
 
 from penstock.engine.trains.buffers import Bounds
 from penstock.errors import UnknownOptionError
-from penstock.qos.need import FOR_LATENCY, FOR_MEMORY, PATIENCE_SECONDS
+from penstock.qos.contracts.strategy_need import FOR_LATENCY, FOR_MEMORY, PATIENCE_SECONDS
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control, memory_share
 from penstock.schedule import Choice
 from tests.unit.model.arrow_twin import arrow_without_spark

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from penstock.plan.operators import Filter, Operator, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
 from tests.unit.plan.graphs import scan
 
 Step = tuple[float, float]  # seconds and selectivity

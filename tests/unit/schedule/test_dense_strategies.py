@@ -6,11 +6,11 @@ import pytest
 
 from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.basic import Basic
-from penstock.schedule.dense import Dense
-from penstock.schedule.observation import Figures, Observation, QueryFigures
-from penstock.schedule.optprofit import OptProfit
-from penstock.schedule.optprofit_paper import OptProfitPaper
+from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.strategies.profit.basic import Basic
+from penstock.schedule.strategies.profit.dense import Dense
+from penstock.schedule.strategies.profit.optprofit import OptProfit
+from penstock.schedule.strategies.profit.optprofit_paper import OptProfitPaper
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from tests.unit.plan.graphs import scan
 from tests.unit.schedule.lines import line, lines, root_of

@@ -5,12 +5,12 @@ import pytest
 from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import make_strategy
-from penstock.schedule.chain import Chain, envelope, progress
-from penstock.schedule.flow import flow_of
-from penstock.schedule.observation import Figures, Observation
-from penstock.schedule.pcs import Pcs
-from penstock.schedule.segment import release_capacities, stays
-from penstock.schedule.shape import shape_of
+from penstock.schedule.costs.flow import flow_of
+from penstock.schedule.costs.observation import Figures, Observation
+from penstock.schedule.costs.shape import shape_of
+from penstock.schedule.strategies.chain import Chain, envelope, progress
+from penstock.schedule.strategies.pcs import Pcs
+from penstock.schedule.strategies.segment import release_capacities, stays
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 from tests.unit.schedule.lines import line, lines, root_of
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
+from penstock.experiments import EXPERIMENTS
 from penstock.schedule import STRATEGIES, batching
-from penstock.sim.experiments import EXPERIMENTS
 
 TEXT = (Path(__file__).parents[3] / "docs/explanation/scheduling.md").read_text()
 

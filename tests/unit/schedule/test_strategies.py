@@ -10,8 +10,8 @@ from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.plan.operators import is_stateful, key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, ReadyUnit, Strategy, make_strategy
-from penstock.schedule.observation import Average, Figures, Observation, QueryFigures
-from penstock.schedule.optprofit import OptProfit
+from penstock.schedule.costs.observation import Average, Figures, Observation, QueryFigures
+from penstock.schedule.strategies.profit.optprofit import OptProfit
 from tests.unit.plan.graphs import pools
 from tests.unit.plan.twin import World
 from tests.unit.schedule.lines import lines

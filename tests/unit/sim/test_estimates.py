@@ -2,7 +2,7 @@ from statistics import fmean
 
 import pytest
 
-from penstock.sim.experiments.estimates import _trial
+from penstock.experiments.anatomy.estimates import _trial
 
 
 @pytest.mark.parametrize("setup", [0.0, 0.002])

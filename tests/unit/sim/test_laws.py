@@ -12,8 +12,8 @@ from penstock.plan.operators import key
 from penstock.schedule import STRATEGIES, ReadyUnit, RoundRobin, make_strategy
 from penstock.schedule.batching import FixedLength
 from penstock.sim import Machine, Outcome, Workload, simulate
-from penstock.sim.arrivals import poisson
-from penstock.sim.random_queries import QuerySet
+from penstock.sim.workloads.arrivals import poisson
+from penstock.sim.workloads.random_queries import QuerySet
 from tests.examples import examples
 from tests.unit.sim.worlds import some_lines
 

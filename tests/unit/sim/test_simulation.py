@@ -7,11 +7,11 @@ from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, make_strategy
 from penstock.schedule.batching import FixedLength
-from penstock.schedule.observation import Figures, Observation
+from penstock.schedule.costs.observation import Figures, Observation
 from penstock.sim import Arrival, Machine, Workload, simulate
-from penstock.sim.arrivals import poisson
-from penstock.sim.random_queries import QuerySet
-from penstock.sim.step import Step, stream
+from penstock.sim.workloads.arrivals import poisson
+from penstock.sim.workloads.random_queries import QuerySet
+from penstock.sim.workloads.step import Step, stream
 from tests.examples import examples
 from tests.unit.sim.worlds import lines, some_lines
 

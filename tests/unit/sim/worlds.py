@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.observation import Figures, Observation, QueryFigures
-from penstock.sim.arrivals import Arrival
-from penstock.sim.step import Step, stream
-from penstock.sim.workload import Workload
+from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.sim.workloads.arrivals import Arrival
+from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.workload import Workload
 
 Line = tuple[Sequence[tuple[float, float]], Sequence[tuple[float, int]]]  # steps and arrivals
 

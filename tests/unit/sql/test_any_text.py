@@ -14,7 +14,7 @@ from penstock.sql import (
     to_sql,
     window_of,
 )
-from penstock.sql.windows import window_sql
+from penstock.sql.dialect.windows import window_sql
 from tests.examples import examples
 from tests.unit.sql.texts import WORDS, expressions, mutated, windows
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.cli.formats import FORMATS
-from penstock.cli.opening import Grants
+from penstock.cli.home_session import Grants
 
 DEFAULT_HOME = ".penstock"
 DEFAULT_MASTER = "local[*]"

@@ -14,10 +14,10 @@ from penstock.cli.demo.scene import Scene
 from penstock.cli.demo.story import Figures, Moment, is_calm, summary
 from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
-from penstock.cli.following import Until, follow
 from penstock.cli.guard import FAILED
+from penstock.cli.home_session import opened
 from penstock.cli.news import News
-from penstock.cli.opening import opened
+from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection

@@ -8,7 +8,7 @@ from pathlib import Path
 from penstock.catalog import SqliteCatalog
 from penstock.cli.commands.command import Command, add_doors, add_master, grants
 from penstock.cli.formats.table_format import TableFormat
-from penstock.cli.opening import opened
+from penstock.cli.home_session import opened
 from penstock.cli.screen import Screen
 from penstock.cli.scripts import read_script
 from penstock.cli.stop_signals import StopSignals

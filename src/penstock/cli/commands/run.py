@@ -14,16 +14,16 @@ from penstock.cli.commands.command import (
     grants,
 )
 from penstock.cli.durations import seconds
-from penstock.cli.following import Until, follow
 from penstock.cli.formats import FORMATS
 from penstock.cli.guard import FAILED
+from penstock.cli.home_session import opened
 from penstock.cli.leftovers import leftovers
 from penstock.cli.news import News
-from penstock.cli.opening import opened
-from penstock.cli.printing import Printer, tap_of
+from penstock.cli.row_printer import Printer, tap_of
+from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
+from penstock.cli.script_merge import go_on, stand
 from penstock.cli.scripts import read_script
-from penstock.cli.standing import go_on, stand
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import SparkDiedError

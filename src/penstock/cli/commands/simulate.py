@@ -6,12 +6,12 @@ from pathlib import Path
 from penstock.cli.commands.command import Command
 from penstock.cli.screen import Screen
 from penstock.errors import BadOptionError
+from penstock.experiments import EXPERIMENTS, Effort, Report, experiment
+from penstock.experiments.drawing import draw
 from penstock.schedule import Choice
 from penstock.schedule.choice import choice_of
-from penstock.sim.experiments import EXPERIMENTS, Effort, Report, experiment
-from penstock.sim.experiments.drawing import draw
-from penstock.sim.measured import read_measured
 from penstock.sim.what_if import Question, what_if
+from penstock.sim.workloads.measured_workload import read_measured
 from penstock.sql import SetDecider, parse
 
 ABOUT = """Repeat an experiment on a virtual clock, and say which claims of its document

@@ -17,10 +17,10 @@ from penstock.cli.commands.command import (
 from penstock.cli.formats import FORMATS
 from penstock.cli.formats.rolling_table import RollingTable
 from penstock.cli.formats.table_format import TableFormat
+from penstock.cli.home_session import opened
 from penstock.cli.live_line import counted
 from penstock.cli.news import News
-from penstock.cli.opening import opened
-from penstock.cli.printing import Printer
+from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.shell.dot_commands import Around
 from penstock.cli.shell.interpreter import Interpreter

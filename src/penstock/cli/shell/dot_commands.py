@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from penstock.cli.durations import seconds
 from penstock.cli.formats import Format, Width
 from penstock.cli.news import News
-from penstock.cli.printing import Printer
+from penstock.cli.row_printer import Printer
 from penstock.client import Connection
 from penstock.errors import BadOptionError
 

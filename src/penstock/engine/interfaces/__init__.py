@@ -5,7 +5,7 @@ from dataclasses import replace
 from penstock.engine.interfaces.files import Files
 from penstock.engine.interfaces.generator import Generator
 from penstock.engine.interfaces.interface import Interface, InterfaceClass, Surroundings
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.interfaces.replay import Replay
 from penstock.engine.interfaces.spark import Spark
 from penstock.engine.options import Declared, near_miss, number, read_options

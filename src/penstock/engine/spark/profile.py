@@ -18,7 +18,7 @@ from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Operator, key
 from penstock.plan.sharing.units import Unit
-from penstock.schedule.apportion import Border, Profile
+from penstock.schedule.costs.apportion import Border, Profile
 
 TIMES = 2  # the first is slower: Spark compiles what it has not seen
 UNHASHED = ("map<", "variant")  # types of which Spark makes no hash, but text

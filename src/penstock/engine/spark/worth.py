@@ -8,7 +8,7 @@ from penstock.engine.trains.rows import SMALL_ROWS, in_memory
 from penstock.model.own_names import own
 from penstock.plan.operators import Gate, key
 from penstock.plan.select.punctuation import plain_column
-from penstock.qos.quantiles import Values
+from penstock.qos.shedding.quantiles import Values
 
 VIEW = own("worth")
 

@@ -18,8 +18,8 @@ from penstock.engine.workers.spreading import (
     table_of_loads,
 )
 from penstock.errors import PenstockError
-from penstock.events.detector import Answer, Detector, KeptEvents, NodeFacts
-from penstock.events.keeping import split
+from penstock.events.detection.detector import Answer, Detector, KeptEvents, NodeFacts
+from penstock.events.detection.snapshot import split
 from penstock.model.events import Event, Periodic, Plus, Watch, parts_of, primitives
 
 # States and occurrences go to the workers and back. On two cores that took 1.7 s for half a million

@@ -20,8 +20,8 @@ from penstock.engine.states.sharing.masks import Masks
 from penstock.engine.states.state import Kept, KeptPart, Run, Step
 from penstock.engine.trains.rows import empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
-from penstock.events.detector import Answer, KeptEvents
-from penstock.events.inlet import ORDER
+from penstock.events.detection.detector import Answer, KeptEvents
+from penstock.events.occurrences.event_input import ORDER
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import Detect, Operator, key
 from penstock.plan.operators.detect import END, START, base_of

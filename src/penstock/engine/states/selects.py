@@ -8,9 +8,9 @@ from penstock.engine.spark.spark_errors import condition_of
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import in_memory
 from penstock.errors import FunctionError, RunError
-from penstock.functions.operator import Operator
-from penstock.functions.program import Program
-from penstock.functions.selecting import Selecting
+from penstock.functions.flows.program import Program
+from penstock.functions.operators.operator import Operator
+from penstock.functions.operators.select_call import Selecting
 
 
 def evaluated(program: Program, run: Run) -> Program:

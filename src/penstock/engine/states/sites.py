@@ -28,13 +28,13 @@ from penstock.engine.workers.recent import Recent
 from penstock.engine.workers.task import Result, Work, done
 from penstock.engine.workers.workers import Files, done_by_workers, files_below
 from penstock.errors import RunError, TimedOutError
-from penstock.functions.flow import Input, Source
-from penstock.functions.items import Items
-from penstock.functions.kept import Kept as KeptNode
-from penstock.functions.operator import Arrival
-from penstock.functions.stages import Stages, Task, stages_of
+from penstock.functions.data.items import Items
+from penstock.functions.data.operator_state import Kept as KeptNode
+from penstock.functions.flows.flow import Input, Source
+from penstock.functions.flows.stages import Stages, Task, stages_of
+from penstock.functions.operators.operator import Arrival
 from penstock.functions.tuning.plans import Plan
-from penstock.functions.tuning.spreading import flow_for, function_in
+from penstock.functions.tuning.spread import flow_for, function_in
 from penstock.model.time_outs import Lost, TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import Flow

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from penstock.engine.trains.rows import Rows, empty_table
 from penstock.plan.operators import Gate
 from penstock.plan.operators.gate import ADDED, ALL, KEPT, SHED
-from penstock.qos import gates
-from penstock.qos.gates import seed_of
-from penstock.qos.quantiles import Values
-from penstock.qos.worths import Cut, kept_by
+from penstock.qos.shedding import gates
+from penstock.qos.shedding.gates import seed_of
+from penstock.qos.shedding.quantiles import Values
+from penstock.qos.shedding.worths import Cut, kept_by
 
 SEED = 0  # gates differ by their places
 

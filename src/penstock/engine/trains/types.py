@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_metadata, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from penstock.functions.vectors import ELEMENT, Kind, kind_of
+from penstock.functions.data.vectors import ELEMENT, Kind, kind_of
 from penstock.model.schema import Column, Schema
 from penstock.model.vectors import VECTOR, VECTORS, element_of, vector_type
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.trains.types import arrow_schema, vectors_in
-from penstock.functions.vectors import Kind, Vectors, misfits, one_chunk
+from penstock.functions.data.vectors import Kind, Vectors, misfits, one_chunk
 from penstock.model.schema import Column, Schema
 from penstock.model.vectors import MOST_BYTES, element_of
 

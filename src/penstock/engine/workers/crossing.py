@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.functions.items import Items
-from penstock.functions.types import StreamType
+from penstock.functions.data.items import Items
+from penstock.functions.data.types import StreamType
 
 
 def write_items(items: Items, path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from penstock.functions.items import Items
-from penstock.functions.operator import Withheld
+from penstock.functions.data.items import Items
+from penstock.functions.operators.operator import Withheld
 
 MOST_ELEMENTS = 16_384  # of a vector that is told whole: as text it takes ten times its bytes
 SOME_ELEMENTS = 16

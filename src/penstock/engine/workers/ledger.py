@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from penstock.functions.figures import Figures
-from penstock.functions.stages import Task
+from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.stages import Task
 
 
 @dataclass(slots=True)

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from penstock.engine.workers.held import held_items
 from penstock.engine.workers.task import Result, Work
-from penstock.functions.function import Role
-from penstock.functions.items import Items
-from penstock.functions.operator import Arrival, Withheld
-from penstock.functions.program import Program, run_program
+from penstock.functions.data.items import Items
+from penstock.functions.flows.program import Program, run_program
+from penstock.functions.operators.function import Role
+from penstock.functions.operators.operator import Arrival, Withheld
 
 LOST = "it was not done in time"
 

@@ -10,11 +10,11 @@ from itertools import islice, pairwise
 
 from penstock.engine.workers.ledger import Ledger
 from penstock.engine.workers.task import Result, Work
-from penstock.functions.figures import by_node
-from penstock.functions.items import joined
-from penstock.functions.operator import Arrival
-from penstock.functions.program import Program
-from penstock.functions.transforming import Transforming
+from penstock.functions.data.items import joined
+from penstock.functions.flows.figures import by_node
+from penstock.functions.flows.program import Program
+from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.transform import Transforming
 
 # Of items: large arrays get large pages, many small ones fault in each of theirs.
 PIECE_BYTES = 16 << 20

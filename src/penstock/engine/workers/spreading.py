@@ -17,8 +17,8 @@ import pyarrow as pa
 from pyspark import cloudpickle
 
 from penstock import errors, events
-from penstock.events.detector import Answer, Detector, KeptEvents
-from penstock.events.inlet import END, ORDER
+from penstock.events.detection.detector import Answer, Detector, KeptEvents
+from penstock.events.occurrences.event_input import END, ORDER
 from penstock.model import event_forms
 from penstock.model import events as event_model
 from penstock.model.events import Watch

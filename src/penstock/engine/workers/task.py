@@ -12,11 +12,11 @@ from typing import Any
 
 from penstock.engine.workers.crossing import read_items, write_items
 from penstock.engine.workers.held import HeldItem, held_items
-from penstock.functions.figures import Figures
-from penstock.functions.flow import Source
-from penstock.functions.kept import Kept, from_bytes, to_bytes
-from penstock.functions.operator import Arrival
-from penstock.functions.program import Program, run_program
+from penstock.functions.data.operator_state import Kept, from_bytes, to_bytes
+from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.flow import Source
+from penstock.functions.flows.program import Program, run_program
+from penstock.functions.operators.operator import Arrival
 
 States = Mapping[str, Kept]
 Arrivals = Mapping[Source, Arrival]

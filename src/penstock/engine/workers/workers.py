@@ -21,9 +21,9 @@ from penstock.engine.workers.crossing import write_items
 from penstock.engine.workers.lost import lost
 from penstock.engine.workers.task import Load, Result, Unload, Work, brought_back, done_in_worker
 from penstock.errors import PenstockError
-from penstock.functions.flow import Source
-from penstock.functions.kept import to_bytes
-from penstock.functions.operator import Arrival
+from penstock.functions.data.operator_state import to_bytes
+from penstock.functions.flows.flow import Source
+from penstock.functions.operators.operator import Arrival
 
 
 @dataclass(slots=True)

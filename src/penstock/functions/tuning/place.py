@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from penstock.functions.tuning.curves import Curve
 from penstock.functions.tuning.plans import Plan
 from penstock.functions.tuning.sites import Costs
-from penstock.functions.tuning.staged import Staged, predict_staged
+from penstock.functions.tuning.stage_costs import Staged, predict_staged
 from penstock.model.definitions import Sites
 
 DRIVER: Sites = "driver"

@@ -1,7 +1,7 @@
 """Bounds: how wrong an answer over a sample may be, as functions of Spark SQL.
 
-They are those of `penstock.qos.answers`, where they are explained. Each session has to have them
-before it runs a query over a sample.
+They are those of `penstock.qos.contracts.answers`, where they are explained. Each session has to
+have them before it runs a query over a sample.
 """
 
 from penstock.model.own_names import own

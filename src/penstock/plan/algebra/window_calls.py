@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError
-from penstock.functions.window_functions import WINDOW_END, WINDOW_ITEM, time_windows
+from penstock.functions.library.window_functions import WINDOW_END, WINDOW_ITEM, time_windows
 from penstock.model.flows import Term, Value
 from penstock.model.windows import RowsWindow
 from penstock.plan.algebra.aggregates import is_aggregate

@@ -17,7 +17,7 @@ from penstock.plan.operators.identity import key
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.tuples.filter import Filter
 from penstock.plan.operators.tuples.project import Project
-from penstock.sql.intervals import duration_sql
+from penstock.sql.dialect.intervals import duration_sql
 
 if TYPE_CHECKING:
     from penstock.plan.sharing.event_member import EventMember

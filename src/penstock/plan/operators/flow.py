@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from penstock.functions.stages import Stages
+from penstock.functions.flows.stages import Stages
 from penstock.model.definitions import Sites
 from penstock.model.schema import Schema
 from penstock.plan.operators.operator import EventTime, Operator

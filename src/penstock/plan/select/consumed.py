@@ -3,7 +3,7 @@
 sqlglot reads clauses of many dialects, more with every version. A clause that nobody here looks at
 would change no answer, so each kind of node at the level of relations declares which of its
 arguments are used, and `refuse_unread` raises for the others. Expressions go to Spark as text,
-which loses nothing (sql/settle.py), so the walk ends where they begin.
+which loses nothing (sql/dialect/printable.py), so the walk ends where they begin.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.errors import BadQueryError, NotYetError, PenstockError
 from penstock.plan.algebra.scope import place_of
 from penstock.sql import FLOW, spark_sql
-from penstock.sql.trees import CONTEXT, WINDOW
+from penstock.sql.dialect.trees import CONTEXT, WINDOW
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from penstock.plan.algebra.aggregates import is_aggregate
 from penstock.plan.algebra.scope import place_of, plain
 from penstock.plan.relations.bind_from import BoundFrom
 from penstock.sql import parse_select, spark_sql, window_of
-from penstock.sql.trees import WINDOW
+from penstock.sql.dialect.trees import WINDOW
 
 START = "window_start"
 BOUNDS = {"start": START, "end": "window_end"}

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.errors import NotYetError
-from penstock.functions.selecting import PLACE, with_place
+from penstock.functions.operators.select_call import PLACE, with_place
 from penstock.model.schema import quoted
 from penstock.plan.operators import Filter, Operator, Project, Scan, key
 from penstock.plan.sharing.units import select_sql

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from penstock.qos.gates import xxhash64
+from penstock.qos.shedding.gates import xxhash64
 
 Codes = npt.NDArray[np.int64]
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import BadOptionError
-from penstock.qos.digest import ACCURACY, Digest
+from penstock.qos.monitor.digest import ACCURACY, Digest
 
 Times = npt.NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from penstock.errors import HomeError
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.worths import Cut
+from penstock.qos.shedding.worths import Cut
 
 SEAL = re.compile("[0-9a-f]{8}")
 Keeps = tuple[float, ...]  # of each train that a gate takes; none where all are kept

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.worths import Cut
+from penstock.qos.shedding.worths import Cut
 from penstock.runtime.durable.journal import (
     Keeps,
     Ranges,

@@ -10,7 +10,7 @@ from typing import Any
 
 from penstock.database import Database, FileFormat
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.worths import Cut
+from penstock.qos.shedding.worths import Cut
 from penstock.runtime.durable.journal import (
     Keeps,
     Ranges,

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog import Entry
-from penstock.engine.interfaces.log import Place
-from penstock.engine.interfaces.log_repair import Fault, faults, mend
+from penstock.engine.interfaces.pushed.log_repair import Fault, faults, mend
+from penstock.engine.interfaces.pushed.push_log import Place
 from penstock.engine.sinks.files import ASIDE, FilesSink, unknown_parts
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryDefinition

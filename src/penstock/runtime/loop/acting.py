@@ -16,7 +16,7 @@ from penstock.engine import actions
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
 from penstock.engine.allowed import Allowed
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.spark_errors import is_data_error
 from penstock.engine.spark.spark_life import refuse_dead
 from penstock.engine.table_files import add_rows

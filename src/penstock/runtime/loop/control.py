@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import UnknownOptionError
-from penstock.qos.need import Need, need
+from penstock.qos.contracts.strategy_need import Need, need
 from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.quality.run_lengths import run_lengths
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import STRATEGIES, Choice
 from penstock.schedule.batching import BATCHINGS, Intelligent
 from penstock.schedule.choice import make
-from penstock.schedule.guarded import Guarded
+from penstock.schedule.strategies.guarded import Guarded
 
 OBSERVE_SECONDS = 1.0  # a burst of some seconds shows
 OBSERVED_SHARE = 0.003  # of the time, where figures of very many units take long to put together

@@ -32,8 +32,8 @@ from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import LiveUnit, Output
 from penstock.runtime.work.worker_pool import Workers, outcome
 from penstock.schedule import Strategy
-from penstock.schedule.apportion import Profile
-from penstock.schedule.guarded import Guarded
+from penstock.schedule.costs.apportion import Profile
+from penstock.schedule.strategies.guarded import Guarded
 
 
 @dataclass(frozen=True, slots=True)

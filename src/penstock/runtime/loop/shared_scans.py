@@ -27,7 +27,7 @@ from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
 from penstock.runtime.work.worker_pool import Workers
-from penstock.schedule.sizes import Sizes
+from penstock.schedule.costs.sizes import Sizes
 
 REMEMBERED = 64  # passes
 APART, SOONER = 64, (1, 4, 16)  # every so many runs of a size each goes alone, and at first

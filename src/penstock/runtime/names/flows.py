@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import BadFlowError, NotRepeatableError, PenstockError
-from penstock.functions.flow import Dataflow
-from penstock.functions.flow_text import from_text, to_text
-from penstock.functions.function import Call, Role
-from penstock.functions.registry import Registry
-from penstock.functions.stages import Stages, stages_of
-from penstock.functions.templates import Auto, auto
-from penstock.functions.tuning.spreading import function_in
-from penstock.functions.types import StreamType
-from penstock.functions.written import flow_of
+from penstock.functions.data.types import StreamType
+from penstock.functions.flows.flow import Dataflow
+from penstock.functions.flows.flow_text import from_text, to_text
+from penstock.functions.flows.resolution import flow_of
+from penstock.functions.flows.stages import Stages, stages_of
+from penstock.functions.flows.templates import Auto, auto
+from penstock.functions.library.registry import Registry
+from penstock.functions.operators.function import Call, Role
+from penstock.functions.tuning.spread import function_in
 from penstock.model.definitions import FunctionDefinition, Sites
 from penstock.model.flows import Term
 from penstock.model.schema import literal

@@ -7,9 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import BadOptionError, NameTakenError, UnknownFunctionError, quoted_value
-from penstock.functions.function import Function
-from penstock.functions.registry import Registry
-from penstock.functions.written import TEMPLATES
+from penstock.functions.flows.resolution import TEMPLATES
+from penstock.functions.library.registry import Registry
+from penstock.functions.operators.function import Function
 from penstock.model.definitions import FunctionDefinition, PythonFunction
 
 FUNCTION_COLUMNS = pa.schema(

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import BadFlowError
-from penstock.functions.function import Function, Parameter, Role
-from penstock.functions.selecting import Selecting
-from penstock.functions.types import StreamType
+from penstock.functions.data.types import StreamType
+from penstock.functions.operators.function import Function, Parameter, Role
+from penstock.functions.operators.select_call import Selecting
 from penstock.model.definitions import FunctionDefinition
 from penstock.plan.operators import EventTime, Operator, Scan
 from penstock.plan.relations.sources import Inline

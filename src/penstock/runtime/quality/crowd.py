@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from penstock.plan.operators import key
-from penstock.qos.allocation import Limit
-from penstock.qos.network import Network, Node
+from penstock.qos.load.network import Network, Node
+from penstock.qos.shedding.allocation import Limit
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
-from penstock.schedule.work import Crossing
+from penstock.schedule.costs.work import Crossing
 
 EXACT = Limit(0.0)
 GROUPS = 16  # of a bundle's queries that are told apart, lightest first: a thousand take too long

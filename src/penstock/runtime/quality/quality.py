@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from penstock.plan.operators import Gate, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
-from penstock.qos.allocation import Limit
-from penstock.qos.controller import NOT_SHEDDING, Rule, Shedding, adjusted
-from penstock.qos.estimates import busiest
-from penstock.qos.forecast import Usual
-from penstock.qos.load import Outlook, backlog_of, load_of
-from penstock.qos.network import HERE, Edge, Network, Node, network_of
-from penstock.qos.trend import Trend
+from penstock.qos.load.estimates import busiest
+from penstock.qos.load.forecast import Usual
+from penstock.qos.load.load import Outlook, backlog_of, load_of
+from penstock.qos.load.network import HERE, Edge, Network, Node, network_of
+from penstock.qos.load.trend import Trend
+from penstock.qos.shedding.allocation import Limit
+from penstock.qos.shedding.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.runtime.quality.shedding_controller import (
     PATIENCE_SECONDS,
     SheddingController,
@@ -33,12 +33,12 @@ from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
-from penstock.schedule.flow import LEAST_SECONDS, flow_of
-from penstock.schedule.record import Record
-from penstock.schedule.run_cost import LEAST_NET
-from penstock.schedule.shape import Shape, parts_of, shape_of
-from penstock.schedule.sizes import Sizes
-from penstock.schedule.work import Crossing, work_of
+from penstock.schedule.costs.flow import LEAST_SECONDS, flow_of
+from penstock.schedule.costs.record import Record
+from penstock.schedule.costs.run_cost import LEAST_NET
+from penstock.schedule.costs.shape import Shape, parts_of, shape_of
+from penstock.schedule.costs.sizes import Sizes
+from penstock.schedule.costs.work import Crossing, work_of
 
 LOOK_SECONDS, CALM_SECONDS = 0.5, 1.0  # between looks; the latter in calm times
 CALM = 0.7  # of the load past which something has to go: gates see to a sudden burst by themselves

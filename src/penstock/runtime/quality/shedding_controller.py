@@ -13,11 +13,11 @@ from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.gating import least_kept
 from penstock.plan.operators import Gate, Scan, WindowAggregate
 from penstock.plan.shedding.gated import gates_above
-from penstock.qos.allocation import Limit
-from penstock.qos.contracts import Contract
-from penstock.qos.gates import LEAST_KEEP
-from penstock.qos.portions import portions, thinnest, together
-from penstock.qos.tempo import Curve, Windows
+from penstock.qos.contracts.contracts import Contract
+from penstock.qos.load.tempo import Curve, Windows
+from penstock.qos.shedding.allocation import Limit
+from penstock.qos.shedding.gates import LEAST_KEEP
+from penstock.qos.shedding.portions import portions, thinnest, together
 from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, Share, shares
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.feed import Feed

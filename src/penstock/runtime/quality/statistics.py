@@ -14,12 +14,12 @@ from penstock.plan.sharing.units import Unit
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
-from penstock.schedule.apportion import Profile, Share, apportioned
 from penstock.schedule.batching import Pace
-from penstock.schedule.observation import UNMEASURED, Average, Figures, QueryFigures
-from penstock.schedule.record import Passed, Record, kept_records
-from penstock.schedule.sizes import Sizes
-from penstock.schedule.widths import width_of
+from penstock.schedule.costs.apportion import Profile, Share, apportioned
+from penstock.schedule.costs.observation import UNMEASURED, Average, Figures, QueryFigures
+from penstock.schedule.costs.record import Passed, Record, kept_records
+from penstock.schedule.costs.sizes import Sizes
+from penstock.schedule.costs.widths import width_of
 
 # What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
 FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 3.0

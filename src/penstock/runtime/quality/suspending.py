@@ -9,11 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.plan.operators import Gate
-from penstock.qos.allocation import Limit
-from penstock.qos.estimates import busiest
-from penstock.qos.load import Outlook, load_of
-from penstock.qos.network import HERE, Network
-from penstock.qos.victims import GOAL, NOBODY, Suspended, Suspension, least_load, suspended
+from penstock.qos.contracts.suspension import (
+    GOAL,
+    NOBODY,
+    Suspended,
+    Suspension,
+    least_load,
+    suspended,
+)
+from penstock.qos.load.estimates import busiest
+from penstock.qos.load.load import Outlook, load_of
+from penstock.qos.load.network import HERE, Network
+from penstock.qos.shedding.allocation import Limit
 from penstock.runtime.quality.crowd import Crowd, Gone, crowd_of
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS, RUNS, latencies, promised
 from penstock.runtime.quality.statistics import Statistics, queue_of

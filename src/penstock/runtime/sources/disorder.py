@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 
 from penstock.engine.trains.rows import Rows
 from penstock.model.definitions import AdaptiveSlack
-from penstock.qos.digest import BUCKETS, Digest
 from penstock.qos.monitor.columns import seconds_of
+from penstock.qos.monitor.digest import BUCKETS, Digest
 from penstock.qos.monitor.slack import Slack
 
 MICROSECONDS = 1_000_000

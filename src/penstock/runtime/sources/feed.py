@@ -16,12 +16,12 @@ from penstock.errors import PenstockError, SourceError, told
 from penstock.model.definitions import StreamDefinition
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import Scan, key
-from penstock.qos.tempo import Tempo
+from penstock.qos.load.tempo import Tempo
 from penstock.runtime.durable.journal import Journal, RecordedTrain
 from penstock.runtime.durable.manifest import FeedRecord
 from penstock.runtime.sources.disorder import Disorder, slack_from_json, slack_to_json
 from penstock.runtime.work.meter import Meter
-from penstock.schedule.observation import deadline_of
+from penstock.schedule.costs.observation import deadline_of
 
 # What reading a source's own record of what it has offered may raise where that is not whole.
 UNREADABLE = (pa.ArrowException, ValueError, LookupError, TypeError)

@@ -9,7 +9,7 @@ from penstock.errors import (
     TypeMismatchError,
     UnknownFunctionError,
 )
-from penstock.functions.function import Function
+from penstock.functions.operators.function import Function
 from penstock.model.definitions import FunctionDefinition, Parameter, PythonFunction
 from penstock.model.schema import Schema
 from penstock.plan.operators import EventTime, Scan

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from penstock.engine import interfaces
 from penstock.engine.interfaces.interface import Surroundings
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.analysis import check_types
 from penstock.engine.trains.buffers import KEEP_TRAINS
 from penstock.model.definitions import StreamDefinition

@@ -18,8 +18,8 @@ from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.workers.ledger import Ledger
 from penstock.errors import BadQueryError
-from penstock.functions.function import Call
-from penstock.functions.tuning.measuring import Sampled, measured, sampled
+from penstock.functions.operators.function import Call
+from penstock.functions.tuning.measurement import Sampled, measured, sampled
 from penstock.functions.tuning.place import DRIVER, WORKERS, with_ways
 from penstock.functions.tuning.plans import Plan, Strategy
 from penstock.functions.tuning.sites import Costs

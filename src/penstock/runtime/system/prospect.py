@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 from penstock.plan.explain.abridged import few
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit, cut_at_shared
-from penstock.qos.admission import TAIL, Plan, Refused, Shortage, admission, least_latency
-from penstock.qos.contracts import Contract
-from penstock.qos.estimates import TrainSize, estimated
-from penstock.qos.network import Network
+from penstock.qos.contracts.admission import TAIL, Plan, Refused, Shortage, admission, least_latency
+from penstock.qos.contracts.contracts import Contract
+from penstock.qos.load.estimates import TrainSize, estimated
+from penstock.qos.load.network import Network
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.topology.standing import standing_of
-from penstock.schedule.shape import shape_of
+from penstock.schedule.costs.shape import shape_of
 
 if TYPE_CHECKING:
     from penstock.runtime.system.system import System

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.catalog import Entry
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.spark_life import refuse_dead
 from penstock.errors import BadQueryError, HomeError, PenstockError, told
 from penstock.model.definitions import FunctionDefinition, PythonFunction, QueryState

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from penstock.engine import actions
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.table_files import check_addable
 from penstock.errors import BadQueryError, UnknownNameError
 from penstock.events.cascades import DEEPEST, Reach, loop_of

@@ -10,7 +10,7 @@ from penstock.clock import Clock
 from penstock.engine import sinks
 from penstock.engine.actions.call import Callables, Function
 from penstock.engine.allowed import Allowed
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Sink
 from penstock.engine.spark.analysis import SparkAnalyst
@@ -22,7 +22,7 @@ from penstock.engine.tables import Tables
 from penstock.engine.trains.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
 from penstock.engine.trains.rows import in_memory
 from penstock.errors import BadQueryError, PenstockError, SparkDiedError
-from penstock.functions.function import Function as StreamFunction
+from penstock.functions.operators.function import Function as StreamFunction
 from penstock.model.definitions import QueryState
 from penstock.model.user_aggregates import UserAggregate
 from penstock.plan.operators import is_stateful, key, walk

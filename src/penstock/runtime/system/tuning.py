@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from penstock.engine.spark.spare_processor import spare_processor
 from penstock.engine.states.sites import SitesState
 from penstock.errors import BadQueryError, PenstockError
-from penstock.functions.flow import Input
+from penstock.functions.flows.flow import Input
 from penstock.functions.tuning.choice import Asked, choose
 from penstock.functions.tuning.drift import LAST, RATE_FACTOR, SIZE_FACTOR, drift
 from penstock.functions.tuning.place import predict_placed, worth_trying
 from penstock.functions.tuning.plans import Limits
 from penstock.functions.tuning.profile import Profile, profile_of
-from penstock.functions.tuning.spreading import function_in, written_for
+from penstock.functions.tuning.spread import function_in, written_for
 from penstock.runtime.system.flow_trials import LEAST_WINDOWS, FlowTrials, trials_of
 from penstock.runtime.system.tuned import Tuned, read_tuned, tuned_of, write_tuned
 from penstock.runtime.work.live_unit import LiveUnit

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryState
-from penstock.qos.admission import Refused
+from penstock.qos.contracts.admission import Refused
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.prospect import room_for
 from penstock.runtime.system.steering import let_go_on

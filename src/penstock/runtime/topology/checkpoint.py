@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.states import State, Together
 from penstock.engine.trains.buffers import Buffer
 from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet

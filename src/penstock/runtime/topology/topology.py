@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.trains.buffers import BufferPool
 from penstock.engine.trains.rows import Rows
 from penstock.engine.workers.ledger import Ledger
 from penstock.errors import PenstockError
-from penstock.functions.stages import Stages
+from penstock.functions.flows.stages import Stages
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling
 from penstock.model.trains import END_OF_TIME

@@ -23,8 +23,8 @@ from penstock.plan.operators import Bundle, EventBundle, Gate, Take, key
 from penstock.plan.select.punctuation import carried
 from penstock.plan.sharing.member import Asking
 from penstock.plan.sharing.units import Unit
-from penstock.qos.quantiles import Values
-from penstock.qos.worths import Cut, Worths
+from penstock.qos.shedding.quantiles import Values
+from penstock.qos.shedding.worths import Cut, Worths
 from penstock.runtime.durable.journal import Keeps, Ranges, RecordedRun
 from penstock.runtime.work.grouping import ranges_of
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 from penstock.engine.trains.buffers import Train
 from penstock.model.goals import Goals
 from penstock.plan.operators.gate import ERROR, ROWS, SHED
-from penstock.qos.allocation import Limit
-from penstock.qos.answers import Z
-from penstock.qos.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
-from penstock.qos.digest import Digest
-from penstock.qos.tempo import SECOND, Tempo
+from penstock.qos.contracts.answers import Z
+from penstock.qos.contracts.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
+from penstock.qos.load.tempo import SECOND, Tempo
+from penstock.qos.monitor.digest import Digest
+from penstock.qos.shedding.allocation import Limit
 
 SMALL_SHARE = 0.05  # of answers may be wrong: it is the small groups that are
 SPREAD = 1.0  # of values while none was seen: as much as their mean, as with waiting times

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from penstock.cli.main import main
-from penstock.sim.experiments import EXPERIMENTS, Claim, Effort, Experiment, Report
+from penstock.experiments import EXPERIMENTS, Claim, Effort, Experiment, Report
 
 
 @pytest.fixture(autouse=True)

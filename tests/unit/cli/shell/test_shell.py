@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cli.formats import FORMATS
 from penstock.cli.news import News
-from penstock.cli.printing import Printer
+from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
 from penstock.cli.shell.interpreter import Interpreter

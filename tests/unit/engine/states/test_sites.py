@@ -28,7 +28,7 @@ from penstock.functions import (
     stream_function,
     window_aggregate,
 )
-from penstock.functions.stages import stages_of
+from penstock.functions.flows.stages import stages_of
 from penstock.model.schema import Column, Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME

@@ -6,7 +6,7 @@ import numpy as np
 
 from penstock.engine.workers.held import MOST_ELEMENTS, SOME_ELEMENTS, held_items
 from penstock.functions import StreamType
-from penstock.functions.operator import Withheld
+from penstock.functions.operators.operator import Withheld
 from penstock.model.schema import Column
 
 KIND = StreamType("k", (Column("n", "bigint"), Column("x", "complex vector")), "n")

@@ -42,11 +42,11 @@ from penstock.functions import (
     stream_function,
     window_aggregate,
 )
-from penstock.functions.figures import Figures
-from penstock.functions.flow import Dataflow, Input
-from penstock.functions.kept import to_bytes
-from penstock.functions.operator import Arrival
-from penstock.functions.stages import stages_of
+from penstock.functions.data.operator_state import to_bytes
+from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.flow import Dataflow, Input
+from penstock.functions.flows.stages import stages_of
+from penstock.functions.operators.operator import Arrival
 from penstock.model.schema import Column
 
 RADIO = StreamType("radio", (Column("ts", "timestamp"), Column("x", "complex vector")), "ts")

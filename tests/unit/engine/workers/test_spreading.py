@@ -19,9 +19,9 @@ from penstock.engine.workers.spreading import (
     spreading,
     table_of_loads,
 )
-from penstock.events.detector import Detector, KeptEvents
-from penstock.events.inlet import ORDER
-from penstock.events.keeping import split
+from penstock.events.detection.detector import Detector, KeptEvents
+from penstock.events.detection.snapshot import split
+from penstock.events.occurrences.event_input import ORDER
 from penstock.model.events import And, Mode, Not, Plus, Primitive, Seq, Watch
 
 A, B, C = (Primitive(name, name, ("k",)) for name in "abc")

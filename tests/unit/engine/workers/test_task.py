@@ -28,10 +28,10 @@ from penstock.functions import (
     stream_function,
     window_aggregate,
 )
-from penstock.functions.flow import Input
-from penstock.functions.kept import to_bytes
-from penstock.functions.operator import Arrival
-from penstock.functions.stages import Task, stages_of
+from penstock.functions.data.operator_state import to_bytes
+from penstock.functions.flows.flow import Input
+from penstock.functions.flows.stages import Task, stages_of
+from penstock.functions.operators.operator import Arrival
 from penstock.model.schema import Column
 
 RADIO = StreamType("radio", (Column("ts", "timestamp"), Column("x", "complex vector")), "ts")

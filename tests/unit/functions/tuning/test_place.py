@@ -12,7 +12,7 @@ from penstock.functions.tuning.place import (
 )
 from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
 from penstock.functions.tuning.sites import Costs
-from penstock.functions.tuning.staged import predict_staged
+from penstock.functions.tuning.stage_costs import predict_staged
 from tests.unit.functions.tuning.draws import SIZES, STRATEGIES, TREES, costs
 
 TWO = Plan(Strategy.DISTRIBUTE, (2,))

@@ -8,7 +8,7 @@ import sqlglot
 from penstock.errors import PenstockError
 from penstock.plan.algebra.aggregates import _MAKERS, Aggregate, decompose, is_aggregate
 from penstock.sql import parse_select, spark_sql
-from penstock.sql.functions import AGGREGATES
+from penstock.sql.dialect.verbatim_functions import AGGREGATES
 
 
 def made(call: str, kind: str = "bigint") -> Aggregate:

@@ -14,7 +14,7 @@ from penstock.clock import HandClock
 from penstock.database import IN_MEMORY
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
-from penstock.engine.interfaces.push import Push
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.errors import ActionError, BadRowError
 from penstock.events.cascades import DEEPEST
 from penstock.model.rules import Call, Coupling, Insert, Limits, RuleDefinition

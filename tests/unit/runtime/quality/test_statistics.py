@@ -5,8 +5,8 @@ import pytest
 
 from penstock.plan.operators import key
 from penstock.runtime.quality.statistics import Statistics
-from penstock.schedule.pcs import Pcs
-from penstock.schedule.shape import parts_of, shape_of
+from penstock.schedule.costs.shape import parts_of, shape_of
+from penstock.schedule.strategies.pcs import Pcs
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain
 

@@ -12,10 +12,10 @@ from penstock.model.goals import Goals
 from penstock.plan.operators import Operator, key
 from penstock.plan.sharing.bundling import Standing, bundled
 from penstock.plan.sharing.units import cut_at_shared
-from penstock.qos.allocation import Limit
-from penstock.qos.load import load_of
-from penstock.qos.network import HERE, Network, Node
-from penstock.qos.victims import ENDURED_SECONDS, PATIENCE_SECONDS
+from penstock.qos.contracts.suspension import ENDURED_SECONDS, PATIENCE_SECONDS
+from penstock.qos.load.load import load_of
+from penstock.qos.load.network import HERE, Network, Node
+from penstock.qos.shedding.allocation import Limit
 from penstock.runtime.quality.crowd import GROUPS, crowd_of
 from penstock.runtime.quality.quality import LOOK_SECONDS
 from penstock.runtime.quality.statistics import Statistics
@@ -23,7 +23,7 @@ from penstock.runtime.quality.suspending import LONG_SECONDS
 from penstock.runtime.topology.connecting import connect
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.promise import Promise
-from penstock.schedule.work import Crossing
+from penstock.schedule.costs.work import Crossing
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, quality_of
 

@@ -12,7 +12,7 @@ from penstock.engine.states.sharing.tails import with_constants
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
-from penstock.events.inlet import ORDER
+from penstock.events.occurrences.event_input import ORDER
 from penstock.model.own_names import INPUT
 from penstock.model.schema import quoted
 from penstock.plan.operators import Operator

@@ -14,7 +14,7 @@ from penstock.engine.states.sharing.combining import grouped
 from penstock.model.own_names import own
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.operators.windows.weighing import WHOLE, Estimate, Weighing
-from penstock.qos.answers import Sampled
+from penstock.qos.contracts.answers import Sampled
 
 Column = npt.NDArray[np.float64]
 ARROW = {"bigint": pa.int64(), "double": pa.float64()}

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator
 
-from penstock.qos.admission import TAIL
-from penstock.qos.estimates import estimated
-from penstock.qos.load import load_of
-from penstock.qos.network import HERE
+from penstock.qos.contracts.admission import TAIL
+from penstock.qos.load.estimates import estimated
+from penstock.qos.load.load import load_of
+from penstock.qos.load.network import HERE
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.prospect import Prospect
 from penstock.runtime.system.system import System

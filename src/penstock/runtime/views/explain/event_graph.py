@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from penstock.engine.states.detection import Detection
-from penstock.events.detector import NodeFacts
+from penstock.events.detection.detector import NodeFacts
 from penstock.model.events import Mode
 from penstock.model.own_names import readable
 from penstock.plan.explain.explain import explain

@@ -14,8 +14,8 @@ from penstock.runtime.system.system import System
 from penstock.runtime.system.written_files import write_file
 from penstock.runtime.views.explain.simulation_input import measured
 from penstock.schedule import Observation, Strategy
-from penstock.schedule.observation import Average
-from penstock.schedule.reasons import priority_of, reason
+from penstock.schedule.costs.observation import Average
+from penstock.schedule.strategies.reasons import priority_of, reason
 from penstock.sql import ExplainSchedule
 
 HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")

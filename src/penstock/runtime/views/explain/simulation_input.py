@@ -8,8 +8,8 @@ from penstock.runtime.quality.quality import net_share
 from penstock.runtime.system.system import System
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Observation
-from penstock.schedule.observation import Figures
-from penstock.schedule.shape import shape_of
+from penstock.schedule.costs.observation import Figures
+from penstock.schedule.costs.shape import shape_of
 
 FORMAT = 1
 

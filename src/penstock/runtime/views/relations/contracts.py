@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.plan.operators import Gate, Scan, key
-from penstock.qos.contracts import Contract
+from penstock.qos.contracts.contracts import Contract
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.steering import missed_rows
 from penstock.runtime.system.system import System

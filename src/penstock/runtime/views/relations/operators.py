@@ -13,9 +13,9 @@ from penstock.plan.sharing.units import Unit
 from penstock.runtime.quality.statistics import Queue, queue_of
 from penstock.runtime.system.system import System
 from penstock.runtime.work.live_unit import LiveUnit
-from penstock.schedule.apportion import explained
-from penstock.schedule.observation import Average, Figures
-from penstock.schedule.record import Record
+from penstock.schedule.costs.apportion import explained
+from penstock.schedule.costs.observation import Average, Figures
+from penstock.schedule.costs.record import Record
 
 OPERATOR_COLUMNS = pa.schema(
     [

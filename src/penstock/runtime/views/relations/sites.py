@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from penstock.engine.states.sites import SitesState
 from penstock.engine.workers.ledger import Ledger
-from penstock.functions.figures import Figures
-from penstock.functions.stages import Stages, Task
+from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.stages import Stages, Task
 from penstock.plan.operators import Flow, key
 from penstock.plan.operators.lateness import flows_in
 from penstock.runtime.names.directory import KnownQuery

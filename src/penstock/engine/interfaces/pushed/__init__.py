@@ -1,0 +1,1 @@
+"""push(): rows that clients hand over, in a log until they are used."""

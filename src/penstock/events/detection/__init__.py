@@ -1,0 +1,1 @@
+"""The detection graph, its state, and what comes out."""

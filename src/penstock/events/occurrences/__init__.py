@@ -1,0 +1,1 @@
+"""Occurrences as columns of numbers, and the rows that they stand for."""

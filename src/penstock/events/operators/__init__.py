@@ -1,0 +1,1 @@
+"""Snoop's operators, in every consumption mode."""

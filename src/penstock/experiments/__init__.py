@@ -1,0 +1,66 @@
+"""The experiments there are: those of the documents, and of quality of service."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.errors import UnknownNameError
+from penstock.experiments.anatomy.estimates import estimates
+from penstock.experiments.anatomy.latency_memory import latency_memory
+from penstock.experiments.anatomy.overload import overload
+from penstock.experiments.anatomy.recovery import recovery
+from penstock.experiments.anatomy.wrong_figures import wrong_figures
+from penstock.experiments.scientific.flow_phases import flow_phases
+from penstock.experiments.scientific.flow_sizes import flow_fast, flow_slow
+from penstock.experiments.scientific.flow_slowness import flow_slowness
+from penstock.experiments.scientific.flow_speed_up import flow_speed_up
+from penstock.experiments.thesis.alerts import alerts
+from penstock.experiments.thesis.batching import batching
+from penstock.experiments.thesis.burstiness import burstiness
+from penstock.experiments.thesis.last_ditch import last_ditch
+from penstock.experiments.thesis.load import load
+from penstock.experiments.thesis.sharing import sharing
+from penstock.experiments.thesis.urgency import urgency
+from penstock.experiments.thesis.weight_variance import weight_variance
+from penstock.experiments.trial import Effort
+from penstock.sim.report import Claim, Report
+
+__all__ = ["EXPERIMENTS", "Claim", "Effort", "Experiment", "Report", "experiment"]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A setting of a document, and the run that reproduces it from a seed."""
+
+    about: str
+    run: Callable[[int, Effort], Report]
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "last_ditch": Experiment("E4.1: the u of the LastDitch interrupt", last_ditch),
+    "batching": Experiment("E4.2: none, fixed length, fixed interval, intelligent", batching),
+    "sharing": Experiment("E4.3: queries an operator", sharing),
+    "weight_variance": Experiment("E4.4: how different queries' weights are", weight_variance),
+    "load": Experiment("E4.5: from below capacity to three times of it", load),
+    "urgency": Experiment("E4.6: tuples that come late", urgency),
+    "burstiness": Experiment("E4.7: constant traffic to extreme bursts", burstiness),
+    "alerts": Experiment("E5.8: alerts, users and archives over sensor grids", alerts),
+    "latency_memory": Experiment(
+        "Anatomy Q1 to Q5: Chain, PCS, segments under bursts", latency_memory
+    ),
+    "wrong_figures": Experiment("Anatomy Q5: segments by figures that are wrong", wrong_figures),
+    "overload": Experiment("contracts at up to four times the capacity (ten minutes)", overload),
+    "recovery": Experiment("what a burst leaves behind", recovery),
+    "estimates": Experiment("mean latency and memory: foretold and simulated", estimates),
+    "flow_fast": Experiment("GSDM E-2, E-5: window split and distribute, fast FFT", flow_fast),
+    "flow_slow": Experiment("GSDM E-2, E-3: window split and distribute, slow FFT", flow_slow),
+    "flow_speed_up": Experiment("GSDM E-8: speed-up by the number of sites", flow_speed_up),
+    "flow_phases": Experiment("GSDM E-4, E-6: what each phase does", flow_phases),
+    "flow_slowness": Experiment("how slow GSDM's slow FFT must have been", flow_slowness),
+}
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment of that name."""
+    if name not in EXPERIMENTS:
+        raise UnknownNameError(f"no experiment {name}", hint=f"there are: {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]

@@ -1,0 +1,1 @@
+"""The questions of Anatomy of a DSMS: latency, memory and overload."""

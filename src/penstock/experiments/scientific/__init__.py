@@ -1,0 +1,1 @@
+"""The experiments of GSDM: flows spread over sites."""

@@ -1,0 +1,1 @@
+"""The experiments of Wu's thesis, chapters 4 and 5."""

@@ -1,0 +1,1 @@
+"""Items of streams: their types, vectors and windows."""

@@ -1,0 +1,1 @@
+"""Graphs of functions: templates, types, programs for processes, and a run of the whole."""

@@ -1,0 +1,1 @@
+"""The functions that a flow can name, built in or declared."""

@@ -1,0 +1,1 @@
+"""What queries were promised, and what is decided to keep it."""

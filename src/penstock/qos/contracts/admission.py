@@ -1,0 +1,190 @@
+"""Admission (ANA-11, ANA-18): a query comes in only if all promises can still be kept with it.
+
+Load, latency and memory are those of the graph with the query in it, so that what it shares costs
+nothing again. Shedding is not counted on: it is for bursts, not for more queries.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.errors import BadOptionError
+from penstock.qos.contracts.contracts import Contract
+from penstock.qos.load.estimates import Estimate, TrainSize, busiest, estimated
+from penstock.qos.load.load import load_of
+from penstock.qos.load.network import Network
+
+MOST_LOAD = 0.9  # beyond it queues grow with every burst, and estimates with every error
+# A contract is about p99, an estimate about the mean. This is how far they are apart where latency
+# is distributed exponentially; `penstock simulate estimates` finds 3 to 4.
+TAIL = 4.6
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What there is: the load that each slot may have, and the memory of buffers and states."""
+
+    load: float = MOST_LOAD
+    memory_bytes: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The graph as it would be, how its streams come, and the bytes of its states."""
+
+    network: Network
+    trains: Mapping[str, TrainSize] = field(default_factory=dict)
+    state_bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """One thing that there is not enough of, for whom, what it takes and what there is."""
+
+    what: str
+    whose: str
+    takes: float
+    there_is: float
+
+    def text(self) -> str:
+        """Return it as a sentence without its end."""
+        match self.what:
+            case "latency":
+                return (
+                    f"{self.whose} would take {_seconds(self.takes)} (p99), "
+                    f"its max_latency is {_seconds(self.there_is)}"
+                )
+            case "memory":
+                return f"{self.takes:,.0f} bytes are needed, there are {self.there_is:,.0f}"
+            case "room":
+                return f"{self.whose} had to be suspended for want of room"
+            case _:
+                takes, most = f"{self.takes:.2f}", f"{self.there_is:.2f}"
+                return f"{self.whose} would have a load of {takes}, at most {most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """What a query adds, and what is left."""
+
+    adds_load: float
+    left_load: float
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """What a query would add, and everything that there would be too little of.
+
+    `may_wait` says that the query alone would have room: it may wait until others are gone.
+    """
+
+    adds_load: float
+    left_load: float
+    shortages: tuple[Shortage, ...]
+    may_wait: bool
+
+    def text(self) -> str:
+        """Return why, for people."""
+        told = "; ".join(each.text() for each in self.shortages)
+        left = max(0.0, self.left_load)
+        return f"it adds a load of {self.adds_load:.2f} where {left:.2f} is left; {told}"
+
+    def error(self, query: str) -> BadOptionError:
+        """Return what whoever asked is told."""
+        waiting = "OR WAIT to wait for room, " if self.may_wait else ""
+        return BadOptionError(
+            f"query {query} is not admitted: {self.text()}",
+            hint=f"{waiting}FORCE to let it in all the same, or a contract that asks for less",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """A query that was refused and waits for room: it is asked for again whenever others go."""
+
+    refused: Refused
+
+
+def admission(
+    query: str,
+    before: Plan,
+    after: Plan,
+    contracts: Mapping[str, Contract],
+    room: Room | None = None,
+    *,
+    or_wait: bool = False,
+) -> Admitted | Refused | Waits:
+    """Return whether a query may come in; `after` is the plan with it.
+
+    One that would not even have room alone is refused, whether it would wait or not.
+    """
+    room = room or Room()
+    present, then = _most_load(before.network), _most_load(after.network)
+    adds, left = then - present, room.load - present
+    found = estimated(after.network, after.trains)
+    shortages = (
+        *_loads(after.network, room),
+        *_latencies(query, before, found, contracts),
+        *_memory(after, found, room),
+    )
+    if not shortages:
+        return Admitted(adds, room.load - then, found)
+    refused = Refused(adds, left, shortages, _has_room_alone(query, after, contracts, room))
+    return Waits(refused) if or_wait and refused.may_wait else refused
+
+
+def least_latency(plan: Plan, query: str) -> float:
+    """Return what a query's own units take while nothing else is to do."""
+    others = frozenset(plan.network.roots) - {query}
+    alone = plan.network.without(others)
+    calm = replace(alone, rates=dict.fromkeys(alone.rates, 1e-9))
+    return estimated(calm, plan.trains).latency[query]
+
+
+def _most_load(network: Network) -> float:
+    return max(load_of(network).values(), default=0.0)
+
+
+def _loads(network: Network, room: Room) -> list[Shortage]:
+    found = [
+        Shortage("load", f"processor {name}" if name else "the processor", load, room.load)
+        for name, load in load_of(network).items()
+        if load > room.load
+    ]
+    if (most := busiest(network)) > room.load and not found:
+        found.append(Shortage("load", "one unit, in its one slot,", most, room.load))
+    return found
+
+
+def _latencies(
+    query: str, before: Plan, after: Estimate, contracts: Mapping[str, Contract]
+) -> list[Shortage]:
+    """Return whose latency would break by it: who is late already is not held against it."""
+    present = estimated(before.network, before.trains).latency
+    found = []
+    for name, latency in after.latency.items():
+        limit = contracts.get(name, Contract()).max_latency
+        was_kept = name == query or TAIL * present.get(name, math.inf) <= limit
+        if was_kept and TAIL * latency > limit:
+            found.append(Shortage("latency", name, TAIL * latency, limit))
+    return found
+
+
+def _memory(plan: Plan, found: Estimate, room: Room) -> list[Shortage]:
+    needed = found.memory_bytes + plan.state_bytes
+    if math.isinf(room.memory_bytes) or needed <= room.memory_bytes:
+        return []
+    return [Shortage("memory", "", needed, room.memory_bytes)]
+
+
+def _has_room_alone(query: str, plan: Plan, contracts: Mapping[str, Contract], room: Room) -> bool:
+    network = plan.network.without(frozenset(plan.network.roots) - {query})
+    latency = estimated(network, plan.trains).latency[query]
+    return (
+        not _loads(network, room) and TAIL * latency <= contracts.get(query, Contract()).max_latency
+    )
+
+
+def _seconds(value: float) -> str:
+    return "for ever" if math.isinf(value) else f"{value:.3g} s"

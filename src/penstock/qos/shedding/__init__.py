@@ -1,0 +1,1 @@
+"""Where tuples are dropped, how many, and which."""

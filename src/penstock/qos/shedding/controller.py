@@ -1,0 +1,119 @@
+"""Controller: gates come, change and go as the load does, and not with every breath of it.
+
+More is shed at once, as soon as the load that is foreseen is past what the processor can do; less
+only after a while in which less would have done. When the load has been below the goal for that
+long, all gates are gone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from penstock.errors import BadOptionError
+from penstock.qos.load.load import Outlook, load_of
+from penstock.qos.load.network import Edge, Network
+from penstock.qos.shedding.allocation import Limit
+from penstock.qos.shedding.placement import NO_PLACEMENT, Placement, place
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The loads between which gates come and go, and how patient the controller is."""
+
+    start: float = 1.0  # ANA-13: past it something has to go
+    goal: float = 0.9  # what is left: room to be wrong, and below it nothing has to go
+    calm_seconds: float = 3.0  # until less is shed: a burst's pause is no end of it
+    drain_seconds: float = 1.0  # in which what waits shall be done
+    usual_seconds: float = 0.2  # of work that waits in calm times, too: trains come whole
+    change: float = 0.05  # of the load: less is not worth a change of gates
+    gate_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse rules that would open and shut gates for ever."""
+        if not 0 < self.goal <= self.start:
+            raise BadOptionError(f"goal {self.goal} must be above zero, at most start {self.start}")
+        if not (self.calm_seconds >= 0 and self.drain_seconds > 0):
+            raise BadOptionError("seconds must not be below zero, and some are needed to drain")
+
+
+@dataclass(frozen=True, slots=True)
+class Shedding:
+    """What is shed now, for which release of each processor, and since when less would do."""
+
+    placement: Placement = NO_PLACEMENT
+    release: Mapping[str, float] = field(default_factory=dict)
+    calm_since: float | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """Say whether any gate stands."""
+        return bool(self.placement.keeps)
+
+
+@dataclass(frozen=True, slots=True)
+class SetGate:
+    """Let a gate stand on an edge, or let the one that stands keep another share."""
+
+    edge: Edge
+    keep: float
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveGate:
+    """Let everything through again."""
+
+    edge: Edge
+
+
+NOT_SHEDDING = Shedding()
+
+
+def adjusted(
+    standing: Shedding,
+    network: Network,
+    outlooks: Mapping[str, Outlook],
+    limits: Mapping[str, Limit],
+    now: float,
+    rule: Rule | None = None,
+) -> Shedding:
+    """Return what shall be shed from now on.
+
+    `network` has the rates that are foreseen, and the outlooks the loads without any gate.
+    """
+    rule = rule or Rule()
+    demands = {
+        name: each.demand(rule.drain_seconds, rule.usual_seconds) for name, each in outlooks.items()
+    }
+    wanted = {name: max(0.0, demand - rule.goal) for name, demand in demands.items()}
+    over = any(demand > rule.start for demand in demands.values())
+    if not standing.is_active:
+        return _shedding(network, limits, wanted, rule) if over else NOT_SHEDDING
+    before = {name: standing.release.get(name, 0.0) for name in wanted}
+    if any(each > before[name] + rule.change for name, each in wanted.items()):
+        return _shedding(network, limits, wanted, rule)
+    is_less = any(each < before[name] - rule.change for name, each in wanted.items())
+    if not is_less and any(wanted.values()):
+        return standing if standing.calm_since is None else replace(standing, calm_since=None)
+    since = now if standing.calm_since is None else standing.calm_since
+    if now - since < rule.calm_seconds:
+        return replace(standing, calm_since=since)
+    return _shedding(network, limits, wanted, rule)
+
+
+def changes(before: Placement, after: Placement) -> tuple[SetGate | RemoveGate, ...]:
+    """Return what has to be done to come from some gates to others."""
+    gone = [RemoveGate(edge) for edge in before.keeps if edge not in after.keeps]
+    new = [
+        SetGate(edge, keep) for edge, keep in after.keeps.items() if before.keeps.get(edge) != keep
+    ]
+    return (*gone, *new)
+
+
+def left_over(network: Network, placement: Placement) -> dict[str, float]:
+    """Return the load of each processor that is left behind the gates."""
+    return load_of(network, placement.keeps)
+
+
+def _shedding(
+    network: Network, limits: Mapping[str, Limit], wanted: Mapping[str, float], rule: Rule
+) -> Shedding:
+    return Shedding(place(network, limits, wanted, rule.gate_seconds), dict(wanted))

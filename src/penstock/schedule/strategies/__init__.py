@@ -1,0 +1,1 @@
+"""Which unit runs next: a file for each strategy."""

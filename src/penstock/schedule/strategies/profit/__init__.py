@@ -1,0 +1,1 @@
+"""Strategies that go by profit a second."""

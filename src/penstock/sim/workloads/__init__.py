@@ -1,0 +1,1 @@
+"""What is simulated: queries, their true costs, and what comes in."""

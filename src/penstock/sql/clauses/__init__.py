@@ -1,0 +1,1 @@
+"""Clauses that several statements have: connectors, columns, flows, event expressions."""

@@ -1,0 +1,1 @@
+"""Tokens, expressions and windows in brackets: the dialect that all statements share."""

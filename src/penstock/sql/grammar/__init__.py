@@ -1,0 +1,1 @@
+"""The statements, as frozen data, and how each is read."""

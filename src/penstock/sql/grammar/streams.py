@@ -1,0 +1,128 @@
+"""What follows CREATE STREAM and its name."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError
+from penstock.model.definitions import AdaptiveSlack, StreamDefinition, TypeDefinition
+from penstock.model.schema import Schema
+from penstock.sql.clauses.columns import read_schema
+from penstock.sql.clauses.connectors import read_connector
+from penstock.sql.clauses.shed_by import read_shed_by
+from penstock.sql.dialect.intervals import duration, duration_sql, positive_duration
+from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.refusals import near_miss
+
+ZERO = timedelta(0)
+
+
+def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
+    """Read a stream's columns, and its clauses in any order."""
+    of = reader.name("the stream's type") if reader.accept("OF") else None
+    schema = Schema() if of else read_schema(reader)
+    given: dict[str, Any] = {}
+    while reader.token:
+        token = reader.token
+        clause = reader.choose(*CLAUSES, what="a clause of the stream")
+        if clause in given:
+            reader.fail(f"{clause} is given twice", hint="keep one of the two", token=token)
+        given[clause] = CLAUSES[clause](reader, schema)
+    if "FROM" not in given:
+        reader.miss("FROM", hint="a stream comes FROM files(path => 'data', format => 'json')")
+    return StreamDefinition(
+        name,
+        schema,
+        given["FROM"],
+        time_column=given.get("TIMESTAMP"),
+        slack=given.get("SLACK", ZERO),
+        valid_for=given.get("VALID"),
+        text=text,
+        archive_for=given.get("ARCHIVE"),
+        idle_after=given.get("IDLE", (None, False))[0],
+        idle_by_clock=given.get("IDLE", (None, False))[1],
+        of=of,
+        shed_by=given.get("SHED"),
+    )
+
+
+def read_stream_type(reader: Reader, name: str, text: str) -> TypeDefinition:
+    """Read a stream type's columns, and the type that it is under."""
+    schema = read_schema(reader) if reader.sees("(") else Schema()
+    under = reader.name("the type above") if reader.accept("UNDER") else ""
+    if not schema.columns and not under:
+        reader.miss("(", hint="CREATE STREAM TYPE radio (ts TIMESTAMP, x COMPLEX VECTOR)")
+    return TypeDefinition(name, schema, under, text)
+
+
+def _time_column(reader: Reader, schema: Schema) -> str:
+    reader.expect("BY")
+    token = reader.token
+    name = reader.name("a column")
+    with reader.placed(token):
+        return time_column(name, schema) if schema.columns else name
+
+
+def time_column(name: str, schema: Schema) -> str:
+    """Return the column that TIMESTAMP BY names, or raise what is wrong with it."""
+    column = schema.find(name)
+    if column is None:
+        hint = near_miss(name, schema.names) or f"it has {', '.join(schema.names)}"
+        raise UnknownColumnError(f"the stream has no column {name}", hint=hint)
+    if column.type != "timestamp":
+        raise TypeMismatchError(
+            f"{column.name} is of type {column.type}, and event time is a timestamp",
+            hint=f"declare it {column.name} TIMESTAMP",
+        )
+    return column.name
+
+
+def _slack(reader: Reader, _: Schema) -> timedelta | AdaptiveSlack:
+    token = reader.token
+    if reader.choose("INTERVAL", "ADAPTIVE", what="INTERVAL or ADAPTIVE") == "ADAPTIVE":
+        share = reader.token
+        with reader.placed(share):
+            number = reader.number()
+            return AdaptiveSlack() if number is None else AdaptiveSlack(_share(number))
+    with reader.placed(token):
+        slack = duration(reader, refuse=BadOptionError)
+        if slack < ZERO:
+            raise BadOptionError(f"SLACK {duration_sql(slack)} must be at least zero")
+    return slack
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise BadOptionError(f"{text} is no share", hint="SLACK ADAPTIVE 0.99") from None
+
+
+def _length(clause: str, word: str) -> Callable[[Reader, Schema], timedelta]:
+    """Return the rule of a clause of two words and a length of time."""
+
+    def rule(reader: Reader, _: Schema) -> timedelta:
+        reader.expect(word)
+        return positive_duration(reader, of=f"{clause} {word}")
+
+    return rule
+
+
+def _idle(reader: Reader, schema: Schema) -> tuple[timedelta, bool]:
+    """Read after which silence others do not wait, or time goes on by the clock."""
+    length = _length("IDLE", "AFTER")(reader, schema)
+    if not reader.accept("BY"):
+        return length, False
+    reader.expect("CLOCK", hint="IDLE AFTER INTERVAL 10 SECONDS BY CLOCK")
+    return length, True
+
+
+CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
+    "TIMESTAMP": _time_column,
+    "SLACK": _slack,
+    "VALID": _length("VALID", "FOR"),
+    "ARCHIVE": _length("ARCHIVE", "FOR"),
+    "IDLE": _idle,
+    "SHED": lambda reader, _: read_shed_by(reader),
+    "FROM": lambda reader, _: read_connector(reader),
+}

@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+from penstock.qos.contracts.admission import (
+    TAIL,
+    Admitted,
+    Plan,
+    Refused,
+    Room,
+    Waits,
+    admission,
+    least_latency,
+)
+from penstock.qos.contracts.contracts import Contract
+from penstock.qos.load.network import Network
+from tests.unit.qos.networks import line, two_paths
+
+SHARED = {"s": 200.0}
+
+
+def at_rate(rate: float) -> Network:
+    return replace(two_paths(), rates={"s": rate})
+
+
+def plans(rate: float, *, state_bytes: float = 0.0) -> tuple[Plan, Plan]:
+    """Return the plan of `a` alone, and with `b` that shares the leaf."""
+    both = at_rate(rate)
+    return Plan(both.without(frozenset("b"))), Plan(both, {}, state_bytes)
+
+
+def test_a_query_that_fits_comes_in_and_pays_only_for_what_it_does_not_share() -> None:
+    before, after = plans(100.0)
+    found = admission("b", before, after, {})
+    assert isinstance(found, Admitted)
+    assert abs(found.adds_load - 0.2) < 1e-9  # 0.3 by itself, less the shared 0.1
+    assert abs(found.left_load - 0.4) < 1e-9
+
+
+def test_a_query_that_does_not_fit_is_refused_with_the_figures() -> None:
+    before, after = plans(190.0)
+    found = admission("b", before, after, {})
+    assert isinstance(found, Refused)
+    error = found.error("b")
+    assert error.code == "BAD_OPTION"
+    assert "adds a load of 0.38 where 0.33 is left" in error.message
+    assert "the processor would have a load of 0.95, at most 0.90" in error.message
+    assert "OR WAIT" in error.hint
+
+
+def test_who_may_wait_waits_and_who_has_no_room_alone_does_not() -> None:
+    assert isinstance(admission("b", *plans(190.0), {}, or_wait=True), Waits)
+    assert isinstance(admission("b", *plans(400.0), {}, or_wait=True), Refused)
+
+
+def test_the_contract_that_would_break_is_named() -> None:
+    before, after = plans(150.0)
+    alone = admission("b", before, after, {})
+    assert isinstance(alone, Admitted)
+    limit = TAIL * alone.estimate.latency["a"] * 0.99
+    found = admission("b", before, after, {"a": Contract(limit)})
+    assert isinstance(found, Refused)
+    assert [each.whose for each in found.shortages] == ["a"]
+    assert "its max_latency is" in found.error("b").message
+
+
+def test_a_contract_that_is_broken_already_is_not_held_against_another() -> None:
+    found = admission("b", *plans(150.0), {"a": Contract(1e-6)})
+    assert isinstance(found, Admitted)
+
+
+def test_memory_is_asked_for_too() -> None:
+    found = admission("b", *plans(100.0, state_bytes=1e6), {}, Room(memory_bytes=1e5))
+    assert isinstance(found, Refused)
+    assert [each.what for each in found.shortages] == ["memory"]
+    assert "there are 100,000" in found.error("b").message
+
+
+def test_one_unit_that_a_slot_cannot_do_is_refused_however_many_slots_there_are() -> None:
+    nodes = line("a", "s", [(0.02, 1.0)])
+    after = Plan(Network(nodes, {"s": 100.0}, {"a": "a0"}, {"": 8}))
+    before = Plan(Network({}, {"s": 100.0}, {}, {"": 8}))
+    found = admission("a", before, after, {})
+    assert isinstance(found, Refused)
+    assert "one slot" in found.error("a").message
+
+
+def test_a_query_s_own_latency_is_that_of_its_units_while_nothing_else_is_to_do() -> None:
+    network = replace(two_paths(), run_seconds=0.05)
+    own = 3 * 0.05 + 0.001 + 0.5 * 0.002 + 0.1 * 0.01
+    assert abs(least_latency(Plan(network), "a") - own) < 1e-6
