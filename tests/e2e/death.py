@@ -169,11 +169,13 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     """Wait for the last thread of a killed system, and free what the kernel would have freed."""
     reaper.dead = True
     system, supervisor = ps.system, ps.system.supervisor
-    supervisor._stopping = True  # an idle one dies of the checkpoint that it now tries to write
-    supervisor.wake()
+    system.quiescence.is_stopping = (
+        True  # an idle one dies of the checkpoint that it now tries to write
+    )
+    system.pool.wake()
     supervisor._thread.join()
-    supervisor._pool.dismiss()
-    supervisor._pool._pools["sink"].shutdown()  # else it might go on in the next life
+    system.pool.dismiss()
+    system.pool._pools["sink"].shutdown()  # else it might go on in the next life
     system.tuner.stop()
     for feed in system.topology.feeds.values():
         feed.interface.close()

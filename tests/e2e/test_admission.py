@@ -99,7 +99,7 @@ def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> No
         assert list(ps.system.topology.waiting) == ["one", "two"]
         load_is(ps, 0.2)
         with ps.system.supervisor.resting():
-            ps.system.supervisor._next_checkpoint = 0.0
+            ps.system.checkpoints.due_at = 0.0
         until(ps, lambda: not ps.system.topology.waiting)
         assert figures(ps, "one")["state"] == figures(ps, "two")["state"] == "RUNNING"
         ps.push("s", [{"ts": NOON + timedelta(hours=1), "n": 1}])

@@ -12,7 +12,7 @@ from penstock.clock import HandClock
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.result_row import Position
-from penstock.runtime.loop import supervisor
+from penstock.runtime.loop import graph_cutter
 from tests.e2e.numbered import STREAM, Opener, arrive, at, code, numbers, push, script, state
 from tests.e2e.support import (
     figures,
@@ -190,13 +190,13 @@ def test_nobody_is_told_that_all_is_done_while_the_graph_is_cut(
     ps: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     until(ps, lambda: ps.wait(0))
-    told, connect = list[bool](), supervisor.connect
+    told, connect = list[bool](), graph_cutter.connect
 
     def watched(*given: Any) -> None:
         told.append(ps.wait(0))
         connect(*given)
 
-    monkeypatch.setattr(supervisor, "connect", watched)
+    monkeypatch.setattr(graph_cutter, "connect", watched)
     ps.sql(STREAM + "CREATE QUERY q AS SELECT n FROM s")
     ps.sql("DROP QUERY q")
     until(ps, lambda: ps.wait(0))

@@ -282,7 +282,7 @@ def test_the_schedule_says_who_is_next_and_why_and_changes_nothing(
         ps.sql("SET STRATEGY pcs")
         with ps.system.supervisor.resting():
             ps.push("s", rows(0, 30))
-            ps.system.supervisor._intake.start(ps.system.clock.now())
+            ps.system.supervisor._stages.intake.start(ps.system.clock.now())
             ps.system.supervisor._pool.settle_all(0.02)
             text = ps.sql("EXPLAIN SCHEDULE").message
             assert ps.sql("EXPLAIN SCHEDULE").message.splitlines()[-1] == text.splitlines()[-1]

@@ -18,6 +18,7 @@ from penstock.engine.trains.buffers import Train
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling, Reach
 from penstock.runtime.durable.firing import CONDITION, Fired
+from penstock.runtime.durable.firings import Firings
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.acting import Acting, Lane
 from penstock.runtime.loop.asking import Answer, ask, unasked
@@ -34,11 +35,28 @@ NOTHING = Answer({}, {})  # of nobody who was asked
 
 
 @dataclass(slots=True)
-class Occasions:
-    """Rules of one coupling on one event are asked once at a time, and a lane has one worker.
+class Lanes:
+    """Where actions wait: `due` are the lanes of rules that hold nobody, and when each is due."""
 
-    `due` are the lanes of detached rules in which something waits, and when it is due.
-    """
+    topology: Topology
+    firings: Firings
+    due: dict[Lane, float] = field(default_factory=dict)
+
+    def look(self) -> None:
+        """Find out which lanes have something to do; an occasion that comes again does its own."""
+        apart = {
+            rule.key
+            for each in self.topology.occasions.values()
+            for rule in each.rules.values()
+            if each.coupling is Coupling.DETACHED or not (each.replay or each.asked)
+        }
+        waiting = self.firings.lanes()
+        self.due = {lane: due for lane, due in waiting.items() if lane[0] in apart}
+
+
+@dataclass(slots=True)
+class Occasions:
+    """Rules of one coupling on one event are asked once at a time, and a lane has one worker."""
 
     topology: Topology
     pool: Workers
@@ -46,14 +64,14 @@ class Occasions:
     clock: Clock
     processor: Processor
     acting: Acting
-    due: dict[Lane, float] = field(default_factory=dict)
+    lanes: Lanes
     stopping: bool = False
 
     @property
     def is_idle(self) -> bool:
         """Say whether nothing waits to be acted on."""
         occasions = list(self.topology.occasions.values())  # another thread may look
-        return not self.due and not any(each.asked for each in occasions)
+        return not self.lanes.due and not any(each.asked for each in occasions)
 
     @property
     def is_at_work(self) -> bool:
@@ -76,7 +94,7 @@ class Occasions:
                 self._start_acting(each, each.asked)
             elif trains := self._next(each):
                 self._start_asking(each, trains)
-        for lane, due in list(self.due.items()):
+        for lane, due in list(self.lanes.due.items()):
             if due <= now and not self.pool.is_busy(_worker(lane)):
                 self._start_lane(lane)
 
@@ -84,21 +102,10 @@ class Occasions:
         """Say whether rules are asked, or act, or old firings of theirs are tried again."""
         if self.pool.is_busy(each.reader) or self.pool.is_busy(SINK + each.reader):
             return True
-        if each.coupling is Coupling.DETACHED or not self.due:  # many look here, and often
+        if each.coupling is Coupling.DETACHED or not self.lanes.due:  # many look here, and often
             return False
         lanes = (lane for rule in each.rules.values() for lane in _lanes(rule))
         return any(self.pool.is_busy(_worker(lane)) for lane in lanes)
-
-    def look(self) -> None:
-        """Find out which lanes have something to do; an occasion that comes again does its own."""
-        apart = {
-            rule.key
-            for each in self.topology.occasions.values()
-            for rule in each.rules.values()
-            if each.coupling is Coupling.DETACHED or not (each.replay or each.asked)
-        }
-        waiting = self.acting.firings.lanes()
-        self.due = {lane: due for lane, due in waiting.items() if lane[0] in apart}
 
     # -- asking --------------------------------------------------------------------------
 
@@ -153,7 +160,7 @@ class Occasions:
             if each.coupling is Coupling.DETACHED:
                 self._finished(each, trains)
                 fired = [rule for rule in rules if rule.key in answer.rows]
-                self.due |= {lane: 0.0 for rule in fired for lane in _lanes(rule)}
+                self.lanes.due |= {lane: 0.0 for rule in fired for lane in _lanes(rule)}
             else:
                 each.asked = trains
 
@@ -235,7 +242,7 @@ class Occasions:
         """Let a worker do what is due for one action of a detached rule."""
         found, action = self._rule(lane[0]), lane[1]
         if found is None:
-            del self.due[lane]
+            del self.lanes.due[lane]
             return
         each, rule = found
         if self.pool.is_busy(SINK + each.reader):
@@ -251,11 +258,11 @@ class Occasions:
         def settle(future: Future[object]) -> None:
             due = future.result()
             if isinstance(due, float):
-                self.due[lane] = due
+                self.lanes.due[lane] = due
             elif self.acting.firings.next(*lane) is None:  # nothing came meanwhile
-                self.due.pop(lane, None)
+                self.lanes.due.pop(lane, None)
             if action == CONDITION:
-                self.due |= dict.fromkeys(_lanes(rule), 0.0)
+                self.lanes.due |= dict.fromkeys(_lanes(rule), 0.0)
 
         self.pool.submit(_worker(lane), work, settle)
 

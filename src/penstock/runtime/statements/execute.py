@@ -141,7 +141,7 @@ def _execute(
         approve()
         return results
     failure: PenstockError | None = None
-    with system.supervisor.between_runs(), system.catalog.together():
+    with system.quiescence.between_runs(), system.catalog.together():
         before = {entry.name.lower() for entry in system.catalog.all()}
         try:
             results = _carried_out(system, statements)
@@ -159,7 +159,7 @@ def _execute(
 def _carried_out(system: System, statements: list[Statement]) -> list[Result]:
     results: list[Result] = []
     for alike in _runs_of_one_kind(statements):
-        with system.supervisor.changing():
+        with system.cutter.changing():
             results += [_placed(system, each) for each in alike]
     return results
 
@@ -170,7 +170,7 @@ def _take_back(system: System, before: set[str]) -> None:
     What something reads that was replaced has to stay.
     """
     added = [entry for entry in system.catalog.all() if entry.name.lower() not in before]
-    with system.supervisor.changing():
+    with system.cutter.changing():
         for entry in reversed(added):
             with suppress(InUseError):
                 _drop(system, _drop_of(entry))
@@ -347,14 +347,14 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
         raise refused.error(definition.name)
     if system.directory.get(definition.name) is not None:
         _forget(system, definition.name)
-        system.supervisor.reconnect()  # its state and its place are not those of the new one
+        system.cutter.reconnect()  # its state and its place are not those of the new one
     system.catalog.put("QUERY", definition.name, definition.text, replace=True)
     system.directory.add(known)
     if refused is not None:
         return Result(let_wait(system, known, refused))
     system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.run_query(known)
-    system.supervisor.changed()
+    system.cutter.changed()
     return Result(f"query {definition.name} runs{crowded(system, known)}")
 
 

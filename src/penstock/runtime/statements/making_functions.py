@@ -86,7 +86,7 @@ def drop_function(system: System, name: str, *, if_exists: bool) -> str:
 
 def register(system: System, function: Function) -> None:
     """Make a function of Python's known; the catalog keeps where it is found."""
-    with system.supervisor.quiesced():
+    with system.quiescence.quiesced():
         kept = system.functions.register(function)
         system.catalog.put(FUNCTION, catalog_name(FUNCTION, kept.name), kept.text, replace=True)
 

@@ -11,9 +11,9 @@ def set_decider(system: System, statement: SetDecider) -> str:
     try:
         choice = choice_of(statement.name, statement.options)
         if statement.what == "STRATEGY":
-            system.supervisor.use_strategy(choice)
+            system.cutter.use_strategy(choice)
         else:
-            system.supervisor.control.use_batching(choice)
+            system.control.use_batching(choice)
     except (BadOptionError, UnknownOptionError) as error:
         error.place = error.place or statement.place
         raise

@@ -30,7 +30,7 @@ def define_stream(system: "System", definition: StreamDefinition, incarnation: i
     around = Surroundings(spark, system.clock, own, system.allowed)
     interface = interfaces.build(definition, around)
     if isinstance(interface, Push):
-        interface.on_arrival = system.supervisor.wake
+        interface.on_arrival = system.pool.wake
     feed = Feed(scan, definition, interface, system.home.rejects(file_of(scan)))
     system.directory.add(KnownStream(definition, scan))
     system.topology.feeds[feed.key] = feed

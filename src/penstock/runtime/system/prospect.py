@@ -24,17 +24,17 @@ class Prospect:
     def __init__(self, system: "System", known: KnownQuery | None = None) -> None:
         """Cut the graph as it would be; without a query, as it is."""
         self._system, self._now = system, system.clock.now()
-        topology, supervisor = system.topology, system.supervisor
+        topology = system.topology
         graph = topology.graph
         if known is not None:
             graph = graph.with_query(known.definition.name.lower(), known.root)
         standing = standing_of(topology)
-        shared = supervisor.shared(graph, standing)
+        shared = system.cutter.shared(graph, standing)
         self._units = {unit.key: unit for unit in cut_at_shared(shared, standing.units)}
         self._roots = {name: key(root) for name, root in graph.queries.items()}
         self._known = known
-        seen = supervisor.statistics.observation(topology, self._now)
-        network = supervisor.quality.network_of(shape_of(shared), self._units, seen, self._now)
+        seen = system.statistics.observation(topology, self._now)
+        network = system.quality.network_of(shape_of(shared), self._units, seen, self._now)
         trains = {name: self._train(name) for name in network.rates}
         self.plan = Plan(
             network, trains, float(sum(live.state_bytes for live in topology.units.values()))
@@ -48,7 +48,7 @@ class Prospect:
     @property
     def measured(self) -> tuple[int, int]:
         """Return how many units have run, and how many there are."""
-        records = self._system.supervisor.statistics.records
+        records = self._system.statistics.records
         return sum(name in records for name in self._units), len(self._units)
 
     def name_of(self, query: str) -> str:

@@ -74,9 +74,9 @@ def _recover(system: "System") -> Newcomers:
     system.topology.checkpoint = checkpoint
     manifest = checkpoint.manifest if checkpoint else Manifest()
     newcomers = _bring_back_definitions(system, manifest)
-    system.supervisor.statistics.bring_back(manifest.statistics)
-    system.supervisor.control.bring_back(manifest.control)
-    reconnect, now = system.supervisor.reconnect, system.clock.now()
+    system.statistics.bring_back(manifest.statistics)
+    system.control.bring_back(manifest.control)
+    reconnect, now = system.cutter.reconnect, system.clock.now()
     put_back(system.topology, manifest, system.journal, system.home.state, reconnect, now)
     for feed in system.topology.feeds.values():
         if isinstance(feed.interface, Push) and feed.interface.notice:
@@ -86,7 +86,7 @@ def _recover(system: "System") -> Newcomers:
     for query in system.topology.suspended.values():
         restore_suspended(query, manifest, away(system.topology, query, now))
     restore(system, manifest)
-    system.supervisor.look_at_lanes()
+    system.lanes.look()
     return newcomers
 
 
@@ -126,14 +126,14 @@ def _whole_checkpoint(system: "System") -> Checkpoint | None:
 def add_newcomers(system: "System", newcomers: Newcomers) -> None:
     """Do what a death kept from being done: a replay may not cross a change of the graph."""
     if newcomers.queries or newcomers.rules:
-        with system.supervisor.between_runs():
+        with system.quiescence.between_runs():
             for known in newcomers.queries:
                 system.catalog.set_state(known.definition.name, QueryState.RUNNING)
                 system.run_query(known)
-            with system.supervisor.changing():
+            with system.cutter.changing():
                 for rule, event in newcomers.rules:
                     stand(system, rule, event)
-            system.supervisor.reconnect()
+            system.cutter.reconnect()
 
 
 def _bring_back_one(

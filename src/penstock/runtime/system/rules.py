@@ -130,7 +130,7 @@ def stand(system: "System", rule: LiveRule, event: Operator) -> None:
         system.firings.forget_place(reader)
     each = occasions_of(system, definition, event)
     each.rules[rule.name.lower()] = rule
-    system.supervisor.changed()
+    system.cutter.changed()
     buffer = topology.buffers.get(each.input)
     rule.since = buffer.written if buffer is not None else 0
 
@@ -200,7 +200,7 @@ def forget_rule(system: "System", known: KnownRule) -> None:
         del system.topology.occasions[each.reader]
         system.topology.gone.add(each.reader)
     system.firings.forget(rule.key)
-    system.supervisor.changed()
+    system.cutter.changed()
 
 
 def set_enabled(system: "System", name: str, enabled: bool) -> str:
@@ -221,7 +221,7 @@ def retry_rule(system: "System", name: str) -> str:
     """Let a rule's dead letters be tried again."""
     _, rule = find(system.directory, system.topology, name)
     count = system.firings.retry(rule.key)
-    system.supervisor.look_at_lanes()
+    system.lanes.look()
     return f"{count:,} dead letters of rule {rule.name} are tried again"
 
 

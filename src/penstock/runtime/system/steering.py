@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 def steer(system: "System", what: Steer | Alter) -> None:
     """Start, stop or alter a query, enable or disable a rule, as an action asks; in any thread."""
-    supervisor = system.supervisor
-    with supervisor.quiesced(), system.catalog.together(), supervisor.changing():
+    with system.quiescence.quiesced(), system.catalog.together(), system.cutter.changing():
         match what:
             case Alter(name, terms):
                 alter_query(system, name, terms)
@@ -72,7 +71,7 @@ def resume_query(system: "System", name: str) -> str:
     system.forget_late(known)
     system.run_query(known)
     system.catalog.set_state(known.definition.name, QueryState.RUNNING, "")
-    system.supervisor.changed()
+    system.cutter.changed()
     return f"query {name} runs, from the next tuples on"
 
 
@@ -99,7 +98,7 @@ def alter_query(system: "System", name: str, terms: Terms) -> str:
 def measure(system: "System", orders: Orders) -> None:
     """Do what is ordered about those who are too much; while quiesced."""
     topology = system.topology
-    with system.catalog.together(), system.supervisor.changing():
+    with system.catalog.together(), system.cutter.changing():
         for name, why in orders.suspend.items():
             if name in topology.queries and topology.queries[name].state is QueryState.RUNNING:
                 suspend_query(system, name, why)
@@ -118,7 +117,7 @@ def suspend_query(system: "System", name: str, why: str) -> None:
     topology.gone.add(query.reader)
     since = datetime.fromtimestamp(now, UTC).isoformat(" ", "seconds")
     topology.set_state(query, QueryState.SUSPENDED, f"since {since}: {why}")
-    system.supervisor.changed()
+    system.cutter.changed()
 
 
 def recall_query(system: "System", name: str) -> None:
@@ -137,7 +136,7 @@ def let_go_on(system: "System", before: LiveQuery) -> LiveQuery:
     query.sinks, query.opened = before.sinks, before.opened
     query.subscriptions = before.subscriptions
     system.catalog.set_state(query.name, QueryState.RUNNING, "")
-    system.supervisor.changed()
+    system.cutter.changed()
     return query
 
 

@@ -33,11 +33,22 @@ from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.durable.results import ResultLog
 from penstock.runtime.loop.acting import Acting, Doors
+from penstock.runtime.loop.archiving import Archiving
 from penstock.runtime.loop.asking import ask, made
-from penstock.runtime.loop.supervisor import DEFAULTS, Means, Settings, Supervisor
+from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
+from penstock.runtime.loop.control import Control
+from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.graph_cutter import GraphCutter
+from penstock.runtime.loop.intake import Intake
+from penstock.runtime.loop.occasions import Lanes, Occasions
+from penstock.runtime.loop.quiescence import Quiescence
+from penstock.runtime.loop.supervisor import DEFAULTS, Settings, Stages, Supervisor
 from penstock.runtime.names.directory import Directory, KnownEvent, KnownQuery, watching
 from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes
+from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.suspending import Orders
 from penstock.runtime.sources.table_versions import TableVersions
 from penstock.runtime.system.held import rows_held
 from penstock.runtime.system.inspected import Inspected
@@ -49,6 +60,8 @@ from penstock.runtime.system.waiting import admit
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.subscription import MAX_ROWS, Subscription
+from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.schedule import RoundRobin
 
 LOG = logging.getLogger("penstock")
 
@@ -67,6 +80,19 @@ class Parts:
     actions: Mapping[str, Function] = field(default_factory=dict)
     allowed: Allowed = field(default_factory=Allowed)
     functions: tuple[StreamFunction, ...] = ()
+
+
+class Obedience:
+    """What the supervisor has done about queries."""
+
+    def __init__(self, system: "System") -> None:
+        self._system = system
+
+    def obey(self, orders: Orders) -> None:
+        measure(self._system, orders)
+
+    def admit(self) -> None:
+        admit(self._system)
 
 
 class System:
@@ -99,18 +125,37 @@ class System:
             Callables({name.lower(): each for name, each in parts.actions.items()}),
             parts.allowed,
         )
-        means = Means(
-            self.processor,
+        clock, topology = self.clock, self.topology
+        self.pool = WorkerPool(settings.slots or self.processor.slots)
+        work = (topology, self.pool, self.journal, clock)
+        dispatcher = Dispatcher(*work, self.processor, RoundRobin())
+        self.control = Control(dispatcher, settings.strategy, settings.batching)
+        self.statistics = dispatcher.statistics
+        shedding = dispatcher.run_queue.shedding_controller
+        self.quality = Quality(topology, self.statistics, shedding, self.pool.slots)
+        self.cutter = GraphCutter(topology, self.control, clock, share=settings.share)
+        self.checkpoints = CheckpointWriter(
+            topology,
+            self.control,
             self.journal,
-            self.clock,
             self.home.state,
-            settings,
-            self._acting(),
+            clock,
+            settings.checkpoint_seconds,
         )
-        self.supervisor = Supervisor(self.topology, means)
-        self.supervisor.measure = lambda orders: measure(self, orders)
+        deliveries = Deliveries(*work)
+        self.quiescence = Quiescence(topology, self.pool, deliveries, self.checkpoints)
+        self.lanes = Lanes(topology, self.firings)
+        stages = Stages(
+            deliveries,
+            Occasions(*work, self.processor, self._acting(), self.lanes),
+            dispatcher,
+            Archiving(topology, self.pool, clock),
+            Intake(*work, self.statistics),
+        )
+        self.supervisor = Supervisor(
+            self.quiescence, self.cutter, self.checkpoints, stages, self.quality, Obedience(self)
+        )
         self.tuner = Tuner(self)
-        self.supervisor.admit = lambda: admit(self)
         self._newcomers = Newcomers()
 
     def _acting(self) -> Acting:
@@ -245,7 +290,7 @@ class System:
             query.close()
             self.topology.gone.add(query.reader)
         self.topology.finished.pop(name.lower(), None)
-        self.supervisor.changed()
+        self.cutter.changed()
 
     def forget_late(self, known: KnownQuery) -> None:
         """Remove the late rows of windows that only this query has: it begins anew, or is gone."""
@@ -302,7 +347,7 @@ class System:
             self._watch(event)
         else:
             self.directory.query(name)
-        with self.supervisor.resting():
+        with self.quiescence.resting():
             query = self.topology.standing(name)
             log = query.log if query is not None else self.result_log(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
@@ -318,15 +363,15 @@ class System:
         name = event.definition.name
         entry = self.catalog.get(name)
         if entry is not None and entry.state is None:
-            with self.supervisor.between_runs(), self.catalog.together():
+            with self.quiescence.between_runs(), self.catalog.together():
                 self.catalog.set_state(name, QueryState.RUNNING)
                 self.run_query(watching(event))
-                self.supervisor.reconnect()
+                self.cutter.reconnect()
 
     def attach(self, name: str, sink: Sink) -> None:
         """Give a running query one more sink."""
         self.directory.query(name)
-        with self.supervisor.resting():
+        with self.quiescence.resting():
             query = self.topology.standing(name)
             if query is None:
                 raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")

@@ -118,7 +118,7 @@ class Tuner:
         ):
             trials = trials_of(processor, state.operator, function, state.recent.table)
             tuned = _chosen(trials, self._watched.get(live.unit.key, Watched()))
-        with system.supervisor.between_runs():
+        with system.quiescence.between_runs():
             current = system.topology.units.get(live.unit.key)
             if current is not None and isinstance(current.state, SitesState):
                 current.state.spread_as(tuned.chosen)

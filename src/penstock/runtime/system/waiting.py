@@ -30,7 +30,7 @@ def admit(system: "System") -> None:
     """
     with system.catalog.together():
         while system.topology.waiting and _admit_first(system):
-            system.supervisor.reconnect()  # the next one shares with it
+            system.cutter.reconnect()  # the next one shares with it
 
 
 def _admit_first(system: "System") -> bool:

@@ -74,7 +74,7 @@ class WorkerPool(Workers):
     def __init__(self, slots: int) -> None:
         """Hire."""
         self.bell = threading.Condition()
-        self._slots = slots
+        self.slots = slots
         self._pools = {
             "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
             "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
@@ -107,7 +107,7 @@ class WorkerPool(Workers):
 
     @property
     def free_slots(self) -> int:
-        return self._slots - sum(1 for n in self._busy - self._along if n.startswith("unit:"))
+        return self.slots - sum(1 for n in self._busy - self._along if n.startswith("unit:"))
 
     def submit(
         self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()

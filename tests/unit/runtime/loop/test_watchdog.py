@@ -12,9 +12,15 @@ from penstock.errors import StalledError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.loop import watchdog
-from penstock.runtime.loop.supervisor import Means, Supervisor
+from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
+from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control
+from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.quiescence import Quiescence
 from penstock.runtime.loop.watchdog import Watchdog
 from penstock.runtime.topology.topology import Topology
+from penstock.runtime.work.worker_pool import WorkerPool
+from penstock.schedule import RoundRobin
 
 
 class Replaying(Topology):
@@ -25,10 +31,15 @@ class Replaying(Topology):
 
 
 @pytest.fixture
-def supervisor(tmp_path: Path) -> Supervisor:
+def quiescence(tmp_path: Path) -> Quiescence:
     processor: Any = SimpleNamespace(slots=1)
     topology = Replaying(BufferPool(tmp_path), lambda _: tmp_path, lambda *_: None)
-    return Supervisor(topology, Means(processor, MemoryJournal(), HandClock(0.0), tmp_path))
+    journal, clock, pool = MemoryJournal(), HandClock(0.0), WorkerPool(1)
+    dispatcher = Dispatcher(topology, pool, journal, clock, processor, RoundRobin())
+    control = Control(dispatcher, ROUND_ROBIN, EVERYTHING)
+    checkpoints = CheckpointWriter(topology, control, journal, tmp_path, clock, 10.0)
+    deliveries = Deliveries(topology, pool, journal, clock)
+    return Quiescence(topology, pool, deliveries, checkpoints)
 
 
 def test_a_mark_that_stays_is_no_progress_only_after_its_time() -> None:
@@ -38,36 +49,36 @@ def test_a_mark_that_stays_is_no_progress_only_after_its_time() -> None:
 
 
 def test_who_holds_everything_still_is_told_at_once_that_its_wait_would_not_end(
-    supervisor: Supervisor,
+    quiescence: Quiescence,
 ) -> None:
-    with supervisor.resting(), pytest.raises(StalledError):
-        supervisor.catch_up()
+    with quiescence.resting(), pytest.raises(StalledError):
+        quiescence.catch_up()
 
 
-def test_a_wait_with_a_time_out_ends(supervisor: Supervisor) -> None:
-    assert not supervisor.catch_up(0.05)
+def test_a_wait_with_a_time_out_ends(quiescence: Quiescence) -> None:
+    assert not quiescence.catch_up(0.05)
 
 
 def test_a_wait_for_a_supervisor_that_never_looks_is_an_error(
-    supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+    quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watchdog.Watchdog.__init__, "__defaults__", (0.05, None, 0.0))
     with pytest.raises(StalledError):
-        supervisor.catch_up()
+        quiescence.catch_up()
 
 
 @pytest.mark.parametrize("held", [False, True])
 def test_replays_that_nobody_can_do_stop_everything_unless_a_cause_is_told(
-    supervisor: Supervisor, held: bool
+    quiescence: Quiescence, held: bool
 ) -> None:
-    supervisor._watchdog = Watchdog(seconds=10)
+    quiescence._watchdog = Watchdog(seconds=10)
     state = QueryState.FAILED if held else QueryState.RUNNING
     query: Any = SimpleNamespace(state=state, root=None, input="x")
-    supervisor.topology.queries["q"] = query
-    supervisor._look_for_stall(0.0)
-    supervisor._look_for_stall(9.0)
+    quiescence.topology.queries["q"] = query
+    quiescence.note_step(0.0)
+    quiescence.note_step(9.0)
     if held:
-        supervisor._look_for_stall(10.0)
+        quiescence.note_step(10.0)
     else:
         with pytest.raises(StalledError):
-            supervisor._look_for_stall(10.0)
+            quiescence.note_step(10.0)

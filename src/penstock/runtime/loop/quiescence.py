@@ -1,0 +1,137 @@
+"""Quiescence: everything is held still for a change, and the supervisor's thread waits.
+
+    someone:     resting ---------- settle all -- the change -- checkpoint --.
+    supervisor:  step -- waits here ------------------------------------------'-- step …
+
+No new work is started while anybody holds things still, and what runs is settled first; only sinks
+may be at work meanwhile.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from penstock.errors import PenstockError
+from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
+from penstock.runtime.loop.deliveries import Deliveries
+from penstock.runtime.loop.watchdog import Watchdog, stalled
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.work.worker_pool import WorkerPool
+
+QUIET_STEPS = 3  # in a row without work: what one passes over without any, the next may wait for
+POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
+
+
+class Quiescence:
+    """Any thread may hold everything still; one at a time does, the same one also twice.
+
+    `fatal` is why nothing goes on. `is_working` says whether the supervisor's thread takes turns,
+    `is_stopping` whether it is about to end.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        pool: WorkerPool,
+        deliveries: Deliveries,
+        checkpoints: CheckpointWriter,
+    ) -> None:
+        """Hold nothing still yet."""
+        self.topology, self.pool = topology, pool
+        self._deliveries, self._checkpoints = deliveries, checkpoints
+        self.fatal: PenstockError | None = None
+        self.is_working = self.is_stopping = False
+        self._waiting = 0  # those who want everything held still, or hold it
+        self._holder: int | None = None  # the thread that holds everything still
+        self._lock = threading.RLock()
+        self._steps = self._quiet = 0
+        self._watchdog = Watchdog()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """Hold everything still to look at it, or to change what no checkpoint has."""
+        with self.pool.bell:
+            self._waiting += 1
+        self.pool.wake()
+        try:
+            with self._lock:
+                self.pool.settle_all(POLL_SECONDS)
+                before, self._holder = self._holder, threading.get_ident()
+                try:
+                    yield
+                finally:
+                    self._holder = before
+        finally:
+            with self.pool.bell:
+                self._waiting -= 1
+            self.pool.wake()
+
+    @contextmanager
+    def quiesced(self) -> Iterator[None]:
+        """Hold everything still for a change; a checkpoint closes it."""
+        if self.fatal is not None:  # what was not settled must not be written down
+            raise self.fatal
+        with self.resting():
+            self._hand_over()
+            yield
+            self._checkpoints.write()
+
+    @contextmanager
+    def between_runs(self) -> Iterator[None]:
+        """Hold everything still for a change of the graph, which no replay may cross."""
+        self.catch_up()
+        with self.quiesced():
+            yield
+
+    def catch_up(self, timeout: float | None = None) -> bool:
+        """Return True once recorded runs are done again, or cannot be now; False at a time-out.
+
+        Whoever holds everything still would wait for ever: the runs need the supervisor.
+        """
+        until = None if timeout is None else time.monotonic() + timeout
+        watchdog, bell = Watchdog(), self.pool.bell
+        with bell:
+            while self.topology.is_replaying() and not (self._can_do_none or self.fatal):
+                now = time.monotonic()
+                mark = self._steps if self.pool.is_quiesced else now
+                is_holder = self._holder == threading.get_ident()
+                if is_holder or watchdog.sees_no_progress(mark, now):
+                    raise stalled()
+                if until is not None and now >= until:
+                    return False
+                bell.wait(POLL_SECONDS)
+        return True
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let the supervisor take a step, once nobody wants everything held still."""
+        with self.pool.bell:
+            while self._waiting:  # a lock alone is not fair: the supervisor would take it again
+                self.pool.bell.wait(POLL_SECONDS)
+        with self._lock:
+            yield
+        self._steps += 1
+
+    def note_step(self, now: float) -> None:
+        """Count steps without work; raise where recorded runs wait for what nobody is going to do.
+
+        A cause that users are told makes it no error.
+        """
+        self._quiet = self._quiet + 1 if self.pool.is_quiesced else 0
+        waits = self.pool.is_idle and self.topology.is_replaying() and not self.topology.is_held()
+        if self._watchdog.sees_no_progress(self.pool.started if waits else now, now):
+            raise stalled()
+
+    @property
+    def _can_do_none(self) -> bool:
+        """Say whether recorded runs have to wait, such as for a source that cannot be read."""
+        return self.is_stopping or self._quiet >= QUIET_STEPS
+
+    def _hand_over(self) -> None:
+        """Deliver what waits and goes to no sink: a checkpoint would have to keep its rows."""
+        while self.is_working:  # before the start, those who want to see it may be missing
+            self._deliveries.start_light()
+            if self.pool.is_quiesced:
+                return
+            self.pool.settle_all(POLL_SECONDS)
