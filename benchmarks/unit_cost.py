@@ -15,8 +15,9 @@ from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
 from penstock.engine.spark.processor import Processor
-from penstock.engine.states.sharing.panes import PaneState
+from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.parts import part_of
+from penstock.engine.states.sharing.progress import Progress
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.trains import BEGIN_OF_TIME
@@ -104,11 +105,14 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
         assert partials is not None
         later = START + 20 * SECOND
 
-        def state() -> PaneState:
+        def state() -> AggregateState:
             """Return the state that a train has left behind."""
-            return PaneState(windows.aggregate, parts=[part_of(partials)])
+            found = AggregateState.alone(windows.aggregate)
+            found.partials.parts = [part_of(partials)]
+            return found
 
-        numbers = state().closing(later, None)
+        progress = Progress(windows.aggregate.hops)
+        numbers = progress.closing(later, state().partials.spread())
         assert numbers is not None
 
         def whole(table: pa.Table) -> None:

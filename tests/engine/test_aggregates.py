@@ -16,6 +16,8 @@ from pyspark.sql import SparkSession
 from penstock.engine.spark.analysis import SparkAnalyst
 from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.session import Sessions, open_sessions
+from penstock.engine.states.sharing.aggregate import AggregateState
+from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema
@@ -358,9 +360,14 @@ def test_what_is_computed_over_windows_runs_at_the_close(shop: Shop) -> None:
     assert found == [{"w": START + 10 * SECOND, "k": "Y", "n": 10}]
 
 
-def test_rows_before_a_bound_are_late_rows_of_the_aggregates_input(shop: Shop) -> None:
+def test_rows_of_closed_windows_are_late_rows_of_the_aggregates_input(shop: Shop) -> None:
     rows = table([(second, "x", second, None, None, None, None) for second in range(5)])
-    unit = shop.unit("SELECT count(*) AS n FROM s [RANGE 10 SECONDS] WHERE i <> 1")
-    late = shop.processor.late(unit, {key(SCAN): [in_memory(rows)]}, micros(START + 3 * SECOND))
+    unit = shop.unit("SELECT count(*) AS n FROM s [RANGE 1 SECONDS] WHERE i <> 1")
+    assert unit.aggregate is not None
+    state, marks = AggregateState.alone(unit.aggregate), (micros(START + 3 * SECOND),)
+    for _ in range(2):
+        held = {key(SCAN): [in_memory(rows)]}
+        late = state.step(Run(shop.processor, unit, held, marks, marks)).late
+    assert late is not None
     assert late["i"].to_pylist() == [0, 2]
     assert late.schema == arrow_schema(SCHEMA)

@@ -226,14 +226,12 @@ def test_of_nothing_comes_nothing_and_no_job_runs(
     def work() -> None:
         found.append(processor.flow(flow, {key(SCAN): trains}))
         found.append(processor.panes(count, {key(SCAN): trains}))
-        found.append(processor.late(count, {key(SCAN): trains}, 0))
         found.append(processor.close(count, [], (0, 0)))
 
     assert jobs(spark, work) == 0
-    nothing, no_panes, no_late, no_windows = found
-    assert nothing.num_rows == no_late.num_rows == no_windows.num_rows == 0  # type: ignore[attr-defined]
+    nothing, no_panes, no_windows = found
+    assert nothing.num_rows == no_windows.num_rows == 0  # type: ignore[attr-defined]
     assert nothing.schema == arrow_schema(flow.root.schema)  # type: ignore[attr-defined]
-    assert no_late.schema == arrow_schema(SCHEMA)  # type: ignore[attr-defined]
     assert no_panes is None
 
 

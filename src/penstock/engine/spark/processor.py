@@ -34,7 +34,6 @@ from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
-from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.sharing.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
@@ -105,24 +104,6 @@ class Processor:
             return None
         raw = unit.aggregate is not None and unit.aggregate.raw is not None
         return self._over(unit, inputs, unit.pane_sql, None, single=not raw, ahead=ahead)
-
-    def late(
-        self,
-        unit: Unit,
-        inputs: Mapping[str, Sequence[Rows]],
-        before: int,
-        since: int = BEGIN_OF_TIME,
-    ) -> pa.Table:
-        """Return the aggregate's input rows of a span of time (microseconds)."""
-        aggregate = unit.aggregate
-        assert aggregate is not None  # noqa: S101  (only aggregates have late rows)
-
-        def sql(views: Mapping[str, str]) -> str:
-            time = aggregate.micros()
-            low = f" AND {time} >= {since}L" if since > BEGIN_OF_TIME else ""
-            return f"SELECT * FROM ({unit.rows_sql(views)}) WHERE {time} < {before}L{low}"
-
-        return self._over(unit, inputs, sql, aggregate.input.schema, single=False)
 
     def close(
         self,

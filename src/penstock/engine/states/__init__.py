@@ -8,9 +8,9 @@ from penstock.engine.states.keyed_rows import KeyedRowsState
 from penstock.engine.states.modify import ModifyState
 from penstock.engine.states.ordered import OrderedState
 from penstock.engine.states.session import SessionState
+from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.flows import FlowState
-from penstock.engine.states.sharing.panes import PaneState
 from penstock.engine.states.sharing.together import Together
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Kept, KeptPart, State
@@ -43,7 +43,7 @@ def new_state(operator: Operator, begin: int) -> State:
     """
     match operator:
         case WindowAggregate():
-            return PaneState(operator, begin)
+            return AggregateState.alone(operator, begin)
         case Ordered():
             return OrderedState(operator)
         case Modify():
@@ -93,7 +93,7 @@ def restored(operator: Operator, kept: Kept) -> State | Together:
         case Flow():
             return SitesState.back(operator, kept)
         case WindowAggregate():
-            return PaneState.back(operator, kept)
+            return AggregateState.back_alone(operator, kept)
         case Ordered():
             return OrderedState.back(operator, kept)
         case Modify():

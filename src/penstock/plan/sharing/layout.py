@@ -52,9 +52,13 @@ class Layout:
         named = [name for name, each in self.aggregates for name, _ in each.partial_sql(name)]
         return [*(name for name, _ in self.keys), *self.told.names, PANE, *named]
 
+    def micros(self) -> str:
+        """Return the place of a tuple on the axis of windows."""
+        return f"unix_micros({quoted(self.time)})"
+
     def pane_sql(self, relation: str) -> str:
         """Return the SELECT from the base's tuples to partials."""
-        micros = f"unix_micros({quoted(self.time)})"
+        micros = self.micros()
         columns = [f"{sql} AS {quoted(name)}" for name, sql in self.keys]
         columns += self.told.names
         columns.append(f"{micros} - pmod({micros}, {self.pane}L) AS {PANE}")

@@ -1,7 +1,7 @@
 """Standing: who runs alone and who together now, and who could run together with others."""
 
+from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
-from penstock.engine.states.sharing.panes import PaneState
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.sharing.bundling import Standing, bundle_of
 from penstock.plan.sharing.member import inner_of
@@ -81,4 +81,4 @@ def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:
         return False
     if isinstance(bundle, FlowBundle):
         return state is None
-    return isinstance(state, PaneState) and not state.ended
+    return isinstance(state, AggregateState) and not state.ended

@@ -7,9 +7,8 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.panes import PaneState
+from penstock.engine.states.sharing.aggregate import AggregateState, Made
 from penstock.engine.states.sharing.passes import Pass
-from penstock.engine.states.sharing.section import Made, SectionState
 from penstock.engine.states.sharing.tails import finished
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.trains.rows import empty_table
@@ -30,8 +29,8 @@ class BundleState:
 
     bundle: Bundle
     tails: dict[str, Tail] = field(default_factory=dict)
-    sections: dict[Section, SectionState] = field(default_factory=dict)
-    joining: dict[str, PaneState] = field(default_factory=dict)
+    sections: dict[Section, AggregateState] = field(default_factory=dict)
+    joining: dict[str, AggregateState] = field(default_factory=dict)
     passes: dict[bool, Pass] = field(default_factory=dict)
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
@@ -44,7 +43,7 @@ class BundleState:
         self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
-            state = old.get(section) or SectionState.new(members)
+            state = old.get(section) or AggregateState.new(members)
             for member in members:
                 if (alone := self.joining.pop(member.key, None)) is not None:
                     state.take_in(member, alone)
@@ -53,7 +52,7 @@ class BundleState:
 
     def take_in(self, member: Asking, alone: State | None) -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
-        assert isinstance(alone, PaneState)  # noqa: S101  (what an aggregate alone keeps)
+        assert isinstance(alone, AggregateState)  # noqa: S101  (what an aggregate alone keeps)
         self.joining[member.key] = alone
 
     def _section_of(self, member: Asking) -> Section | None:
@@ -69,7 +68,7 @@ class BundleState:
             ]
         )
 
-    def take_out(self, member: Asking) -> PaneState:
+    def take_out(self, member: Asking) -> AggregateState:
         """Return what a member would have kept alone."""
         state = next(s for s in self.sections.values() if member.key in s.begins)
         mine = next(each for each in state.members if each.key == member.key)
@@ -82,14 +81,14 @@ class BundleState:
         closed = [each.closed for each in made if each.closed is not None]
         tables = finished(run, closed, members, self.tails) if closed else {}
         for state, each in zip(states, made, strict=True):
-            state.accept(each.new, run)
+            state.accept(each, run)
         late = {name: rows for each in made for name, rows in each.late.items()}
         return {
             m.key: Step(tables.get(m.key, empty_table(m.root.schema)), late.get(m.key))
             for m in members
         }
 
-    def _made(self, run: Run) -> tuple[list[SectionState], list[Made]]:
+    def _made(self, run: Run) -> tuple[list[AggregateState], list[Made]]:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
         partials: Mapping[int, pa.Table] = dict(enumerate(run.shared))
@@ -149,6 +148,6 @@ class BundleState:
             members = [member for member in bundle.members if member.key in facts["begins"]]
             parts = [part for part in kept.parts if part.facts["section"] == place]
             if members:
-                section = SectionState.back(members, Kept(facts, parts))
+                section = AggregateState.back(members, Kept(facts, parts))
                 state.sections[members[0].section] = section
         return state

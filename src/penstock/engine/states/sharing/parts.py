@@ -1,7 +1,8 @@
 """Parts: partials as they came, combined level by level, and let go pane by pane."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,17 +22,75 @@ class Part:
     level: int = 0
 
 
+@dataclass(slots=True)
+class KeptPartials:
+    """All parts of a state; `owned` are those that members brought along, by their roots.
+
+    `gone` are parts that were let go of, or replaced: their files stay until a run counts, since
+    one that fails is done again with them.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    owned: dict[str, list[Part]] = field(default_factory=dict)
+    gone: list[Part] = field(default_factory=list)
+
+    @property
+    def all(self) -> list[Part]:
+        """Return the parts of everybody."""
+        return [*self.parts, *(part for parts in self.owned.values() for part in parts)]
+
+    def spread(self, new: Part | None = None) -> tuple[int, int] | None:
+        """Return the first and the last pane that there is, with `new` counted in."""
+        parts = [*self.all, *([new] if new is not None else [])]
+        if not parts:
+            return None
+        return min(part.first_pane for part in parts), max(part.last_pane for part in parts)
+
+    def let_go(self, before: int) -> None:
+        """Let go of panes before a place, as far as that needs no reading."""
+        self.gone += [part for part in self.all if part.first_pane < before]
+        self.parts = [from_pane(part, before) for part in self.parts if part.last_pane >= before]
+        owned = {n: [p for p in parts if p.last_pane >= before] for n, parts in self.owned.items()}
+        self.owned = {name: parts for name, parts in owned.items() if parts}
+
+    def replace(self, parts: Sequence[Part], partials: pa.Table, level: int) -> None:
+        """Put partials in the place of the parts that they were made of."""
+        ids = {id(part) for part in parts}
+        rest = [part for part in self.parts if id(part) not in ids]
+        made = [part_of(partials, level)] if partials.num_rows else []
+        self.parts, self.gone = [*rest, *made], [*self.gone, *parts]
+
+    def to_combine(self, *, only_small: bool = False) -> list[Part]:
+        """Return the parts of one level once there are many, newest levels first.
+
+        Levels keep the work low: a partial is combined again only once per level.
+        """
+        parts = [part for part in self.parts if part.rows.is_small or not only_small]
+        for level in range(max((part.level for part in parts), default=0) + 1):
+            found = [part for part in parts if part.level == level]
+            if len(found) >= COMPACT_PARTS:
+                return found
+        return []
+
+    def spill_large(self, directory: Path) -> None:
+        """Let parts leave memory that are not small."""
+        for part in self.parts:
+            if not part.rows.is_small:
+                part.rows.leave_memory(directory)
+
+    def delete_gone(self) -> None:
+        """Remove the files of parts that are no more; members may have brought the same ones."""
+        here = {id(part.rows) for part in self.all}
+        gone, self.gone = self.gone, []
+        for part in gone:
+            if id(part.rows) not in here:
+                part.rows.delete()
+
+
 def part_of(partials: pa.Table, level: int = 0) -> Part:
     """Return a part of partials, which are not none, held in memory."""
     span = pc.min_max(partials[PANE]).as_py()
     return Part(in_memory(partials), span["min"], span["max"], level)
-
-
-def spread_of(parts: Sequence[Part]) -> tuple[int, int] | None:
-    """Return the first and the last pane of all parts."""
-    if not parts:
-        return None
-    return min(part.first_pane for part in parts), max(part.last_pane for part in parts)
 
 
 def within(parts: Sequence[Part], low: int, high: int) -> list[Rows]:
@@ -45,18 +104,6 @@ def from_pane(part: Part, pane: int) -> Part:
     if part.first_pane >= pane or table is None or part.rows.paths:
         return part
     return part_of(table.filter(pc.greater_equal(table[PANE], pane)), part.level)
-
-
-def to_combine(parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of one level once there are many, newest levels first.
-
-    Levels keep the work low: a partial is combined again only once per level.
-    """
-    for level in range(max((part.level for part in parts), default=0) + 1):
-        found = [part for part in parts if part.level == level]
-        if len(found) >= COMPACT_PARTS:
-            return found
-    return []
 
 
 def table_of(rows: Rows) -> pa.Table:

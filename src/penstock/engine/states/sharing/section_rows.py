@@ -1,11 +1,14 @@
 """What is done to a bundle's rows without Spark: whose they are, and how they are told apart."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.states.sharing.parts import KeptPartials, Part, table_of
+from penstock.engine.trains.rows import in_memory
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import Layout, aggregate_name
@@ -24,6 +27,20 @@ def asked_for(table: pa.Table, told: Told, asked: Asked) -> np.ndarray:
     for place, need in enumerate(told.needs(asked)):
         mask &= (table[claim(place)].to_numpy() & need) == need
     return mask
+
+
+def lifted_partials(kept: KeptPartials, old: Told, new: Told, schema: pa.Schema) -> KeptPartials:
+    """Return all parts as partials of a new schema; what a member brought is told apart by none."""
+    plain = pa.schema([field for field in schema if field.name not in new.names])
+
+    def owned(part: Part) -> Part:
+        return replace(part, rows=in_memory(fit_to(table_of(part.rows), plain)))
+
+    def shared(part: Part) -> Part:
+        return replace(part, rows=in_memory(lifted(table_of(part.rows), old, new, schema)))
+
+    theirs = {name: list(map(owned, parts)) for name, parts in kept.owned.items()}
+    return KeptPartials(list(map(shared, kept.parts)), theirs, [*kept.gone, *kept.all])
 
 
 def lifted(table: pa.Table, old: Told, new: Told, schema: pa.Schema) -> pa.Table:

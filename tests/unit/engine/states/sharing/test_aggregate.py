@@ -2,25 +2,32 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.engine.states.sharing import parts
-from penstock.engine.states.sharing.panes import PaneState
-from penstock.engine.states.sharing.parts import Part
+from penstock.engine.states.sharing.aggregate import AggregateState
+from penstock.engine.states.sharing.late_tuples import AT
+from penstock.engine.states.sharing.parts import KeptPartials, Part
+from penstock.engine.states.sharing.progress import Progress
+from penstock.engine.states.state import Run, Step
+from penstock.engine.trains import rows
 from penstock.engine.trains.rows import Rows, in_memory
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.operators import EventTime, Scan, WindowAggregate
+from penstock.plan.operators import EventTime, Scan, WindowAggregate, key
 from penstock.plan.operators.windows.hops import Hops, spans
-from penstock.plan.operators.windows.window_aggregate import PANE, Numbers
+from penstock.plan.operators.windows.window_aggregate import ARRIVAL, END, PANE, START, Numbers
+from penstock.plan.sharing.units import Unit
 from tests.examples import examples
+from tests.unit.model.arrow_twin import arrow_without_spark
 
 TUPLES = st.lists(st.integers(-40, 80), max_size=6)
 FAR = 400  # windows beyond this number hold no tuple that comes here
@@ -47,9 +54,17 @@ def hopping(draw: st.DrawFn) -> Hops:
 WINDOWS = spanning() | hopping()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_spark() -> Iterator[None]:
+    with arrow_without_spark():
+        yield
+
+
+SCAN = Scan("s", 1, Schema((Column("n", "bigint"),)), (EventTime("ts"),))
+
+
 def aggregate(hops: Hops) -> WindowAggregate:
-    scan = Scan("s", 1, Schema(), (EventTime("ts"),))
-    return WindowAggregate(scan, EventTime("ts"), hops, (), (), Schema())
+    return WindowAggregate(SCAN, EventTime("ts"), hops, (), (), Schema())
 
 
 def partials(hops: Hops, tuples: list[tuple[int, int]]) -> pa.Table:
@@ -70,7 +85,7 @@ LISTS = pa.list_(pa.int64())
 
 
 @dataclass(frozen=True)
-class Run:
+class Arrival:
     """Times of the tuples that arrive, by how much the watermark rises, what happens besides."""
 
     times: list[int]
@@ -78,7 +93,7 @@ class Run:
     spill: bool
 
 
-RUNS = st.lists(st.builds(Run, TUPLES, st.integers(0, 25), st.booleans()), max_size=12)
+RUNS = st.lists(st.builds(Arrival, TUPLES, st.integers(0, 25), st.booleans()), max_size=12)
 
 
 @dataclass
@@ -137,70 +152,109 @@ def read(rows: Rows) -> pa.Table:
     )
 
 
-def closed_by(state: PaneState, parts: list[Rows], numbers: Numbers) -> dict[int, set[int]]:
-    """Return what the close would answer: which tuples each window of the range holds."""
+@dataclass
+class Hand:
+    """Does by hand what a processor has Spark do; `tuples` are the run's (time, number)."""
+
+    hops: Hops
+    spill: Path
+    tuples: list[tuple[int, int]] = field(default_factory=list)
+
+    def panes(self, unit: Unit, rows: object) -> pa.Table | None:
+        return partials(self.hops, self.tuples) if self.tuples else None
+
+    def close(
+        self, unit: Unit, parts: list[Rows], numbers: Numbers, *, emitted: str, touched: object
+    ) -> pa.Table:
+        """Return a row for each window of the range and each tuple that it holds."""
+        found = [
+            (self.hops.start_of(number), self.hops.end_of(number), number, each)
+            for row in (pa.concat_tables(map(read, parts)).to_pylist() if parts else [])
+            for number in range(numbers[0], numbers[1] + 1)
+            if self.hops.start_of(number) <= row[PANE] < self.hops.end_of(number)
+            for each in row["held"]
+        ]
+        columns = list(zip(*found, strict=True)) or [()] * 4
+        return pa.table(dict(zip((START, END, "window", "held"), columns, strict=True)))
+
+    def compact(self, unit: Unit, parts: list[Rows], collapse_before: int | None) -> pa.Table:
+        table = pa.concat_tables(map(read, parts))
+        bound = self.hops.begin if collapse_before is None else collapse_before
+        panes = [self.hops.begin if p < bound else p for p in table[PANE].to_pylist()]
+        moved = panes if collapse_before is not None else table[PANE]
+        return table.set_column(0, PANE, pa.array(moved, pa.int64()) if panes is moved else moved)
+
+    def views(self, unit: Unit, *, ahead: int | None) -> dict[str, str]:
+        return {key(SCAN): "v"}
+
+    def leaves(self, unit: Unit, rows: object, *, ahead: int | None) -> dict[str, object]:
+        return {}
+
+    def select(self, leaves: object, sql: str, schema: object, **how: object) -> pa.Table:
+        """Return the tuples of the run: the only SELECT asks for late ones, and picks by itself."""
+        times, numbers = zip(*self.tuples, strict=True)
+        return pa.table({"n": numbers, AT: times})
+
+    def step(self, state: AggregateState, tuples: list[tuple[int, int]], watermark: int) -> Step:
+        self.tuples = tuples
+        unit = Unit(state.aggregate, (SCAN,), state.aggregate)
+        rows = {key(SCAN): [Rows(len(tuples), None)]}
+        return state.step(Run(self, unit, rows, (watermark,), (BEGIN_OF_TIME,)))  # type: ignore[arg-type]
+
+
+def windows_of(table: pa.Table) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
-    for row in pa.concat_tables(map(read, parts)).to_pylist() if parts else []:
-        for number in range(numbers[0], numbers[1] + 1):
-            if state.hops.start_of(number) <= row[PANE] < state.hops.end_of(number):
-                found.setdefault(number, set()).update(row["held"])
+    for row in table.to_pylist():
+        found.setdefault(row["window"], set()).add(row["held"])
     return found
 
 
-def compact(state: PaneState) -> None:
-    while parts := state.to_compact():
-        tables = [read(part.rows) for part in parts]
-        state.replace(parts, pa.concat_tables(tables))
-
-
-def play(state: PaneState, oracle: BruteForce, runs: list[Run], spill: Path) -> None:
+def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: Path) -> None:
     """Play the runs on both; they must answer the same after each."""
-    number = 0
-    watermark = BEGIN_OF_TIME
-    promised = BEGIN_OF_TIME
+    hops, number = state.aggregate.hops, 0
+    hand, watermark, promised = Hand(hops, spill), BEGIN_OF_TIME, BEGIN_OF_TIME
     for run in [*runs, None]:
         times = run.times if run else []
         tuples = [(time, number + place) for place, time in enumerate(times)]
         number += len(times)
-        arrived = partials(state.hops, tuples)
-        if state.hops.lower == state.hops.upper == state.hops.pane:  # no gaps, nor beyond the last
-            assert state.is_late(arrived) == any(map(oracle.is_late, times))
+        late = {each for time, each in tuples if oracle.is_late(time)}
         for time, each in tuples:
             oracle.arrive(time, each)
         if run is None:
             watermark = END_OF_TIME
         elif run.rise:
             watermark = -30 if watermark == BEGIN_OF_TIME else watermark + run.rise
-        new = state.absorbed(arrived if times else None)
-        numbers = state.closing(watermark, new)
-        answer = closed_by(state, state.parts_of(numbers, new), numbers) if numbers else {}
+        step = hand.step(state, tuples, watermark)
+        if hops.lower == hops.upper == hops.pane:  # no gaps, nor beyond the last
+            assert set(step.late["n"].to_pylist() if step.late else ()) == late
+        answer = windows_of(step.table)
         assert answer == oracle.close(watermark)
         if state.aggregate.times:
-            place = state.hops.start_of if state.hops.is_steady else state.hops.end_of
+            place = hops.start_of if hops.is_steady else hops.end_of
             assert all(place(number) >= promised for number in answer)
-        state.accept(new, watermark)
-        assert state.watermark_out(watermark) >= promised
-        promised = state.watermark_out(watermark)
+        assert state.promise((watermark,)) >= promised
+        promised = state.promise((watermark,))
         if run and run.spill:
-            for part in state.parts:
+            for part in state.partials.parts:
                 part.rows.leave_memory(spill)
-        compact(state)
     assert promised == END_OF_TIME
-    assert state.hops.lower <= 0 or state.parts == []
+    assert hops.lower <= 0 or state.partials.parts == []
 
 
 @given(WINDOWS, RUNS, st.integers(2, 4))
-@example(Hops(0, 1, 0, 1), [Run([], 1, False), Run([], 25, False), Run([0], 6, False)], 2)
+@example(
+    Hops(0, 1, 0, 1), [Arrival([], 1, False), Arrival([], 25, False), Arrival([0], 6, False)], 2
+)
 @settings(deadline=None, max_examples=examples(150))
 def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
-    hops: Hops, runs: list[Run], compact_at: int
+    hops: Hops, runs: list[Arrival], compact_at: int
 ) -> None:
     with (
         mock.patch.object(parts, "COMPACT_PARTS", compact_at),
         tempfile.TemporaryDirectory() as spill,
     ):
         play(
-            PaneState(aggregate(hops)),
+            AggregateState.alone(aggregate(hops)),
             BruteForce(hops, BEGIN_OF_TIME),
             runs,
             Path(spill),
@@ -210,11 +264,11 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
 @given(spanning(), RUNS, st.integers(-50, 50))
 @settings(deadline=None)
 def test_windows_that_began_before_the_query_are_not_answered(
-    hops: Hops, runs: list[Run], begin: int
+    hops: Hops, runs: list[Arrival], begin: int
 ) -> None:
     with tempfile.TemporaryDirectory() as spill:
         play(
-            PaneState(aggregate(hops), begin),
+            AggregateState.alone(aggregate(hops), begin),
             BruteForce(hops, begin),
             runs,
             Path(spill),
@@ -226,14 +280,15 @@ def test_windows_that_began_before_the_query_are_not_answered(
 def test_a_state_keeps_no_pane_that_no_open_window_needs(
     hops: Hops, trains: list[list[int]], watermark: int
 ) -> None:
-    state = PaneState(aggregate(hops))
+    state = AggregateState.alone(aggregate(hops))
     for times in trains:
-        state.accept(state.absorbed(partials(hops, [(t, 0) for t in times])), watermark)
-    kept = [pane for part in state.parts for pane in read(part.rows)[PANE].to_pylist()]
+        Hand(hops, Path()).step(state, [(time, 0) for time in times], watermark)
+    held = state.partials.parts
+    kept = [pane for part in held for pane in read(part.rows)[PANE].to_pylist()]
     size, slide = hops.end, hops.lower
     first_open = next(s for s in range(-(10**3) * slide, 10**4, slide) if s + size > watermark)
     assert all(pane >= first_open for pane in kept)
-    assert all(part.first_pane <= part.last_pane for part in state.parts)
+    assert all(part.first_pane <= part.last_pane for part in held)
 
 
 def part(*panes: int) -> Part:
@@ -242,46 +297,57 @@ def part(*panes: int) -> Part:
 
 
 def test_parts_of_one_level_are_combined_once_there_are_sixteen() -> None:
-    state = PaneState(aggregate(spans(100, 100)), parts=[part(n) for n in range(15)])
-    assert state.to_compact() == []
-    state.parts.append(part(15))
-    assert state.to_compact() == state.parts
+    kept = KeptPartials([part(n) for n in range(15)])
+    assert kept.to_combine() == []
+    kept.parts.append(part(15))
+    assert kept.to_combine() == kept.parts
 
 
 def test_combined_parts_wait_for_others_of_their_level() -> None:
-    state = PaneState(aggregate(spans(1000, 1000)))
+    kept = KeptPartials()
     for number in range(16 * 16):
-        state.parts.append(part(number))
-        while parts := state.to_compact():
-            state.replace(parts, pa.concat_tables([each.rows.table for each in parts]))
-        assert len(state.parts) <= 15 * 2 + 1
-    (only,) = state.parts
+        kept.parts.append(part(number))
+        while parts := kept.to_combine():
+            whole = pa.concat_tables([each.rows.table for each in parts])
+            kept.replace(parts, whole, parts[0].level + 1)
+        assert len(kept.parts) <= 15 * 2 + 1
+    (only,) = kept.parts
     assert (only.level, only.first_pane, only.last_pane) == (2, 0, 255)
     assert sorted(only.rows.table[PANE].to_pylist()) == list(range(256))
 
 
-def test_parts_that_were_combined_are_deleted(tmp_path: Path) -> None:
-    state = PaneState(aggregate(spans(100, 100)), parts=[part(n) for n in range(16)])
-    for each in state.parts:
+def test_parts_that_were_combined_are_deleted_once_a_run_counts(tmp_path: Path) -> None:
+    kept = KeptPartials([part(n) for n in range(16)])
+    for each in kept.parts:
         each.rows.to_disk(tmp_path)
-    parts = state.to_compact()
-    whole = pa.concat_tables([each.rows.table for each in parts])
-    state.replace(parts, whole)
+    parts = kept.to_combine()
+    kept.replace(parts, pa.concat_tables([each.rows.table for each in parts]), 1)
+    assert len(list(tmp_path.iterdir())) == 16
+    kept.delete_gone()
     assert list(tmp_path.iterdir()) == []
 
 
+def test_tuples_are_laid_together_however_many_they_are(tmp_path: Path) -> None:
+    hops = spans(10, 10)
+    kept = replace(aggregate(hops), raw=("n",))
+    state, hand = AggregateState.alone(kept), Hand(hops, tmp_path)
+    with mock.patch.object(parts, "COMPACT_PARTS", 3), mock.patch.object(rows, "SMALL_ROWS", 2):
+        for number in range(3):
+            hand.step(state, [(number, number), (number + 10, number)], BEGIN_OF_TIME)
+    (only,) = state.partials.parts
+    assert sorted(read(only.rows)[ARRIVAL].to_pylist()) == list(range(6))
+
+
 def test_without_a_watermark_nothing_closes_and_everything_is_kept() -> None:
-    state = PaneState(aggregate(spans(10, 10)))
-    new = state.absorbed(partials(spans(10, 10), [(5, 1)]))
-    assert state.closing(BEGIN_OF_TIME, new) is None
-    state.accept(new, BEGIN_OF_TIME)
-    assert len(state.parts) == 1
-    assert state.watermark_out(BEGIN_OF_TIME) == BEGIN_OF_TIME
-    assert state.late_span is None
+    state = AggregateState.alone(aggregate(spans(10, 10)))
+    step = Hand(spans(10, 10), Path()).step(state, [(5, 1)], BEGIN_OF_TIME)
+    assert step.table.num_rows == 0
+    assert len(state.partials.parts) == 1
+    assert state.promise((BEGIN_OF_TIME,)) == BEGIN_OF_TIME
+    assert Progress(spans(10, 10)).late_span(None) is None
 
 
 def test_a_tuple_at_the_very_end_belongs_to_the_next_window() -> None:
-    state = PaneState(aggregate(spans(10, 10)))
-    new = state.absorbed(partials(spans(10, 10), [(9, 1), (10, 2)]))
-    assert state.closing(10, new) == (0, 0)
-    assert state.closing(9, new) is None
+    progress = Progress(spans(10, 10))
+    assert progress.closing(10, (0, 10)) == (0, 0)
+    assert progress.closing(9, (0, 10)) is None
