@@ -17,7 +17,7 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
-from penstock.runtime.views.relations.rules import RULE_COLUMNS
+from penstock.runtime.views.relations.rules import RULES
 from tests.e2e.support import PATIENCE, leave_alone, results, rows_of, shown
 
 pytestmark = pytest.mark.spark
@@ -538,7 +538,7 @@ def test_every_statement_of_the_reference_runs_as_it_stands(
             r"^\| (`.*) \|", REFERENCE.read_text().partition("SHOW RULES`")[2], re.M
         )
         named = {name for each in columns for name in re.findall(r"`(\w+)`", each)}
-        assert named <= set(RULE_COLUMNS.names)
+        assert named <= set(RULES.columns.names)
 
 
 @pytest.mark.parametrize("form", ["json", "csv", "parquet"])

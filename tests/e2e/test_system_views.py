@@ -4,7 +4,7 @@ import pytest
 
 from penstock.client import Connection
 from penstock.errors import UnknownNameError
-from penstock.runtime.views.show import VIEWS
+from penstock.runtime.views.schema import VIEWS
 from tests.e2e.support import finish, rows_of
 
 pytestmark = pytest.mark.spark

@@ -8,8 +8,8 @@ from typing import Any
 from penstock.cli.live_line import counted
 from penstock.engine.interfaces import max_rejects
 from penstock.model.schema import quoted
-from penstock.runtime.system.system import System
-from penstock.runtime.views.show import show
+from penstock.runtime.system.inspected import Inspected
+from penstock.runtime.views.schema import show
 
 Row = Mapping[str, Any]
 
@@ -22,12 +22,12 @@ class Leftover:
     is_loss: bool = False
 
 
-def leftovers(system: System) -> list[Leftover]:
+def leftovers(of: Inspected) -> list[Leftover]:
     """Return what a run has to tell at its end."""
-    feeds = list(system.topology.feeds.values())
+    feeds = list(of.topology.feeds.values())
     limits = {feed.definition.name: max_rejects(feed.definition.source) for feed in feeds}
     streams, queries, rules, sites = (
-        show(system, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES", "SITES")
+        show(of, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES", "SITES")
     )
     return [
         *(_unread(row) for row in streams if row["state"] == "FAILED"),

@@ -114,7 +114,13 @@ class FakeSystem:
             catch_up=self._catch_up,
             acts=False,
         )
+        self.journal = self.firings = SimpleNamespace()
         self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
+
+    @property
+    def inspected(self) -> Any:
+        """Return the same parts, as views read them."""
+        return self
 
     def start(self) -> None:
         """Nothing flows by itself here."""
@@ -135,6 +141,9 @@ class Buffers:
     def __iter__(self) -> Iterator[Any]:
         for rows in self.queued.values():
             yield SimpleNamespace(figures=lambda rows=rows: SimpleNamespace(rows=rows))
+
+    def waited_for(self) -> list[Any]:
+        return []
 
     def get(self, key: str) -> Any:
         return SimpleNamespace(readers=lambda: {"unit:x": 0})

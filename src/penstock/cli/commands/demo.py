@@ -23,8 +23,8 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
 from penstock.runtime.system.system import System
-from penstock.runtime.views.relations.rules import rule_rows
-from penstock.runtime.views.show import show
+from penstock.runtime.views.relations.rules import RULES
+from penstock.runtime.views.schema import show
 
 ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars
 and a rule that acts on it; then tell what happened. Needs no network and no data."""
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
         system = connection.system
-        figures = Figures(*(show(system, what) for what in ("QUERIES", "RULES", "QOS")))
+        figures = Figures(*(show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS")))
     tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
     return signals.exit_code or (FAILED if news.failed() else 0)
 
@@ -91,7 +91,8 @@ class Play:
         self._look()
         if elapsed < self._scene.seconds or not is_calm(self.moments, self._scene):
             return False
-        return all(row["done"] and not row["waiting"] for row in rule_rows(self._connection.system))
+        rules = RULES.rows(self._connection.system.inspected)
+        return all(row["done"] and not row["waiting"] for row in rules)
 
     def _look(self) -> None:
         system = self._connection.system

@@ -130,7 +130,7 @@ class Attempt:
                 follow(connection, news, screen, signals, Until(args.until_idle, self._left()))
             if signals.received is not None:
                 screen.say(STOPPING[signals.received])
-            aside = leftovers(connection.system)
+            aside = leftovers(connection.system.inspected)
         for each in aside:
             screen.say(each.text)
         if signals.received is not None:

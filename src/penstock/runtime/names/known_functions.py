@@ -4,24 +4,12 @@ import importlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.errors import BadOptionError, NameTakenError, UnknownFunctionError, quoted_value
 from penstock.functions.flows.resolution import TEMPLATES
 from penstock.functions.library.registry import Registry
 from penstock.functions.operators.function import Function
 from penstock.model.definitions import FunctionDefinition, PythonFunction
 
-FUNCTION_COLUMNS = pa.schema(
-    [
-        ("function", pa.string()),
-        ("kind", pa.string()),
-        ("usage", pa.string()),
-        ("language", pa.string()),
-        ("version", pa.int64()),
-        ("source", pa.string()),
-    ]
-)
 MAIN = "__main__"
 
 
@@ -91,37 +79,9 @@ class KnownFunctions:
         self.references.pop(name.lower(), None)
         self.registry = self.registry.without(name)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each function."""
-        return [*map(self._row, self.registry), *map(_written_row, self.written.values())]
-
-    def _row(self, function: Function) -> dict[str, Any]:
-        kept = self.references.get(function.name.lower())
-        return {
-            "function": function.name,
-            "kind": function.role.value,
-            "usage": function.usage(),
-            "language": "built in" if kept is None else "python",
-            "version": function.version,
-            "source": "" if kept is None else kept.reference,
-        }
-
 
 def reference_of(function: Function) -> str:
     """Return where a function is found by importing: `module:name`."""
     inner = getattr(function.apply, "function", function.apply)
     module, name = getattr(inner, "__module__", MAIN), getattr(inner, "__qualname__", function.name)
     return f"{module}:{name}"
-
-
-def _written_row(definition: FunctionDefinition) -> dict[str, Any]:
-    parameters = ", ".join(f"{each.name} {each.type}" for each in definition.parameters)
-    shown = ", ".join(filter(None, [f"{definition.stream} {definition.takes}", parameters]))
-    return {
-        "function": definition.name,
-        "kind": "select",
-        "usage": f"{definition.name}({shown}) RETURNS {definition.returns}",
-        "language": "sql",
-        "version": 1,
-        "source": definition.body,
-    }

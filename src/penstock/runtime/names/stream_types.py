@@ -2,9 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
-
-import pyarrow as pa
 
 from penstock.catalog import Catalog
 from penstock.engine.options import near_miss
@@ -13,10 +10,6 @@ from penstock.functions.data.types import StreamType
 from penstock.model.definitions import StreamDefinition, TypeDefinition
 from penstock.model.schema import Schema
 from penstock.sql import time_column
-
-TYPE_COLUMNS = pa.schema(
-    [("type", pa.string()), ("under", pa.string()), ("column", pa.string()), ("is", pa.string())]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +113,3 @@ def drop_type(types: StreamTypes, catalog: Catalog, name: str, users: list[str])
     types.remove(name)
     catalog.remove(catalog_name("TYPE", known.definition.name))
     return f"type {name} dropped"
-
-
-def type_rows(types: StreamTypes) -> list[dict[str, Any]]:
-    """Return a row for each column of each type."""
-    return [
-        {
-            "type": t.definition.name,
-            "under": t.definition.under or None,
-            "column": c.name,
-            "is": c.type,
-        }
-        for t in types
-        for c in t.schema
-    ]

@@ -4,6 +4,8 @@ import itertools
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -35,19 +37,21 @@ from penstock.runtime.statements.once import run_once
 from penstock.runtime.statements.settings import set_decider, set_timeout
 from penstock.runtime.system.binding import bind_query, bind_subject, check_history, know_event
 from penstock.runtime.system.defining import check_stream, define_stream, define_table, remove_feed
-from penstock.runtime.system.prospect import room_for
+from penstock.runtime.system.prospect import Prospect, room_for
 from penstock.runtime.system.rules import create_rule, forget_rule, retry_rule, set_enabled
 from penstock.runtime.system.sink_places import refuse_sink
 from penstock.runtime.system.steering import alter_query, resume_query, stop_query
 from penstock.runtime.system.system import System
 from penstock.runtime.system.waiting import admit, let_wait
+from penstock.runtime.system.written_files import write_file
+from penstock.runtime.views.description import describe
 from penstock.runtime.views.explain.estimate import estimate_text
-from penstock.runtime.views.explain.event_graph import explained_event
-from penstock.runtime.views.explain.plan import drawn, explained
-from penstock.runtime.views.explain.schedule import explained_schedule
-from penstock.runtime.views.relations.sites import crowded
-from penstock.runtime.views.show import describe, show
-from penstock.runtime.views.site_report import written_sites
+from penstock.runtime.views.explain.event_graph import event_text
+from penstock.runtime.views.explain.plan import Explainer, graph_text
+from penstock.runtime.views.explain.schedule import schedule_json, schedule_text
+from penstock.runtime.views.relations.sites import SITES, crowded, site_rows
+from penstock.runtime.views.schema import show
+from penstock.runtime.views.site_report import sites_as_json, write_sites
 from penstock.sql import (
     AlterQuery,
     AlterRule,
@@ -248,26 +252,50 @@ def carry_out(system: System, statement: Statement) -> Result:
             return Result(set_decider(system, statement))
         case SetTimeout():
             return Result(set_timeout(system, statement))
-        case Show() if statement.as_json or statement.into:
-            return Result(written_sites(system, statement))
-        case Show(what=what, name=name):
-            return Result(table=show(system, what, name))
+        case Show() if statement.name or statement.as_json or statement.into:
+            return _sites(system, statement)
+        case Show(what=what):
+            return Result(table=show(system.inspected, what))
         case Describe(name=name):
-            return Result(table=describe(system, name))
+            return Result(table=describe(system.directory, system.types, system.functions, name))
         case Explain(subject=subject):
-            return Result(explained(system, bind_subject(system, subject)))
+            explainer = Explainer(system.supervisor, system.sessions, system.tuner)
+            return Result(explainer.text(bind_subject(system, subject)))
         case ExplainEvent(name=name, form=form):
-            return Result(explained_event(system, name, form))
+            return Result(event_text(system.directory, system.supervisor, name, form))
         case ExplainAll(form=form):
-            return Result(drawn(system, form))
+            return Result(graph_text(system.supervisor, form))
         case ExplainEstimate(subject=subject):
-            return Result(estimate_text(system, bind_subject(system, subject)))
+            known = bind_subject(system, subject)
+            return Result(estimate_text(known, system.supervisor, partial(Prospect, system)))
         case ExplainSchedule():
-            return Result(explained_schedule(system, statement))
+            return _schedule(system, statement)
         case SelectOnce(select=select):
             return Result(table=run_once(system, select))
         case _:
             raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
+
+
+def _sites(system: System, statement: Show) -> Result:
+    """Show the sites of one query, or write what sites did."""
+    rows = site_rows(system.directory, system.supervisor, statement.name)
+    if statement.into:
+        return Result(write_file(system, statement.into, partial(write_sites, rows)))
+    if statement.as_json:
+        return Result(sites_as_json(rows))
+    return Result(table=pa.Table.from_pylist(rows, SITES.columns))
+
+
+def _schedule(system: System, statement: ExplainSchedule) -> Result:
+    explain = schedule_json if statement.form == "JSON" else schedule_text
+    text = explain(system.supervisor, system.clock.now())
+    if not statement.into:
+        return Result(text)
+
+    def write(path: Path) -> None:
+        path.write_text(f"{text}\n", encoding="utf-8")
+
+    return Result(write_file(system, statement.into, write))
 
 
 Create = CreateStream | CreateTable | CreateQuery | CreateEvent | CreateRule
@@ -355,7 +383,7 @@ def _create_query(system: System, statement: CreateQuery) -> Result:
     system.catalog.set_state(definition.name, QueryState.RUNNING)
     system.run_query(known)
     system.cutter.changed()
-    return Result(f"query {definition.name} runs{crowded(system, known)}")
+    return Result(f"query {definition.name} runs{crowded(known, system.processor.slots)}")
 
 
 def _create_event(system: System, statement: CreateEvent) -> Result:

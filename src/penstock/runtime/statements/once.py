@@ -24,9 +24,10 @@ from penstock.runtime.names.directory import KnownQuery, KnownRule, KnownStream,
 from penstock.runtime.statements.once_functions import OnceFunctions, in_time
 from penstock.runtime.system.defining import file_of
 from penstock.runtime.system.held import relation_of
+from penstock.runtime.system.rules import find
 from penstock.runtime.system.system import System
 from penstock.runtime.views.relations.rules import dead_letters
-from penstock.runtime.views.show import VIEWS
+from penstock.runtime.views.schema import VIEWS
 
 SYSTEM = "system"  # the schema of what SHOW tells
 _numbers = itertools.count()
@@ -81,11 +82,13 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
         (KnownQuery, "late"): lambda: late_rows(system, known),
         (KnownQuery, "held"): lambda: held_rows(system, known),
         (KnownStream, "rejects"): lambda: rejects(system, known),
-        (KnownRule, "dead"): lambda: dead_letters(system, owner),
+        (KnownRule, "dead"): lambda: dead_letters(
+            find(system.directory, system.topology, owner)[1], system.firings
+        ),
     }
     reader = readers.get((type(known), part.lower()))
     if reader is None and owner.lower() == SYSTEM and part.lower() in VIEWS:
-        return VIEWS[part.lower()].table(system)
+        return VIEWS[part.lower()].table(system.inspected)
     if reader is None:
         raise UnknownNameError(
             f"no stream, table, query or event {name}",

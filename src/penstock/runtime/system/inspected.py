@@ -11,6 +11,8 @@ from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes
+from penstock.runtime.sources.table_versions import TableVersions
+from penstock.runtime.topology.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +22,15 @@ class Inspected:
     directory: Directory
     types: StreamTypes
     functions: KnownFunctions
+    tables: TableVersions
     catalog: Catalog
     supervisor: Supervisor
     journal: Journal
     firings: Firings
     sessions: Sessions
     clock: Clock
+
+    @property
+    def topology(self) -> Topology:
+        """Return what runs."""
+        return self.supervisor.topology

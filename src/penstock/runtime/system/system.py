@@ -318,6 +318,7 @@ class System:
             self.directory,
             self.types,
             self.functions,
+            self.tables,
             self.catalog,
             self.supervisor,
             self.journal,

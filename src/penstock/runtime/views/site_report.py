@@ -6,10 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadOptionError
-from penstock.runtime.system.system import System
-from penstock.runtime.system.written_files import write_file
-from penstock.runtime.views.relations.sites import site_rows
-from penstock.sql import Show
 
 PHASES = ("partition", "compute", "combine")
 SUMS = ("windows_in", "windows_out", "bytes_in", "bytes_out", "held")
@@ -44,15 +40,8 @@ def phases_of(rows: Rows) -> list[dict[str, Any]]:
     return found
 
 
-def written_sites(system: System, statement: Show) -> str:
-    """Return the sites as JSON, or that a file was written: a picture, where it is called so."""
-    rows = site_rows(system, statement.name)
-    if not statement.into:
-        return sites_as_json(rows)
-    return write_file(system, statement.into, lambda path: _write(rows, path))
-
-
-def _write(rows: Rows, path: Path) -> None:
+def write_sites(rows: Rows, path: Path) -> None:
+    """Write what sites did: a picture, where the file is called so, or JSON."""
     if path.suffix.lower() == PICTURE:
         draw_sites(rows, path)
     else:

@@ -18,9 +18,9 @@ from penstock.cli.demo.story import (
 )
 from penstock.engine.interfaces import check
 from penstock.engine.sinks.sink import Delivery
-from penstock.runtime.views.relations.contracts import QOS_COLUMNS
-from penstock.runtime.views.relations.rules import RULE_COLUMNS
-from penstock.runtime.views.show import QUERY_COLUMNS
+from penstock.runtime.views.relations.contracts import QOS
+from penstock.runtime.views.relations.queries import QUERIES
+from penstock.runtime.views.relations.rules import RULES
 from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, CreateTable, parse
 
 
@@ -87,8 +87,8 @@ def test_a_demo_that_ends_before_its_rush_tells_nothing_of_it() -> None:
 
 
 def test_the_summary_has_a_line_for_each_query_and_names_the_files() -> None:
-    row = dict.fromkeys(QUERY_COLUMNS.names) | {"query": "power", "rows_out": 12}
-    queries = pa.Table.from_pylist([row], QUERY_COLUMNS)
-    rules, contracts = RULE_COLUMNS.empty_table(), QOS_COLUMNS.empty_table()
+    row = dict.fromkeys(QUERIES.columns.names) | {"query": "power", "rows_out": 12}
+    queries = pa.Table.from_pylist([row], QUERIES.columns)
+    rules, contracts = RULES.columns.empty_table(), QOS.columns.empty_table()
     told = summary(Figures(queries, rules, contracts), moments((0, 0, 0, 1.0)), Scene(30.0), "h")
     assert all(name in told for name in (*FIGURES, "power", "streams.sql", "--home h"))

@@ -1,37 +1,43 @@
 """EXPLAIN ESTIMATE: what a query is foretold to cost, beside all that runs."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from penstock.qos.contracts.admission import TAIL
 from penstock.qos.load.estimates import estimated
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
+from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.prospect import Prospect
-from penstock.runtime.system.system import System
+from penstock.runtime.work.live_query import LiveQuery
 
 MILLI, MEGA = 1000.0, 1e6
 
 
-def estimate_text(system: System, known: KnownQuery) -> str:
-    """Return what a query is foretold to cost, beside all that runs."""
+def estimate_text(
+    known: KnownQuery, supervisor: Supervisor, prospect: Callable[[KnownQuery | None], Prospect]
+) -> str:
+    """Return what a query is foretold to cost, beside all that runs.
+
+    `prospect` returns the plan with one query more, or as it is; it is called while quiesced.
+    """
     name = known.definition.name.lower()
-    with system.supervisor.resting():
-        runs = name in system.topology.queries
-        before, after = Prospect(system), Prospect(system, known)
-        return "\n".join([f"query {name}", *_lines(system, name, before, after, runs=runs)])
+    with supervisor.resting():
+        running = supervisor.topology.queries.get(name)
+        lines = _lines(name, prospect(None), prospect(known), running)
+        return "\n".join([f"query {name}", *lines])
 
 
 def _lines(
-    system: System, name: str, before: Prospect, after: Prospect, *, runs: bool
+    name: str, before: Prospect, after: Prospect, running: LiveQuery | None
 ) -> Iterator[str]:
     at = after.name_of(name)
     found = estimated(after.network, after.plan.trains)
     with_it, without = load_of(after.network)[HERE], load_of(before.network)[HERE]
     promised = after.contracts()[at].max_latency
     limit = f"; max_latency {_seconds(promised)}" if math.isfinite(promised) else ""
-    if runs:
+    if running is not None:
         yield f"  load     {with_it:.3f} of each slot's time, with all that runs"
     else:
         yield f"  load     {without:.3f} of each slot's time without it, {with_it:.3f} with it"
@@ -41,9 +47,8 @@ def _lines(
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured
     yield f"  figures  {measured} of {units} units have run; the others are taken at the mean cost"
-    meter = system.topology.queries[name].meter if runs else None
-    if meter is not None and (median := meter.latency(0.5)) is not None:
-        high = meter.latency(0.99) or 0.0
+    if running is not None and (median := running.meter.latency(0.5)) is not None:
+        high = running.meter.latency(0.99) or 0.0
         yield f"  measured {_seconds(median)} at p50, {_seconds(high)} at p99"
 
 

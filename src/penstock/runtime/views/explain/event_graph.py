@@ -11,45 +11,49 @@ from penstock.model.own_names import readable
 from penstock.plan.explain.explain import explain
 from penstock.plan.operators import Detect, Operator, Scan, key, walk
 from penstock.plan.operators.detect import bases_of, with_spans
+from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.event_member import asking
-from penstock.runtime.system.system import System
+from penstock.runtime.loop.supervisor import Supervisor
+from penstock.runtime.names.directory import Directory, KnownEvent
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.events import detection_of, uses_of
 from penstock.sql import Form
 
 
-def explained_event(system: System, name: str, form: Form) -> str:
+def event_text(directory: Directory, supervisor: Supervisor, name: str, form: Form) -> str:
     """Return the graph as it runs, one for each mode in use, or as it would run in mode recent."""
-    known = system.directory.event(name)
-    with system.supervisor.resting():
-        roots = {use.mode: use.root for use in uses_of(system, known)}
+    known, title = directory.event(name), directory.event(name).definition.name
+    with supervisor.resting():
+        topology, names = supervisor.topology, _events_by_key(directory)
+        roots = {use.mode: use.root for use in uses_of(known, topology)}
         roots = roots or {Mode.RECENT: known.root()}
-        drawings = [_drawing(system, mode, root) for mode, root in roots.items()]
-        title = known.definition.name
+        drawings = [_drawing(mode, root, names, topology) for mode, root in roots.items()]
         match form:
             case "TEXT":
-                return "\n\n".join(_text(system, title, each) for each in drawings)
+                return "\n\n".join(_text(known, each, topology.graph) for each in drawings)
             case "JSON":
                 return json.dumps({"event": title, "modes": drawings}, indent=2)
             case "DOT":
                 return _dot(title, drawings)
 
 
-def _drawing(system: System, mode: Mode, root: Operator) -> dict[str, Any]:
+def _drawing(
+    mode: Mode, root: Operator, events: Mapping[str, list[str]], topology: Topology
+) -> dict[str, Any]:
     """Return an event in one mode as JSON can hold it: its nodes, parts first."""
     detects = [node for node in walk(root) if isinstance(node, Detect)]
-    events = _events_by_key(system)
     nodes: list[dict[str, Any]] = []
     for detect in detects:
-        running = detection_of(system, detect)
+        running = detection_of(detect, topology)
         graph = running.detecting.graph if running is not None else _alone(detect)
         leaves = {key(each): each for each in detect.primitives}
         nodes += [_node(each, events, leaves) for each in _below(graph, key(detect))]
     above = [readable(node.text()) for node in walk(root) if node not in detects] if detects else []
-    running_now = any(detection_of(system, detect) is not None for detect in detects)
+    running_now = any(detection_of(detect, topology) is not None for detect in detects)
     return {
         "mode": str(mode),
         "root": key(root),
-        "running": running_now or key(root) in system.topology.writers,
+        "running": running_now or key(root) in topology.writers,
         "nodes": nodes,
         "above": [text for text in above if not text.startswith("scan ")],
     }
@@ -100,10 +104,10 @@ def _leaf_text(leaf: Operator, events: Mapping[str, list[str]]) -> str:
     return f"{{{over} MASK {' AND '.join(conditions)}}}" if conditions else over
 
 
-def _events_by_key(system: System) -> dict[str, list[str]]:
+def _events_by_key(directory: Directory) -> dict[str, list[str]]:
     """Return the events that each node is part of, by the node's key."""
     found: dict[str, list[str]] = {}
-    for known in system.directory.events():
+    for known in directory.events():
         for root in known.bound.values():
             for node in walk(root):
                 own = isinstance(node, Detect) or key(node) == key(root)
@@ -113,10 +117,11 @@ def _events_by_key(system: System) -> dict[str, list[str]]:
     return found
 
 
-def _text(system: System, title: str, drawing: dict[str, Any]) -> str:
+def _text(event: KnownEvent, drawing: dict[str, Any], graph: Graph) -> str:
+    title = event.definition.name
     if not drawing["nodes"]:
-        root = system.directory.event(title).root(Mode(drawing["mode"]))
-        plan = explain(title, root, system.topology.graph.with_query(title.lower(), root), [])
+        root = event.root(Mode(drawing["mode"]))
+        plan = explain(title, root, graph.with_query(title.lower(), root), [])
         return "\n".join(["primitive " + plan.partition("\n\n")[0].replace("query", "event", 1)])
     how = "as it runs" if drawing["running"] else "as it would run: nobody reads it"
     lines = [f"event {title} in mode {drawing['mode']}, {how}"]

@@ -7,50 +7,49 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from penstock.plan.explain.abridged import few
-from penstock.plan.explain.explain_bundle import queries_in
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.loop.run_queue import Ready
-from penstock.runtime.system.system import System
-from penstock.runtime.system.written_files import write_file
-from penstock.runtime.views.explain.simulation_input import measured
+from penstock.runtime.loop.supervisor import Supervisor
+from penstock.runtime.views.explain.simulation_input import simulation_input
+from penstock.runtime.views.relations.units import queries_served
 from penstock.schedule import Observation, Strategy
 from penstock.schedule.costs.observation import Average
 from penstock.schedule.strategies.reasons import priority_of, reason
-from penstock.sql import ExplainSchedule
 
 HEAD = ("unit", "queries", "priority", "cost us", "selectivity", "in/s", "queued", "due in s", "")
 
 
-def explained_schedule(system: System, statement: ExplainSchedule) -> str:
-    """Return who runs next and why, or what a simulation needs; also written where it is asked."""
-    with system.supervisor.resting():
-        system.supervisor.statistics.asked = system.clock.now()
-        is_json = statement.form == "JSON"
-        text = json.dumps(measured(system), indent=1) if is_json else _text(system)
-    if not statement.into:
-        return text
-    return write_file(
-        system, statement.into, lambda path: path.write_text(f"{text}\n", encoding="utf-8")
-    )
+def schedule_text(supervisor: Supervisor, now: float) -> str:
+    """Return who runs next and why."""
+    with supervisor.resting():
+        supervisor.statistics.asked = now
+        return _text(supervisor, now)
 
 
-def _text(system: System) -> str:
-    control, now = system.supervisor.control, system.clock.now()
+def schedule_json(supervisor: Supervisor, now: float) -> str:
+    """Return what a simulation starts from."""
+    with supervisor.resting():
+        supervisor.statistics.asked = now
+        return json.dumps(simulation_input(supervisor, now), indent=1)
+
+
+def _text(supervisor: Supervisor, now: float) -> str:
+    control, topology = supervisor.control, supervisor.topology
     ready = control.dispatcher.run_queue.look(now)
-    seen = control.dispatcher.statistics.observation(system.topology, now)
+    seen = control.dispatcher.statistics.observation(topology, now)
     control.strategy.observe(seen)
     # A copy is asked: a question must not be a turn.
     chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
     look = _Look(control.strategy.strategy, seen, chosen, now)
-    queries = _queries(system)
+    served = queries_served(topology)
     rows = [
-        look.row(live.unit, queries[name], ready.get(name))
-        for name, live in system.topology.units.items()
+        look.row(live.unit, served.get(name, []), ready.get(name))
+        for name, live in topology.units.items()
     ]
     rows.sort(key=lambda row: (not row[-1], row[0]))
     lines = [
         f"strategy {control.text()}, batching {control.batching.text()}",
-        f"{system.supervisor.slots} slots, {len(rows)} units, {len(ready)} ready",
+        f"{supervisor.slots} slots, {len(rows)} units, {len(ready)} ready",
         "",
         *_table([HEAD, *rows]),
         "",
@@ -85,16 +84,6 @@ class _Look:
             "" if math.isinf(due) else f"{due:.1f}",
             state,
         )
-
-
-def _queries(system: System) -> dict[str, list[str]]:
-    """Return the queries that each unit works for."""
-    graph = system.topology.graph
-    users = graph.queries_of()
-    return {
-        name: users.get(name, []) if live.unit.bundle is None else queries_in(live.unit, graph)
-        for name, live in system.topology.units.items()
-    }
 
 
 def _figure(average: Average, unit: float) -> str:

@@ -1,11 +1,11 @@
-"""Measured: the graph and what it was seen to cost, as JSON data that a simulation starts from."""
+"""What a simulation starts from: the graph and what it was seen to cost, as JSON data."""
 
 from typing import Any
 
 from penstock.model.own_names import readable
 from penstock.plan.operators import key
+from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.quality.quality import net_share
-from penstock.runtime.system.system import System
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Observation
 from penstock.schedule.costs.observation import Figures
@@ -14,9 +14,9 @@ from penstock.schedule.costs.shape import shape_of
 FORMAT = 1
 
 
-def measured(system: System) -> dict[str, Any]:
+def simulation_input(supervisor: Supervisor, now: float) -> dict[str, Any]:
     """Return everything; while quiesced."""
-    supervisor, topology, now = system.supervisor, system.topology, system.clock.now()
+    topology = supervisor.topology
     shape = shape_of(supervisor.shared_graph())
     seen = supervisor.statistics.observation(topology, now)
     run_seconds = supervisor.statistics.run_seconds(now)

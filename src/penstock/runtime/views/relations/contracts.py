@@ -1,77 +1,64 @@
-"""SHOW QOS and SHOW LOAD: what was promised and what became of it, and how much there is to do.
+"""`system.contracts`, `system.qos` and `system.load`: promises, their keeping, and the load.
 
 Nothing rests for it: who looks at a load must not add to it.
 """
 
 import math
-from typing import Any
-
-import pyarrow as pa
+from collections.abc import Callable, Iterator
 
 from penstock.plan.operators import Gate, Scan, key
 from penstock.qos.contracts.contracts import Contract
-from penstock.runtime.names.directory import KnownQuery
+from penstock.runtime.loop.supervisor import Supervisor
+from penstock.runtime.names.directory import Directory, KnownQuery
 from penstock.runtime.system.steering import missed_rows
-from penstock.runtime.system.system import System
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.view import Row, View, columns
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.runtime.work.promise import Promise
 
-QOS_COLUMNS = pa.schema(
-    [
-        ("query", pa.string()),
-        ("state", pa.string()),
-        ("weight", pa.float64()),
-        ("max_latency_ms", pa.float64()),
-        ("p50_ms", pa.float64()),
-        ("p95_ms", pa.float64()),
-        ("p99_ms", pa.float64()),
-        ("late_share", pa.float64()),
-        ("max_error", pa.float64()),
-        ("error_p95", pa.float64()),
-        ("wrong_share", pa.float64()),
-        ("keep", pa.float64()),
-        ("may_shed", pa.float64()),
-        ("shed_rows", pa.int64()),
-        ("shed_at", pa.string()),
-        ("suspended_since", pa.timestamp("us", "UTC")),
-        ("missed_rows", pa.int64()),
-        ("kept", pa.bool_()),
-        ("whole", pa.string()),
-    ]
-)
-LOAD_COLUMNS = pa.schema(
-    [
-        ("slots", pa.int64()),
-        ("load", pa.float64()),
-        ("load_soon", pa.float64()),
-        ("waits_s", pa.float64()),
-        ("gates", pa.int64()),
-        ("gates_shut", pa.int64()),
-        ("changes", pa.int64()),
-        ("short", pa.float64()),
-        ("suspended", pa.int64()),
-    ]
-)
 MILLI = 1000.0
 
+KeepRate = Callable[[LiveUnit], float]  # the share of tuples that a gate lets through now
 
-def qos_rows(system: System) -> list[dict[str, Any]]:
+
+def contract_rows(directory: Directory) -> Iterator[Row]:
+    """Yield what every query asks for, whether it runs or not; null where it asks for nothing."""
+    for known in directory.queries():
+        definition, goals = known.definition, known.definition.goals
+        latency = goals.max_latency
+        yield {
+            "query": definition.name,
+            "max_latency_ms": None if latency is None else latency.total_seconds() * MILLI,
+            "max_error": goals.max_error,
+            "weight": goals.weight,
+            "priority": goals.priority,
+            "shed_by": definition.shed_by,
+            "admission": "FORCE" if definition.forced else "WAIT" if definition.waits else "",
+            "whole": known.whole,
+        }
+
+
+def qos_rows(directory: Directory, topology: Topology, keep_rate: KeepRate) -> list[Row]:
     """Return a row for every query that was promised something, or is suspended or was."""
-    topology = system.topology
     queries = [*list(topology.queries.values()), *list(topology.suspended.values())]
-    return [_row(system, each) for each in queries if each.promise or missed_rows(topology, each)]
+    return [
+        _verdict(each)
+        | _shed(each, topology, keep_rate)
+        | {"missed_rows": missed_rows(topology, each), "whole": _whole(directory, each)}
+        for each in queries
+        if each.promise or missed_rows(topology, each)
+    ]
 
 
-def load_rows(system: System) -> list[dict[str, Any]]:
-    """Return the one row of SHOW LOAD."""
-    quality = system.supervisor.quality
-    units = list(system.topology.units.values())
-    gates = [each for each in units if isinstance(each.unit.root, Gate)]
-    keeper, now = quality.shedding_controller, system.clock.now()
+def load_rows(supervisor: Supervisor, now: float) -> list[Row]:
+    """Return one row."""
+    topology, quality = supervisor.topology, supervisor.quality
+    gates = [each for each in list(topology.units.values()) if isinstance(each.unit.root, Gate)]
+    keeper = quality.shedding_controller
     return [
         {
-            "slots": system.supervisor.slots,
+            "slots": supervisor.slots,
             "load": round(quality.outlook.load, 3),
             "load_soon": round(quality.outlook.ahead, 3),
             "waits_s": round(quality.outlook.wait, 3),
@@ -79,17 +66,24 @@ def load_rows(system: System) -> list[dict[str, Any]]:
             "gates_shut": sum(keeper.share(each, now) < 1 for each in gates),
             "changes": quality.changes,
             "short": round(max(quality.shedding.placement.short.values(), default=0.0), 3),
-            "suspended": len(system.topology.suspended),
+            "suspended": len(topology.suspended),
         }
     ]
 
 
-def _row(system: System, query: LiveQuery) -> dict[str, Any]:
-    promise = query.promise or Promise(Contract.of(query.definition.goals))
+def _keep_rate(supervisor: Supervisor, now: float) -> KeepRate:
+    return lambda gate: supervisor.quality.shedding_controller.share(gate, now)
+
+
+def _promise(query: LiveQuery) -> Promise:
+    return query.promise or Promise(Contract.of(query.definition.goals))
+
+
+def _verdict(query: LiveQuery) -> Row:
+    """Return what was promised, and what was measured of it."""
+    promise = _promise(query)
     contract, verdict = promise.contract, promise.verdict()
-    keeper, now = system.supervisor.quality.shedding_controller, system.clock.now()
-    has_rows, gates = promise.account.tuples > 0, _gates(system, query)
-    sampled, most = promise.errors.weight > 0, promise.limit(aggregates=not query.shows_tuples).most
+    has_rows, sampled = promise.account.tuples > 0, promise.errors.weight > 0
     return {
         "query": query.name,
         "state": query.state.name,
@@ -102,29 +96,35 @@ def _row(system: System, query: LiveQuery) -> dict[str, Any]:
         "max_error": contract.max_error,
         "error_p95": round(promise.errors.quantile(0.95), 4) if sampled else None,
         "wrong_share": round(verdict.wrong_share, 4) if sampled else None,
-        "keep": math.prod(keeper.share(each, now) for each in gates),
-        "may_shed": round(most, 4) if gates else 0.0,
-        "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
-        "shed_at": ", ".join(_told(system, each, keeper.share(each, now)) for each in gates),
         "suspended_since": round(query.away.since * 1e6) if query.away is not None else None,
-        "missed_rows": missed_rows(system.topology, query),
         "kept": verdict.is_kept,
-        "whole": _whole(system, query),
     }
 
 
-def _whole(system: System, query: LiveQuery) -> str:
-    known = system.directory.get(query.name)
+def _shed(query: LiveQuery, topology: Topology, keep_rate: KeepRate) -> Row:
+    """Return what the gates before a query keep, may drop, and have dropped."""
+    gates = _gates(query, topology)
+    most = _promise(query).limit(aggregates=not query.shows_tuples).most
+    return {
+        "keep": math.prod(map(keep_rate, gates)),
+        "may_shed": round(most, 4) if gates else 0.0,
+        "shed_rows": sum(each.rows_in - each.rows_out for each in gates),
+        "shed_at": ", ".join(_gate_text(each, keep_rate(each), topology) for each in gates),
+    }
+
+
+def _whole(directory: Directory, query: LiveQuery) -> str:
+    known = directory.get(query.name)
     return known.whole if isinstance(known, KnownQuery) else ""
 
 
-def _gates(system: System, query: LiveQuery) -> list[LiveUnit]:
+def _gates(query: LiveQuery, topology: Topology) -> list[LiveUnit]:
     """Return the gates that a query reads through, those first that are below others."""
     names = [name for name, node in query.nodes.items() if isinstance(node, Gate)]
-    return [live for name in names if (live := system.topology.units.get(name)) is not None]
+    return [live for name in names if (live := topology.units.get(name)) is not None]
 
 
-def _told(system: System, gate: LiveUnit, keep: float) -> str:
+def _gate_text(gate: LiveUnit, keep: float, topology: Topology) -> str:
     """Return where a gate stands, what it keeps now, and how many tuples it has dropped.
 
     It stands before a stream, or behind queries that give the same.
@@ -134,12 +134,42 @@ def _told(system: System, gate: LiveUnit, keep: float) -> str:
     if isinstance(root.input, Scan):
         place = f"before {root.input.stream}"
     else:
-        names = [
-            q.name for q in list(system.topology.queries.values()) if q.input == key(root.input)
-        ]
+        queries = list(topology.queries.values())
+        names = [query.name for query in queries if query.input == key(root.input)]
         place = f"behind {' and '.join(sorted(names)) or 'what no running query shows'}"
     return f"{place}: {gate.rows_in - gate.rows_out} (keeps {keep:.2g})"
 
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+CONTRACTS = View(
+    "contracts",
+    "what every query asks for: how late and how wrong it may be, and what it weighs",
+    columns(
+        "query STRING, max_latency_ms DOUBLE, max_error DOUBLE, weight DOUBLE, priority BIGINT, "
+        "shed_by STRING, admission STRING, whole STRING"
+    ),
+    lambda of: contract_rows(of.directory),
+)
+QOS = View(
+    "qos",
+    "what was promised to queries, and what became of it",
+    columns(
+        "query STRING, state STRING, weight DOUBLE, max_latency_ms DOUBLE, p50_ms DOUBLE, "
+        "p95_ms DOUBLE, p99_ms DOUBLE, late_share DOUBLE, max_error DOUBLE, error_p95 DOUBLE, "
+        "wrong_share DOUBLE, keep DOUBLE, may_shed DOUBLE, shed_rows BIGINT, shed_at STRING, "
+        "suspended_since TIMESTAMP, missed_rows BIGINT, kept BOOLEAN, whole STRING"
+    ),
+    lambda of: qos_rows(of.directory, of.topology, _keep_rate(of.supervisor, of.clock.now())),
+)
+LOAD = View(
+    "load",
+    "how much there is to do, and what is shed for it",
+    columns(
+        "slots BIGINT, load DOUBLE, load_soon DOUBLE, waits_s DOUBLE, gates BIGINT, "
+        "gates_shut BIGINT, changes BIGINT, short DOUBLE, suspended BIGINT"
+    ),
+    lambda of: load_rows(of.supervisor, of.clock.now()),
+)

@@ -1,50 +1,29 @@
-"""SHOW PROPERTIES: what streams are like: how fast, how sorted, how unequal."""
+"""`system.properties`: what streams are like: how fast, how sorted, how unequal."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
-
-import pyarrow as pa
 
 from penstock.plan.operators import Scan, key, walk
+from penstock.plan.operators.graph import Graph
 from penstock.qos.monitor.stream import StreamMonitor
-from penstock.runtime.system.system import System
-
-PROPERTY_COLUMNS = pa.schema(
-    [
-        ("stream", pa.string()),
-        ("tuples", pa.int64()),
-        ("looked_at", pa.int64()),
-        ("rate", pa.float64()),
-        ("every_s", pa.float64()),
-        ("burstiness", pa.float64()),
-        ("scrambling", pa.int64()),
-        ("multiplicity", pa.int64()),
-        ("slack_s", pa.float64()),
-        ("clock_jumps", pa.int64()),
-        ("lag", pa.int64()),
-        ("lag_to", pa.string()),
-        ("key", pa.string()),
-        ("keys", pa.float64()),
-        ("skew", pa.float64()),
-        ("clustered", pa.float64()),
-        ("cost", pa.float64()),
-    ]
-)
+from penstock.runtime.names.directory import Directory
+from penstock.runtime.sources.watching import Watching
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.view import Row, View, columns
 
 
-def property_rows(system: System) -> list[dict[str, Any]]:
+def property_rows(
+    directory: Directory, topology: Topology, watching: Watching, now: float
+) -> list[Row]:
     """Return a row for every stream; `cost` is the share of the time that all of it takes."""
-    watching, topology = system.supervisor.watching, system.topology
     for name in [each for each in watching.counted if each not in topology.feeds]:
         watching.forget(name)
     monitors = {
         name: replace(each, tuples=watching.counted[name])
         for name, each in list(watching.monitors.items())
     }
-    now = system.clock.now()
-    lags, cost = _lags(system, monitors), watching.share(now)
+    lags, cost = _lags(topology.graph, monitors), watching.share(now)
     return [
         {
             "stream": known.definition.name,
@@ -53,11 +32,11 @@ def property_rows(system: System) -> list[dict[str, Any]]:
             **_seen(monitors.get(key(known.scan)), now),
             **lags.get(key(known.scan), {}),
         }
-        for known in system.directory.streams()
+        for known in directory.streams()
     ]
 
 
-def _seen(monitor: StreamMonitor | None, now: float) -> dict[str, Any]:
+def _seen(monitor: StreamMonitor | None, now: float) -> Row:
     if monitor is None:
         return {}
     monitor = replace(monitor, sampler=monitor.sampler.look(monitor.tuples, now))  # or in silence
@@ -79,10 +58,10 @@ def _seen(monitor: StreamMonitor | None, now: float) -> dict[str, Any]:
     }
 
 
-def _lags(system: System, monitors: Mapping[str, StreamMonitor]) -> dict[str, dict[str, Any]]:
+def _lags(graph: Graph, monitors: Mapping[str, StreamMonitor]) -> dict[str, Row]:
     """Return the stream that each is furthest ahead of, of those that it is read together with."""
-    found: dict[str, dict[str, Any]] = {}
-    for root in list(system.topology.graph.queries.values()):
+    found: dict[str, Row] = {}
+    for root in graph.queries.values():
         scans = {key(node): node.stream for node in walk(root) if isinstance(node, Scan)}
         known = [name for name in scans if name in monitors]
         for one in known:
@@ -95,3 +74,16 @@ def _lags(system: System, monitors: Mapping[str, StreamMonitor]) -> dict[str, di
 
 def _figure(value: float) -> float | None:
     return None if math.isnan(value) else round(value, 4)
+
+
+PROPERTIES = View(
+    "properties",
+    "what streams are like: how fast, how sorted, how unequal",
+    columns(
+        "stream STRING, tuples BIGINT, looked_at BIGINT, rate DOUBLE, every_s DOUBLE, "
+        "burstiness DOUBLE, scrambling BIGINT, multiplicity BIGINT, slack_s DOUBLE, "
+        "clock_jumps BIGINT, lag BIGINT, lag_to STRING, key STRING, keys DOUBLE, skew DOUBLE, "
+        "clustered DOUBLE, cost DOUBLE"
+    ),
+    lambda of: property_rows(of.directory, of.topology, of.supervisor.watching, of.clock.now()),
+)

@@ -1,72 +1,60 @@
-"""SHOW RULES, DESCRIBE a rule, and a rule's dead letters, as rows."""
+"""`system.rules`, the parts of a rule, and its dead letters."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
 
 import pyarrow as pa
 
+from penstock.catalog import Catalog
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.model.definitions import QueryState
-from penstock.model.rules import Action, Alter, Call, Insert, Reach, Steer
+from penstock.model.rules import Action, Alter, Call, Insert, Reach, RuleDefinition, Steer
 from penstock.runtime.durable.firing import CONDITION, Firing
-from penstock.runtime.names.directory import KnownRule
+from penstock.runtime.durable.firings import Firings
+from penstock.runtime.names.directory import Directory, KnownRule
 from penstock.runtime.system.rules import find
-from penstock.runtime.work.live_rule import LiveRule
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.view import Row, View, columns, first_line
+from penstock.runtime.work.live_rule import LiveOccasions, LiveRule
 
-if TYPE_CHECKING:
-    from penstock.runtime.system.system import System
-
-RULE_COLUMNS = pa.schema(
-    [
-        ("rule", pa.string()),
-        ("event", pa.string()),
-        ("coupling", pa.string()),
-        ("context", pa.string()),
-        ("priority", pa.int64()),
-        ("state", pa.string()),
-        *((name, pa.int64()) for name in ("fired", "waiting", "done", "held_back", "failures")),
-        *((name, pa.int64()) for name in ("dead", "lost")),
-        ("cause", pa.string()),
-    ]
+DEAD_COLUMNS = columns(
+    "fired_at TIMESTAMP, action STRING, key STRING, tries BIGINT, cause STRING, tuple STRING"
 )
-DEAD_COLUMNS = pa.schema(
-    [
-        ("fired_at", pa.timestamp("us", "UTC")),
-        ("action", pa.string()),
-        ("key", pa.string()),
-        ("tries", pa.int64()),
-        ("cause", pa.string()),
-        ("tuple", pa.string()),
-    ]
-)
-PART_COLUMNS = pa.schema([("part", pa.string()), ("value", pa.string())])
+RULE_PARTS = columns("part STRING, value STRING")
 STATES = {QueryState.RUNNING: "ENABLED", QueryState.STOPPED: "DISABLED"}
 
 
-def rule_rows(system: "System") -> list[dict[str, Any]]:
-    """Return the rules with their figures."""
-    rows = [_row(system, each) for each in system.directory.rules()]
-    for entry in system.catalog.all():
-        if entry.kind == "RULE" and system.directory.get(entry.name) is None:
-            cause = entry.cause.partition("\n")[0]
-            rows.append({"rule": entry.name, "state": "FAILED", "cause": cause})
-    return rows
+def rule_rows(
+    directory: Directory, catalog: Catalog, topology: Topology, firings: Firings
+) -> Iterator[Row]:
+    """Yield a row for every rule, last those that could not be brought back."""
+    for known in directory.rules():
+        entry = catalog.get(known.definition.name)
+        state = entry.state if entry is not None else None
+        yield {
+            "state": STATES.get(state or QueryState.RUNNING, "FAILED"),
+            **_defined(known.definition),
+            **_figures(*find(directory, topology, known.definition.name), topology, firings),
+        }
+    for entry in catalog.all():
+        if entry.kind == "RULE" and directory.get(entry.name) is None:
+            yield {"rule": entry.name, "state": "FAILED", "cause": first_line(entry.cause)}
 
 
-def _row(system: "System", known: KnownRule) -> dict[str, Any]:
-    definition = known.definition
-    each, rule = find(system.directory, system.topology, definition.name)
-    figures = system.firings.figures(rule.key)
-    writer = system.topology.writers.get(each.input)
-    held = f"its event is held: {writer.cause}" if writer is not None and writer.cause else ""
-    entry = system.catalog.get(definition.name)
-    state = entry.state if entry is not None else None
+def _defined(definition: RuleDefinition) -> Row:
     return {
         "rule": definition.name,
         "event": definition.event,
         "coupling": str(definition.coupling),
         "context": definition.context and str(definition.context),
         "priority": definition.priority,
-        "state": STATES.get(state or QueryState.RUNNING, "FAILED"),
+    }
+
+
+def _figures(each: LiveOccasions, rule: LiveRule, topology: Topology, firings: Firings) -> Row:
+    figures = firings.figures(rule.key)
+    writer = topology.writers.get(each.input)
+    held = f"its event is held: {writer.cause}" if writer is not None and writer.cause else ""
+    return {
         "fired": figures.fired,
         "waiting": figures.waiting,
         "done": figures.done,
@@ -74,11 +62,11 @@ def _row(system: "System", known: KnownRule) -> dict[str, Any]:
         "failures": figures.failures,
         "dead": figures.dead,
         "lost": figures.lost,
-        "cause": (rule.cause or held or figures.cause).partition("\n")[0],
+        "cause": first_line(rule.cause or held or figures.cause),
     }
 
 
-def described(known: KnownRule) -> list[dict[str, str]]:
+def rule_parts(known: KnownRule) -> list[Row]:
     """Return what a rule is made of."""
     definition, limits = known.definition, known.definition.limits
     parts = [
@@ -116,14 +104,13 @@ def action_text(action: Action) -> str:
             return f"{connector.name}(…)"
 
 
-def dead_letters(system: "System", name: str) -> pa.Table:
+def dead_letters(rule: LiveRule, firings: Firings) -> pa.Table:
     """Return what a rule could not do, one row a tuple, the oldest first."""
-    _, rule = find(system.directory, system.topology, name)
-    rows = [row for firing in system.firings.dead(rule.key) for row in _letters(rule, firing)]
+    rows = [row for firing in firings.dead(rule.key) for row in _letters(rule, firing)]
     return pa.Table.from_pylist(rows, DEAD_COLUMNS)
 
 
-def _letters(rule: LiveRule, firing: Firing) -> list[dict[str, Any]]:
+def _letters(rule: LiveRule, firing: Firing) -> list[Row]:
     return [
         {
             "fired_at": round(firing.at * 1e6),
@@ -141,3 +128,15 @@ def _letter_text(rule: LiveRule, action: int) -> str:
     if action == CONDITION:
         return f"WHEN {rule.definition.condition}"
     return action_text(rule.definition.actions[action])
+
+
+RULES = View(
+    "rules",
+    "rules, and what became of what they fired",
+    columns(
+        "rule STRING, event STRING, coupling STRING, context STRING, priority BIGINT, "
+        "state STRING, fired BIGINT, waiting BIGINT, done BIGINT, held_back BIGINT, "
+        "failures BIGINT, dead BIGINT, lost BIGINT, cause STRING"
+    ),
+    lambda of: rule_rows(of.directory, of.catalog, of.topology, of.firings),
+)

@@ -1,9 +1,6 @@
-"""SHOW SITES: what each site of a flow did, how long, and how much of the time it was idle."""
+"""`system.sites`: what each site of a flow did, how long, and how much of the time it was idle."""
 
 from collections.abc import Iterator
-from typing import Any
-
-import pyarrow as pa
 
 from penstock.engine.states.sites import SitesState
 from penstock.engine.workers.ledger import Ledger
@@ -11,63 +8,43 @@ from penstock.functions.flows.figures import Figures
 from penstock.functions.flows.stages import Stages, Task
 from penstock.plan.operators import Flow, key
 from penstock.plan.operators.lateness import flows_in
-from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.system.system import System
-
-SITE_COLUMNS = pa.schema(
-    [
-        ("query", pa.string()),
-        ("site", pa.int64()),
-        ("phase", pa.string()),
-        ("function", pa.string()),
-        ("task", pa.int64()),
-        ("windows_in", pa.int64()),
-        ("windows_out", pa.int64()),
-        ("bytes_in", pa.int64()),
-        ("bytes_out", pa.int64()),
-        ("held", pa.int64()),
-        ("processing_ms", pa.float64()),
-        ("communication_ms", pa.float64()),
-        ("idle_share", pa.float64()),
-        ("idle_ms", pa.float64()),
-        ("runs_in_driver", pa.int64()),
-        ("runs_by_workers", pa.int64()),
-    ]
-)
+from penstock.runtime.loop.supervisor import Supervisor
+from penstock.runtime.names.directory import Directory, KnownQuery
+from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.view import Row, View, columns
 
 
-def site_rows(system: System, name: str | None = None) -> list[dict[str, Any]]:
+def site_rows(directory: Directory, supervisor: Supervisor, name: str | None = None) -> list[Row]:
     """Return a row for each function at its site, of all flows or those of one query."""
-    known = [system.directory.query(name)] if name else list(system.directory.queries())
-    with system.supervisor.resting():
-        return [row for query in known for row in _rows(system, query)]
+    known = [directory.query(name)] if name else list(directory.queries())
+    with supervisor.resting():
+        return [row for query in known for row in _rows(query, supervisor.topology)]
 
 
-def crowded(system: System, known: KnownQuery) -> str:
+def crowded(known: KnownQuery, slots: int) -> str:
     """Say where a flow has more branches than can run at once."""
-    slots = system.processor.slots
     most = max((flow.stages.degree for flow in flows_in(known.root)), default=0)
     return f"; its {most} branches share {slots} slots" if most > slots else ""
 
 
-def _rows(system: System, known: KnownQuery) -> Iterator[dict[str, Any]]:
+def _rows(known: KnownQuery, topology: Topology) -> Iterator[Row]:
     for flow in flows_in(known.root):
-        stages, ledger = running_of(system, flow)
+        stages, ledger = _run_of(flow, topology)
         for number, task in enumerate(stages.tasks):
             for row in _of_task(task, ledger):
                 yield {"query": known.definition.name, "task": number} | row
 
 
-def running_of(system: System, flow: Flow) -> tuple[Stages, Ledger]:
+def _run_of(flow: Flow, topology: Topology) -> tuple[Stages, Ledger]:
     """Return how a flow ran, and what its sites did, nothing where it does not run."""
     wanted = key(flow)
-    for live in system.topology.units.values():
+    for live in topology.units.values():
         if isinstance(live.state, SitesState) and key(live.state.operator) == wanted:
             return live.state.stages, live.state.ledger
-    return system.topology.ledgers.get(wanted, (flow.stages, Ledger()))
+    return topology.ledgers.get(wanted, (flow.stages, Ledger()))
 
 
-def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:
+def _of_task(task: Task, ledger: Ledger) -> Iterator[Row]:
     name = task.program.numbers[-1]
     crossing, elapsed = ledger.crossing.get(name, 0.0), ledger.elapsed.get(name, 0.0)
     busy = sum(ledger.nodes[n].seconds for n in task.program.numbers if n in ledger.nodes)
@@ -95,3 +72,16 @@ def _of_task(task: Task, ledger: Ledger) -> Iterator[dict[str, Any]]:
             "runs_in_driver": ledger.runs["driver"],
             "runs_by_workers": ledger.runs["workers"],
         }
+
+
+SITES = View(
+    "sites",
+    "functions of flows at their sites, and the time that they took",
+    columns(
+        "query STRING, site BIGINT, phase STRING, function STRING, task BIGINT, "
+        "windows_in BIGINT, windows_out BIGINT, bytes_in BIGINT, bytes_out BIGINT, held BIGINT, "
+        "processing_ms DOUBLE, communication_ms DOUBLE, idle_share DOUBLE, idle_ms DOUBLE, "
+        "runs_in_driver BIGINT, runs_by_workers BIGINT"
+    ),
+    lambda of: site_rows(of.directory, of.supervisor),
+)
