@@ -11,6 +11,9 @@ LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
 RESULTS := benchmarks/results
 WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
+# A file's tests share what it has set up. In the order of tests/conftest.py, longest first: xdist's
+# own begins with the files of many tests, and ends with one worker waiting for the other.
+BY_FILE := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup java demo check test test-fast test-nightly fuzz bench bench-all format lock clean
@@ -30,13 +33,13 @@ check: $(INSTALLED) ## lint, types and the arrows between rooms
 	$(BIN)/lint-imports --no-logo
 
 test: setup check ## everything CI runs: check and all tests (PYTEST_ARGS=--cov for coverage)
-	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) $(BY_FILE) $(PYTEST_ARGS)
 
 test-fast: setup ## unit and golden tests only
 	$(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) $(wildcard tests/unit tests/golden) $(PYTEST_ARGS)
 
 test-nightly: setup check ## all tests with all of their examples, and hypothesis looking for new ones
-	PENSTOCK_EXAMPLES=1 $(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) --dist loadfile \
+	PENSTOCK_EXAMPLES=1 $(WITH_JAVA) $(BIN)/pytest -n $(WORKERS) $(BY_FILE) \
 		--hypothesis-profile=explore $(PYTEST_ARGS)
 
 fuzz: setup ## random queries against Spark batches (FUZZ_MINUTES, FUZZ_SEED); 1 where one differs

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,6 +22,9 @@ settings.register_profile(
 )
 settings.register_profile("penstock", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("penstock")
+
+# Also for the Sparks of processes that tests start: they inherit the environment.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("spark")))
 
 
 @pytest.fixture(scope="session")
@@ -41,3 +45,30 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+# Files that take half a minute and more begin first, so that no worker waits for another's last.
+LONGEST = (
+    "test_command_killed",
+    "test_many",
+    "test_names",
+    "test_spark_dies",
+    "test_cluster",
+    "test_kill",
+    "test_bundles",
+    "test_cli",
+    "test_grouping_sets",
+    "test_convoys",
+    "test_daily_sql",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, and end with those that need no Spark."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> tuple[bool, int]:
+    stem = item.path.stem
+    needs_none = item.nodeid.startswith("tests/unit")
+    return needs_none, LONGEST.index(stem) if stem in LONGEST else len(LONGEST)

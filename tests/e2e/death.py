@@ -10,7 +10,6 @@ import os
 import random
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
 from penstock.database import Database
 from penstock.runtime.loop.supervisor import Settings
-from tests.e2e.support import PATIENCE, finish, leave_alone, shown
+from tests.e2e.support import finish, leave_alone, until
 
 ANY = "any"
 OFTEN = Settings(checkpoint_seconds=0.1)
@@ -187,11 +186,9 @@ def bury(ps: Connection, reaper: Reaper) -> None:
 
 def live(ps: Connection, reaper: Reaper) -> bool:
     """Let a system work until all is done (True) or it dies (False, and it is buried)."""
-    until = time.monotonic() + PATIENCE
-    while not reaper.dead:
-        if ps.wait(0.05) and reaper.spare():
-            return True
-        assert time.monotonic() < until, shown(ps)
+    until(ps, lambda: reaper.dead or (ps.wait(0.05) and reaper.spare()))
+    if not reaper.dead:
+        return True
     bury(ps, reaper)
     return False
 

@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +12,37 @@ import pyarrow as pa
 
 from penstock.client import Connection
 
-PATIENCE = 300.0  # seconds for any one wait: the machine may be busy, or a slow one
+PATIENCE = 240.0  # seconds for any one wait: the machine may be busy, or a slow one
+POLL_SECONDS = 0.02
 TINY = 1e-9  # below it a double is noise of the moments
 
 
-def finish(ps: Connection, seconds: float = PATIENCE) -> None:
-    """Wait until every source has ended and everything is delivered."""
-    assert ps.wait(seconds), shown(ps)
+def finish(ps: Connection, *, held: Collection[str] = ()) -> None:
+    """Wait until every source has ended and everything is delivered.
+
+    Fails at once when a query is held, unless it is one of those that are meant to be.
+    """
+
+    def is_done() -> bool:
+        done = ps.wait(1)
+        states = rows_of(ps.sql("SHOW QUERIES").table)
+        bad = [row for row in states if row["state"] == "FAILED" and row["query"] not in held]
+        assert not bad, bad
+        return done
+
+    until(ps, is_done)
 
 
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    """Wait until something holds; the machine may be busy."""
+def until(where: Connection | Callable[[], str], holds: Callable[[], bool]) -> None:
+    """Wait until something holds; the machine may be busy.
+
+    Where that takes too long, the test fails with how the system stands, or what `where` says.
+    """
     deadline = time.monotonic() + PATIENCE
     while not holds():
-        assert time.monotonic() < deadline, shown(ps)
-        time.sleep(0.02)
+        late = time.monotonic() > deadline
+        assert not late, shown(where) if isinstance(where, Connection) else where()
+        time.sleep(POLL_SECONDS)
 
 
 def leave_alone(ps: Connection) -> None:
@@ -38,9 +54,8 @@ def leave_alone(ps: Connection) -> None:
 
 def shown(ps: Connection) -> str:
     """Return how the system stands, for a test that waited in vain."""
-    return "\n".join(
-        str(row) for what in ("SHOW STREAMS", "SHOW QUERIES") for row in rows_of(ps.sql(what).table)
-    )
+    views = ("SHOW STREAMS", "SHOW QUERIES", "SHOW RULES")
+    return "\n".join(str(row) for each in views for row in rows_of(ps.sql(each).table))
 
 
 def rows_of(table: pa.Table | None) -> list[dict[str, Any]]:

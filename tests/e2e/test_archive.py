@@ -1,6 +1,5 @@
 """ARCHIVE FOR: tuples stay readable, once each, over restarts and deaths, and then go."""
 
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e import scenario
 from tests.e2e.death import ANY, Reaper, bury, reaping
-from tests.e2e.support import PATIENCE, finish, results, rows_of, shown, stream_figures, until
+from tests.e2e.support import finish, results, rows_of, stream_figures, until
 
 pytestmark = pytest.mark.spark
 
@@ -140,9 +139,7 @@ def test_a_system_that_dies_at_any_point_has_archived_every_tuple_once(
         ps = penstock.connect(tmp_path / "home", spark=spark, settings=often)
         ps.script(script)
         reaper.live_until(*point)
-        deadline = time.monotonic() + PATIENCE
-        while not reaper.dead and not ps.wait(0.05):
-            assert time.monotonic() < deadline, shown(ps)
+        until(ps, lambda ps=ps: reaper.dead or ps.wait(0.05))
         if point[0] is not None:
             bury(ps, reaper)
     with ps:

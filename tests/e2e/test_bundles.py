@@ -3,7 +3,6 @@
 import math
 import random
 import threading
-import time
 from collections import Counter
 from collections.abc import Sequence, Set
 from contextlib import ExitStack
@@ -124,18 +123,19 @@ def lives(draw: st.DrawFn) -> Life:
 
 def settled(ps: Connection, rows: int, but: Set[str] = frozenset()) -> None:
     """Wait until a number of rows has come in and been read by everyone, but for some."""
-    deadline, before = time.monotonic() + PATIENCE, False
-    while time.monotonic() < deadline:
+
+    def all_read() -> bool:
         seen = stream_figures(ps, "s")
         others = (row for row in rows_of(ps.sql("SHOW QUERIES").table) if row["query"] not in but)
-        now = seen["rows"] >= rows and not any(row["queued_rows"] for row in others)
-        if now and before:
-            return
-        before = now
+        return seen["rows"] >= rows and not any(row["queued_rows"] for row in others)
+
+    def settled_twice() -> bool:
+        before = all_read()
         with ps.system.supervisor.quiesced():
             pass  # a train that is being read stands in its buffer now
-        time.sleep(0.01)
-    raise AssertionError(rows_of(ps.sql("SHOW QUERIES").table))
+        return before and all_read()
+
+    until(ps, settled_twice)
 
 
 def answers(
@@ -209,7 +209,7 @@ def test_who_stops_a_bundle_is_held_and_the_others_go_on(
             ps.push("s", rows)
             settled(ps, 40 * (train + 1), but=set(bad))
         ps.end("s")
-        finish(ps)
+        finish(ps, held=bad)
         for name in bad:
             held = figures(ps, name)
             assert held["state"] == "FAILED"

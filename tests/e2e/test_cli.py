@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,12 +18,12 @@ import penstock
 from penstock.cli.main import main
 from penstock.client import connect
 from penstock.clock import WallClock
+from tests.e2e.support import PATIENCE, until
 
 pytestmark = pytest.mark.spark
 
 PENSTOCK = [sys.executable, "-m", "penstock"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(penstock.__file__).parents[1])}
-PATIENCE = 300  # seconds for any one run: the machine may be busy
 
 # Takes ten minutes, so that there is something to interrupt; rows are printed and written to files.
 PACED = """
@@ -110,11 +109,11 @@ def test_a_run_that_is_interrupted_and_run_again_is_as_if_it_never_had_been(
             [*PENSTOCK, *command], cwd=broken, env=ENVIRONMENT, stdout=out, stderr=told
         )
         try:
-            lock = broken / "home" / "lock"
-            wait_for(lambda: lock.exists() and lock.read_text())  # its owner, once it is locked
+            lock, told_first = broken / "home" / "lock", (broken / "told").read_text
+            until(told_first, lambda: lock.exists() and bool(lock.read_text()))  # its owner
             monkeypatch.chdir(broken)
             busy = main(list(command)), capsys.readouterr().err
-            wait_for(lambda: (broken / "first").stat().st_size > 0)
+            until(told_first, lambda: (broken / "first").stat().st_size > 0)
             first.send_signal(signal.SIGINT)
             assert first.wait(PATIENCE) == 130
         finally:
@@ -265,10 +264,3 @@ def test_the_shell_takes_statements_from_a_pipe(
     assert lines == [{"total": 3}, {"n": 3}]
     assert "UNKNOWN_COLUMN" in told.err
     assert (tmp_path / ".penstock").is_dir()
-
-
-def wait_for(happened: Any) -> None:
-    until = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < until
-        time.sleep(0.05)

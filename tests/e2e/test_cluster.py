@@ -4,8 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from pyspark.sql import SparkSession
 import penstock
 from tests.e2e import scenario
 from tests.e2e.children import Child
-from tests.e2e.support import PATIENCE, finish
+from tests.e2e.support import PATIENCE, finish, until
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -27,6 +26,7 @@ WORKER = r"Registering worker (\S+:\d+)"
 SURROUNDINGS = {
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # as in tests/spark
     "PYSPARK_SUBMIT_ARGS": " ".join(
         (
             "--conf spark.executor.memory=512m",
@@ -83,13 +83,6 @@ def start(stack: ExitStack, place: Path, name: str, *arguments: str) -> Daemon:
     return daemon
 
 
-def until(holds: Callable[[], bool], why: Callable[[], str]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline, why()
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     place = tmp_path / "cluster"
@@ -97,7 +90,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     here = ("--host", LOOPBACK, "--webui-port", "0")
     with ExitStack() as stack:
         master = start(stack, place, "master.Master", *here, "--port", "0")
-        until(lambda: master.said("elected leader") > 0, master.log.read_text)
+        until(master.log.read_text, lambda: master.said("elected leader") > 0)
         (address,) = set(re.findall(rf"spark://{LOOPBACK}:\d+", master.log.read_text()))
         workers = [
             start(
@@ -109,7 +102,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
             )
             for number in range(2)
         ]
-        until(lambda: len(master.named(WORKER)) == 2, master.log.read_text)
+        until(master.log.read_text, lambda: len(master.named(WORKER)) == 2)
         yield Cluster(address, master, workers)
 
 
@@ -126,7 +119,7 @@ def test_a_killed_worker_changes_nothing_in_what_a_cluster_gives(
     child = Child(tmp_path / "child", told, SURROUNDINGS)
     try:
         assert child.wait_for("standing"), child.errors()
-        until(lambda: any((tmp_path / "out").glob("*/part-*")), child.errors)
+        until(child.errors, lambda: any((tmp_path / "out").glob("*/part-*")))
         cluster.workers[0].kill()
         assert child.wait_for("done"), child.errors()
         assert cluster.master.said("Registering app") > 0

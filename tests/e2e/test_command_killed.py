@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.e2e.children import ROOT
-from tests.e2e.support import PATIENCE, write_json
+from tests.e2e.support import PATIENCE, until, write_json
 
 pytestmark = pytest.mark.spark
 
@@ -109,19 +108,13 @@ class Place:
 
 def await_file(place: Place, process: subprocess.Popen[bytes], name: str) -> None:
     """Wait until the command has made a file."""
-    deadline = time.monotonic() + PATIENCE
-    while not (place.path / name).exists():
-        assert process.poll() is None, place.told()
-        assert time.monotonic() < deadline, place.told()
-        time.sleep(0.005)
+    until(place.told, lambda: process.poll() is not None or (place.path / name).exists())
+    assert process.poll() is None, place.told()
 
 
 def die_at(place: Place, process: subprocess.Popen[bytes], size: int) -> bool:
     """Kill the command once it has printed so much; False where it has ended before."""
-    deadline = time.monotonic() + PATIENCE
-    while process.poll() is None and place.size() < size:
-        assert time.monotonic() < deadline, place.told()
-        time.sleep(0.005)
+    until(place.told, lambda: process.poll() is not None or place.size() >= size)
     if process.poll() is not None:
         return False
     os.killpg(process.pid, signal.SIGKILL)

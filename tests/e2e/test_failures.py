@@ -150,7 +150,7 @@ def test_an_expression_that_fails_at_work_holds_its_query_and_the_others_run_on(
             if n % 10 == 0:
                 until(ps, lambda n=n: len(delivered(ps, "good")) == n)
         ps.end("s")
-        finish(ps)
+        finish(ps, held={"bad", "sums"})
         assert figures(ps, "good")["state"] == "FINISHED"
         assert len(delivered(ps, "good")) == 119
         assert figures(ps, "bad")["state"] == "FAILED"

@@ -266,14 +266,12 @@ def test_what_a_query_took_before_its_time_was_up_is_delivered_after_a_death(
     )
     reaper.live_until(point)
     ps.push("p", [{"id": 1}, {"id": 2}])
-    while not reaper.dead:
-        time.sleep(0.02)
+    until(ps, lambda: reaper.dead)
     bury(ps, reaper)
     clock.sleep(60)  # dead for a minute: the time is up
     reaper.live_until(None)
     with penstock.connect(tmp_path / "home", spark=spark, clock=clock) as ps:
         ps.push("p", [{"id": 3}])
-        while figures(ps, "q")["state"] != "FINISHED":
-            time.sleep(0.02)
+        until(ps, lambda: figures(ps, "q")["state"] == "FINISHED")
     parts = sorted((tmp_path / "out").glob("part-*"))
     assert [part.read_text() for part in parts] == ["1\n2\n"]

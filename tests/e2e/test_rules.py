@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.errors import PenstockError
 from penstock.runtime.views.relations.rules import RULES
-from tests.e2e.support import PATIENCE, leave_alone, results, rows_of, shown
+from tests.e2e.support import PATIENCE, leave_alone, results, rows_of, until
 
 pytestmark = pytest.mark.spark
 
@@ -40,13 +39,6 @@ def ps(spark: SparkSession, tmp_path: Path) -> Iterator[Connection]:
 
 def reading(second: int, room: str, temp: float) -> dict[str, Any]:
     return {"ts": f"2026-01-01T00:00:{second:02}Z", "room": room, "temp": temp}
-
-
-def until(ps: Connection, holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, shown(ps) + str(rows_of(ps.sql("SHOW RULES").table))
-        time.sleep(0.02)
 
 
 def rule(ps: Connection, name: str) -> dict[str, Any]:

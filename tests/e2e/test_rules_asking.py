@@ -10,8 +10,8 @@ import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
 from tests.e2e.death import bury, reaping
-from tests.e2e.support import results
-from tests.e2e.test_rules import HOUSE, reading, rooms, rule, until
+from tests.e2e.support import results, until
+from tests.e2e.test_rules import HOUSE, reading, rooms, rule
 
 pytestmark = pytest.mark.spark
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.model.goals import Goals
 from tests.e2e.children import Child
-from tests.e2e.support import PATIENCE, finish, results, rows_of, until, write_json
+from tests.e2e.support import finish, results, rows_of, until, write_json
 from tests.e2e.test_rules import rule
 from tests.e2e.test_rules_outside import Server
 
@@ -142,7 +142,4 @@ def test_rules_of_a_process_that_is_killed_do_everything_once_and_tell_it_at_lea
 
 
 def _wait_for_more(server: Server, enough: int) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while len(server.told) < enough:
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+    until(lambda: f"{len(server.told)} of {enough}", lambda: len(server.told) >= enough)

@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from tests.e2e.support import rows_of
-from tests.e2e.test_rules import HOUSE, reading, rooms, rule, until
+from tests.e2e.support import rows_of, until
+from tests.e2e.test_rules import HOUSE, reading, rooms, rule
 
 pytestmark = pytest.mark.spark
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import pytest
 
 from tests.e2e.children import ROOT
 from tests.e2e.dying_java import COUNT
-from tests.e2e.support import PATIENCE
+from tests.e2e.support import PATIENCE, until
 
 pytestmark = pytest.mark.spark
 
@@ -67,10 +66,10 @@ def test_a_run_goes_on_with_another_java(tmp_path: Path) -> None:
             stderr=told,
         )
     try:
-        deadline = time.monotonic() + PATIENCE
-        while not printed.stat().st_size and process.poll() is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        until(
+            (tmp_path / "told").read_text,
+            lambda: bool(printed.stat().st_size) or process.poll() is not None,
+        )
         os.kill(java_of(process.pid), signal.SIGKILL)
         assert process.wait(PATIENCE) == 0, (tmp_path / "told").read_text()
     finally:

@@ -91,7 +91,7 @@ def test_the_same_sql_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -
         for start in range(0, whole.num_rows, 90):
             ps.push("s", whole.slice(start, 90))
         ps.end("s")
-        finish(ps, 280)
+        finish(ps)
         for query, expected in batch.answers(queries):
             assert figures(ps, query.name)["state"] == "FINISHED", figures(ps, query.name)
             assert bag(results(ps, query.name)) == bag(expected), query.stream
