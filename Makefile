@@ -9,6 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
+DOCS_VENV := .venv-docs
+DOCS_LOCKED := $(DOCS_VENV)/.locked
+# On the path: penstock, whose --help is shown.
+MKDOCS := PATH="$(CURDIR)/$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs
 RESULTS := benchmarks/results
 WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
 # A file's tests share what it has set up. In the order of tests/conftest.py, longest first: xdist's
@@ -16,7 +20,8 @@ WITH_JAVA := JAVA_HOME="$$(scripts/find-java)"
 BY_FILE := --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo check test test-fast test-nightly fuzz bench bench-all format lock clean
+.PHONY: help setup java demo check test test-fast test-nightly fuzz bench bench-all docs docs-serve \
+	format lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,15 +63,22 @@ bench-all: setup ## every benchmark, also beside Flink: hours
 		--queries 1,100 --json $(RESULTS)/add.json
 	$(WITH_JAVA) $(BIN)/python -m benchmarks --all
 
+docs: $(INSTALLED) $(DOCS_LOCKED) ## build the documentation into site/; a broken link or anchor is an error
+	$(MKDOCS) build --strict
+	@echo "site/index.html"
+
+docs-serve: $(INSTALLED) $(DOCS_LOCKED) ## serve the documentation on this machine, and follow changes
+	$(MKDOCS) serve
+
 format: $(INSTALLED) ## rewrite the code in house format, with the fixes ruff is sure of
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-lock: ## write requirements.lock anew after a change of dependencies (LOCK_ARGS=--upgrade for newer)
+lock: ## write both locks anew after a change of dependencies (LOCK_ARGS=--upgrade for newer)
 	PYTHON="$(PYTHON)" scripts/lock $(LOCK_ARGS)
 
 clean: ## remove .venv and everything that tools and runs leave behind
-	rm -rf $(VENV) build dist fuzz-findings htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
+	rm -rf $(VENV) $(DOCS_VENV) site build dist fuzz-findings htmlcov .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache artifacts derby.log metastore_db spark-warehouse
 	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -79,6 +91,14 @@ $(BIN)/python:
 $(LOCKED): requirements.lock | $(BIN)/python
 	@echo "Installing what requirements.lock pins (the first time, Spark is a large download)"
 	@scripts/install-lock $(BIN)/pip requirements.lock
+	@touch $@
+
+$(DOCS_VENV)/bin/python:
+	@scripts/setup-venv "$(PYTHON)" $(DOCS_VENV)
+
+$(DOCS_LOCKED): requirements-docs.lock | $(DOCS_VENV)/bin/python
+	@echo "Installing what requirements-docs.lock pins"
+	@scripts/install-lock $(DOCS_VENV)/bin/pip requirements-docs.lock
 	@touch $@
 
 $(INSTALLED): pyproject.toml $(LOCKED)

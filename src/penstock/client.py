@@ -83,16 +83,40 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     run, writes a checkpoint and stops a Spark of our own; the next `connect` goes on from there.
     Where Spark's Java dies, all that waits raises SparkDiedError; close the connection, and the
     next one goes on, with another Java in the place of one of our own.
-    With `begin=False` nothing flows until `Connection.begin`, so that a tap misses nothing.
-    Queries that call users' aggregates come back only where these are given again, and so do rules
-    that CALL `actions`. Registered `functions` come back by themselves where they can be imported,
-    else where they are given. `commands` are the programs, by their whole paths, that rules may
-    start, `hosts` those that webhooks may tell, as `host` or `host:port`, `formats` those
-    that `spark(format => …)` may read besides Spark's own of local files. Statements write files
-    (sinks, EXPLAIN SCHEDULE … INTO) below the working directory and the directories in `writable`.
-    Where `readable` names any, they read files below these, those and the working directory alone.
-    `allow_functions` are those of Spark's functions that SQL may call although they load classes
-    or read what their arguments name (`reflect`, `from_xml`, `xpath` …).
+
+    Args:
+        home: the directory that keeps definitions, progress and results (`.penstock` where none
+            is named); made where it is missing.
+        master: the Spark master to start a session on: `local[*]`, or that of a cluster.
+        spark: a session of the caller's to run on instead; closing leaves it running.
+        clock: where the time comes from, for tests.
+        begin: whether data flows at once. With False nothing flows until `Connection.begin`, so
+            that a tap misses nothing.
+        settings: how often checkpoints are written, how many units run at once, time limits.
+        bounds: how many bytes buffers may hold in memory, and may wait for a sink.
+        aggregates: aggregates in Python. Queries that call one come back only where it is given
+            again.
+        actions: functions that rules may CALL, by name. Rules that call one come back only where
+            it is given again.
+        commands: programs that rules may start, by their whole paths.
+        functions: stream functions that cannot be imported from where they were defined. Others
+            that were registered come back by themselves.
+        hosts: hosts that webhooks of rules may reach, as `host` or `host:port`.
+        formats: formats that `spark(format => …)` may read besides Spark's own of local files.
+        writable: directories below which statements may write files, besides the working
+            directory.
+        readable: where any are named, statements read files only below these, the writable ones
+            and the working directory.
+        allow_functions: functions of Spark's that SQL may call although they load classes or read
+            what their arguments name (`reflect`, `from_xml`, `xpath` …).
+
+    Returns:
+        The connection; use it as a context manager, so that it is closed.
+
+    Raises:
+        HomeBusyError: another process has the home open.
+        HomeError: the home is damaged, or another version wrote it.
+        SparkMissingError: Java or the Spark master cannot be reached.
     """
     require(
         "penstock.connect",
@@ -175,12 +199,16 @@ class Connection:
         return tuple(self._opened.warnings)
 
     def begin(self) -> None:
-        """Let what the home remembers flow, after `connect(begin=False)`."""
+        """Let data flow through what the home remembers, after `connect(begin=False)`."""
         self._system.start()
         self._system.complete()
 
     def sql(self, text: str) -> Result:
-        """Carry out a script and return what its last statement gave."""
+        """Carry out a script and return what its last statement gave.
+
+        Raises:
+            PenstockError: a statement is wrong or could not be carried out; see `script`.
+        """
         results = self.script(text)
         return results[-1] if results else Result()
 
@@ -188,8 +216,11 @@ class Connection:
         """Carry out a script and return what each statement gave.
 
         Sources begin to flow once the whole script stands, so queries at its end miss nothing.
-        Where a statement fails, or `approve` raises while all stands and nothing has flowed,
-        nothing stands that the script added.
+        Where a statement fails, or `approve` raises, what the script added is dropped again.
+
+        Args:
+            text: statements of SQL, separated by `;`.
+            approve: called when all of the script stands and before anything flows.
         """
         require("ps.sql", text=(text, TEXT), approve=(approve, FUNCTION))
         with death_told():
@@ -198,9 +229,17 @@ class Connection:
     def push(self, stream: str, rows: object) -> int:
         """Hand rows to a push stream, all or none; when this returns they survive a crash.
 
-        Rows are a list of mappings; one row a mapping of single values; columns a mapping of
-        lists or arrays; or a DataFrame of pandas or polars, or a table, batch or reader of Arrow.
-        Return how many rows the stream has had, with these and with what rules have inserted.
+        Args:
+            stream: a stream that was created `FROM push()`.
+            rows: a list of mappings; one row as a mapping of single values; columns as a mapping
+                of lists or arrays; a DataFrame of pandas or polars; or a table, batch or reader
+                of Arrow.
+
+        Returns:
+            How many rows the stream has had, with these and with what rules have inserted.
+
+        Raises:
+            BadRowError: a row does not fit the stream's columns; nothing was taken.
         """
         require("ps.push", stream=(stream, TEXT))
         if self._system.supervisor.fatal is not None:  # nothing would come of them for now
@@ -208,12 +247,12 @@ class Connection:
         return self._system.push_source(stream).push(rows)
 
     def end(self, stream: str) -> None:
-        """Say that a push stream has ended: its windows close."""
+        """End a push stream for good: its last windows close."""
         require("ps.end", stream=(stream, TEXT))
         self._system.push_source(stream).end()
 
     def punctuate(self, stream: str, condition: str) -> None:
-        """Say that no more tuples will come for which the condition holds: `car_id = 'x'`.
+        """Promise that no more tuples will come for which a condition such as `car_id = 'x'` holds.
 
         Windows that wait only for such tuples close at once.
         """
@@ -233,11 +272,11 @@ class Connection:
         returns: str,
         deterministic: bool = True,
     ) -> UserAggregate:
-        """Make an aggregate of four Python functions known to SQL; see `UserAggregate`.
+        """Make an aggregate of four Python functions known to SQL.
 
         It is not remembered over a restart: give it to `connect(aggregates=[…])`, so that queries
-        that call it come back. Functions of the same types may be replaced. One that is not
-        `deterministic` is for one-time SELECTs alone.
+        that call it come back. A later one of the same name and types replaces it. The arguments
+        are those of `UserAggregate`.
         """
         require(
             "ps.aggregate",
@@ -277,9 +316,16 @@ class Connection:
         output: int | None = None,
         sites: Sites = "auto",
     ) -> Result:
-        """Run a flow over a stream as a query: `into` is a sink such as `files(path => 'out')`.
+        """Run a flow over a stream as a query.
 
-        `auto(function)` is spread in the way that is measured to be best.
+        Args:
+            flow: a graph of stream functions, or one function. `auto(function)` is spread in the
+                way that is measured to be best.
+            over: the stream or query whose items it takes.
+            name: the query's name.
+            into: a sink such as `files(path => 'out')`; without one, rows go to subscribers alone.
+            output: which of the flow's outputs, where it has several.
+            sites: `auto`, `driver` or `workers`: where the functions run.
         """
         require(
             "ps.run",
@@ -299,11 +345,14 @@ class Connection:
     def subscribe(
         self, query: str, *, after: Position | None = START, max_rows: int = MAX_ROWS
     ) -> Subscription:
-        """Iterate a query's result rows: all that its log keeps and all that come.
+        """Return an iterator over a query's result rows: those that its log keeps, then new ones.
 
-        `after` resumes behind a row's position; a slow reader then reads from the log what did
-        not fit into memory. None gives only what comes from now on, and a reader that falls more
-        than `max_rows` behind loses the oldest. `left_out` counts what was lost.
+        Args:
+            query: the query's name.
+            after: the position of a row, to resume behind it; a slow reader then reads from the
+                log what did not fit into memory. None gives only what comes from now on.
+            max_rows: how many rows wait in memory. With `after=None` a reader that falls further
+                behind loses the oldest; `Subscription.left_out` counts them.
         """
         require(
             "ps.subscribe",
@@ -316,8 +365,8 @@ class Connection:
     def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
         """Call `function(rows, number)` for each delivery of a running query.
 
-        A callback that raises is tried again, then holds the query; it is not remembered over
-        a restart.
+        `rows` is an Arrow table, `number` counts deliveries from one. A callback that raises is
+        tried again, then the query is held. It is not remembered over a restart.
         """
         require("ps.callback", query=(query, TEXT), function=(function, FUNCTION))
         self._system.attach(query, CallbackSink(function))
@@ -338,9 +387,14 @@ class Connection:
         self._system.supervisor.taps.append(function)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Return True once all sources have ended and all results are delivered.
+        """Wait until all sources have ended and all results are delivered.
 
-        False after `timeout` seconds. A source that never ends is waited for as long.
+        Args:
+            timeout: for how many seconds at most; None waits for ever, also for a source that
+                never ends.
+
+        Returns:
+            True when all is delivered, False after `timeout`.
         """
         require("ps.wait", timeout=(timeout, SECONDS.or_none()))
         done = self._system.supervisor.wait_idle(timeout)
@@ -349,7 +403,7 @@ class Connection:
         return done
 
     def close(self) -> None:
-        """Finish what runs, write a checkpoint, let go."""
+        """Finish the units that run, write a checkpoint and release the home."""
         if not self._closed:
             self._closed = True
             self._opened.close()

@@ -95,7 +95,14 @@ def _around(text: str, column: int) -> tuple[str, int]:
 
 
 class PenstockError(Exception):
-    """What is wrong, where, and what to do about it."""
+    """What is wrong, where, and what to do about it: the base of all errors of Penstock.
+
+    Attributes:
+        code: the stable name of the kind of error, for programs to compare with.
+        message: one sentence that says what is wrong.
+        hint: what to do about it, or an empty text.
+        place: the line and column in the SQL text, counted from one, where there is one.
+    """
 
     code: ClassVar[str] = "PENSTOCK"
 
@@ -118,109 +125,163 @@ class PenstockError(Exception):
 
 
 class SqlError(PenstockError):
-    """Text that does not parse."""
+    """Text that does not parse.
+
+    Look at the line and column under the caret; the hint says what was expected there.
+    """
 
     code = "SQL_SYNTAX"
 
 
 class NotYetError(SqlError):
-    """A form of the language that parses and does not run yet."""
+    """A form of Spark SQL that does not run over streams yet.
+
+    Write it in the form that the hint names, or ask for it in a one-time SELECT.
+    """
 
     code = "NOT_YET"
 
 
 class UnknownNameError(PenstockError):
-    """No such stream, table or query."""
+    """No stream, table, query, event, rule or type has this name.
+
+    `SHOW STREAMS`, `SHOW QUERIES` and their like list the names that there are.
+    """
 
     code = "UNKNOWN_NAME"
 
 
 class UnknownColumnError(UnknownNameError):
-    """No such column."""
+    """No such column, or a column that is there twice.
+
+    `DESCRIBE name` lists the columns; write `input.column` where two inputs have it.
+    """
 
     code = "UNKNOWN_COLUMN"
 
 
 class UnknownFunctionError(UnknownNameError):
-    """No such function."""
+    """No such function.
+
+    Check its spelling; register a function of your own before a query calls it.
+    """
 
     code = "UNKNOWN_FUNCTION"
 
 
 class UnknownConnectorError(UnknownNameError):
-    """No such interface or sink."""
+    """No such interface after FROM, or no such sink after INTO.
+
+    The hint lists those that there are.
+    """
 
     code = "UNKNOWN_CONNECTOR"
 
 
 class UnknownOptionError(UnknownNameError):
-    """No such option."""
+    """No such option.
+
+    The hint lists the options that are taken in this place.
+    """
 
     code = "UNKNOWN_OPTION"
 
 
 class NameTakenError(PenstockError):
-    """A stream, table or query of that name exists."""
+    """Something of that name exists already.
+
+    Take another name, or write `IF NOT EXISTS` or `OR REPLACE`.
+    """
 
     code = "NAME_TAKEN"
 
 
 class BadNameError(PenstockError):
-    """A name that cannot be given."""
+    """A name that cannot be given, because it begins with `_penstock_`.
+
+    Take a name that begins otherwise.
+    """
 
     code = "BAD_NAME"
 
 
 class CycleError(PenstockError):
-    """A query that would read itself."""
+    """A query that would read its own output.
+
+    Read the stream below it, or let a rule insert into a stream.
+    """
 
     code = "CYCLE"
 
 
 class InUseError(PenstockError):
-    """Something that others still read."""
+    """Something that others still read cannot be dropped or replaced.
+
+    Drop those that the message names first.
+    """
 
     code = "IN_USE"
 
 
 class BadOptionError(PenstockError):
-    """An option whose value does not fit."""
+    """An option that is given twice, or whose value does not fit.
+
+    Give a value of the kind that the message names.
+    """
 
     code = "BAD_OPTION"
 
 
 class BadArgumentError(PenstockError):
-    """A call from Python with a value of another type."""
+    """A call from Python with a value of another type.
+
+    Pass a value of the type that the message names.
+    """
 
     code = "BAD_ARGUMENT"
 
 
 class BadWindowError(PenstockError):
-    """A window that makes no sense."""
+    """A window that makes no sense.
+
+    Correct its size, slide or bounds as the hint says.
+    """
 
     code = "BAD_WINDOW"
 
 
 class BadEventError(PenstockError):
-    """An event that cannot be detected."""
+    """An event that cannot be detected, or that would keep more and more.
+
+    Bound it, for instance by `WITHIN INTERVAL …`, as the hint says.
+    """
 
     code = "BAD_EVENT"
 
 
 class BadFlowError(PenstockError):
-    """Functions and templates that do not fit together."""
+    """Functions and templates that do not fit together.
+
+    Compare what each function takes and returns with its neighbours; `EXPLAIN` shows the flow.
+    """
 
     code = "BAD_FLOW"
 
 
 class FunctionError(PenstockError):
-    """A function that could not work on an item."""
+    """A function that could not work on an item.
+
+    Read the items that were set aside: `SELECT * FROM query.held`.
+    """
 
     code = "FUNCTION_FAILED"
 
 
 class BadQueryError(PenstockError):
-    """A SELECT that cannot stand over a stream."""
+    """A SELECT that cannot stand over a stream.
+
+    Give it a window or another bound, as the hint says, or ask it once as a SELECT.
+    """
 
     code = "BAD_QUERY"
 
@@ -228,113 +289,163 @@ class BadQueryError(PenstockError):
 class NotRepeatableError(BadQueryError):
     """A function or a constant that has another value when a run is done again.
 
-    `call` is the function's name, as far as it is known; `present` says that it is a constant
-    such as 'now'.
+    Use the event time, a hash or a constant instead; one-time SELECTs take such functions.
     """
 
     code = "NOT_REPEATABLE"
-    call = ""
-    present = False
+    call = ""  # the function's name, as far as it is known
+    present = False  # whether it is a constant such as 'now'
 
 
 class NotAllowedError(PenstockError):
-    """Something that reaches outside, and that the operator has not allowed."""
+    """Something that reaches outside, and that the operator has not allowed.
+
+    Allow it by the option of `connect` or of the command line that the hint names.
+    """
 
     code = "NOT_ALLOWED"
 
 
 class TypeMismatchError(PenstockError):
-    """An expression over values of the wrong type."""
+    """An expression, a column or `TIMESTAMP BY` over values of the wrong type, or an unknown type.
+
+    Cast the value, or declare the column with the type that it has.
+    """
 
     code = "TYPE_MISMATCH"
 
 
 class BadRowError(PenstockError):
-    """A pushed row that does not fit its stream."""
+    """A pushed row that does not fit its stream.
+
+    Correct the row and column that the message names and push again: nothing was taken.
+    """
 
     code = "BAD_ROW"
 
 
 class SourceError(PenstockError):
-    """A source that cannot be read."""
+    """A source that cannot be read.
+
+    Look at `SHOW STREAMS` for the cause; the source is tried again by itself.
+    """
 
     code = "SOURCE_FAILED"
 
 
 class SinkError(PenstockError):
-    """A sink that cannot be written."""
+    """A sink that cannot be written; its query is held after some tries.
+
+    Mend the sink, then `RESUME QUERY`: the rows are waiting.
+    """
 
     code = "SINK_FAILED"
 
 
 class ActionError(PenstockError):
-    """An action of a rule that could not be done."""
+    """An action of a rule that could not be done.
+
+    Read `SELECT * FROM rule.dead`, mend the cause, then `RETRY RULE`.
+    """
 
     code = "ACTION_FAILED"
 
 
 class RunError(PenstockError):
-    """A unit that Spark could not run."""
+    """A SELECT or a run of a query that Spark could not do, such as for a division by zero.
+
+    Correct the expression that the message names; the query is held until `RESUME QUERY`.
+    """
 
     code = "RUN_FAILED"
 
 
 class StalledError(PenstockError):
-    """A wait for what nobody is going to do."""
+    """A wait in which nothing goes on, and nothing says why.
+
+    Run the same command again; if it stalls again, `penstock check` says what is damaged.
+    """
 
     code = "STALLED"
 
 
 class TimedOutError(RunError):
-    """A statement or a run that took longer than it may."""
+    """A statement or a run that took longer than it may.
+
+    Ask for less, or raise `SET STATEMENT_TIMEOUT` or `SET RUN_TIMEOUT`.
+    """
 
     code = "TIMED_OUT"
 
 
 class ClosedError(PenstockError):
-    """A connection that was closed."""
+    """A connection that was closed.
+
+    `penstock.connect()` opens another one on the same home.
+    """
 
     code = "CLOSED"
 
 
 class DiskFullError(PenstockError):
-    """No room left where Penstock writes."""
+    """No room left where Penstock writes.
+
+    Make room on the disk that the message names; what was acknowledged stays.
+    """
 
     code = "DISK_FULL"
 
 
 class HomeBusyError(PenstockError):
-    """Another process holds the home directory."""
+    """Another process has the home directory open.
+
+    End that process, or take another `--home`.
+    """
 
     code = "HOME_BUSY"
 
 
 class HomeError(PenstockError):
-    """A home directory that cannot be used."""
+    """A home directory that cannot be used.
+
+    Run `penstock check` on it, and `penstock repair` where something is damaged.
+    """
 
     code = "BAD_HOME"
 
 
 class HomeFormatError(HomeError):
-    """A home that another version of Penstock wrote, and this one cannot read."""
+    """A home that another version of Penstock wrote, and this one cannot read.
+
+    Open it with the version that the message names, or run your scripts in a new home.
+    """
 
     code = "HOME_FORMAT"
 
 
 class StateUnmatchedError(PenstockError):
-    """A query's state that belongs to another plan than its definition gives now."""
+    """A query's state that belongs to another plan than its definition gives now.
+
+    Go back to the version that wrote it, or `RESUME QUERY` to begin it anew.
+    """
 
     code = "STATE_UNMATCHED"
 
 
 class SparkMissingError(PenstockError):
-    """Java or the Spark master cannot be reached."""
+    """Java or the Spark master cannot be reached.
+
+    Install Java 17 or newer or set `JAVA_HOME`; check the address in `--master`.
+    """
 
     code = "NO_SPARK"
 
 
 class SparkDiedError(PenstockError):
-    """Spark's Java process has ended under what runs on it."""
+    """Spark's Java process has ended under what runs on it.
+
+    Give Spark more memory, then connect or run again: everything goes on from the last checkpoint.
+    """
 
     code = "SPARK_DIED"
 

@@ -1,4 +1,4 @@
-"""Links between documents lead somewhere."""
+"""Links between documents lead somewhere, and every page is in the site's navigation."""
 
 import re
 from pathlib import Path
@@ -6,8 +6,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s]+)\)")
+NAVIGATION = (ROOT / "mkdocs.yml").read_text().partition("\nnav:\n")[2]
+MADE_OF_FILES_ABOVE = re.compile("project/")  # README's neighbours, as pages of the site
+WHOLE_FOLDER = "decisions/"  # the build lists its files
 
 
 def anchors(page: Path) -> set[str]:
@@ -25,3 +29,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in anchors(target), link
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    listed = re.findall(r"^ *- (?:[^:#]+: )?(\S+\.md)", NAVIGATION, re.MULTILINE)
+    pages = [str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")]
+    assert sorted(name for name in listed if not MADE_OF_FILES_ABOVE.match(name)) == sorted(
+        name for name in pages if not name.startswith(WHOLE_FOLDER)
+    )
+    assert f": {WHOLE_FOLDER}" in NAVIGATION
+
+
+def test_every_record_of_a_decision_has_a_number_of_its_own() -> None:
+    numbers = [page.name[:4] for page in (DOCS / WHOLE_FOLDER).glob("*.md")]
+    assert len(set(numbers)) == len(numbers)

@@ -10,18 +10,25 @@ ROOT = Path(__file__).parents[2]
 FIND_JAVA = ROOT / "scripts" / "find-java"
 
 
-def test_the_lock_holds_no_addresses() -> None:
-    assert "://" not in (ROOT / "requirements.lock").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NAMED = {
+    "requirements.lock": [
+        *PROJECT["project"]["dependencies"],
+        *PROJECT["project"]["optional-dependencies"]["dev"],
+        *PROJECT["dependency-groups"]["build"],
+    ],
+    "requirements-docs.lock": PROJECT["dependency-groups"]["docs"],
+}
 
 
-def test_the_lock_pins_every_dependency_that_the_project_names() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    named = [
-        *project["project"]["dependencies"],
-        *project["project"]["optional-dependencies"]["dev"],
-        *project["dependency-groups"]["build"],
-    ]
-    pinned = re.findall(r"^([a-z0-9-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)
+@pytest.mark.parametrize("lock", NAMED)
+def test_a_lock_holds_no_addresses(lock: str) -> None:
+    assert "://" not in (ROOT / lock).read_text()
+
+
+@pytest.mark.parametrize(("lock", "named"), NAMED.items())
+def test_a_lock_pins_every_dependency_that_the_project_names(lock: str, named: list[str]) -> None:
+    pinned = re.findall(r"^([a-z0-9-]+)==", (ROOT / lock).read_text(), re.MULTILINE)
     assert {package_name(line) for line in named} <= set(pinned)
 
 

@@ -10,13 +10,24 @@ from penstock.model.own_names import own
 
 @dataclass(frozen=True, slots=True)
 class UserAggregate:
-    """An aggregate whose state is a value of the SQL type `state`.
+    """An aggregate in Python: four functions, and the SQL types of what goes in and out.
 
-    `init()` gives the state of no tuple, `update(state, *arrays)` that with more tuples, whose
-    arguments come as Arrow arrays of the types in `takes`, `merge(state, state)` that of both
-    together, and `finish(state)` the answer, a value of the SQL type `returns`. Tuples come in
-    no certain order and in any cut. After a crash the same tuples are asked about again, and the
-    answer has to be the same; one that is not `deterministic` is for one-time SELECTs alone.
+    Tuples come in any order and in batches of any size, so `merge` has to give the same whichever
+    way they were grouped. After a crash the same tuples are asked about again, and the answer has
+    to be the same.
+
+    Attributes:
+        name: the name that SQL calls it by: letters, digits and underscores.
+        init: `init()` returns the state of no tuples.
+        update: `update(state, *arrays)` returns the state with more tuples, whose arguments come
+            as Arrow arrays.
+        merge: `merge(state, other)` returns the state of the tuples of both.
+        finish: `finish(state)` returns the answer.
+        takes: the SQL types of the arguments, such as `("double",)`.
+        state: the SQL type of a state, such as `"struct<n: bigint, total: double>"`.
+        returns: the SQL type of the answer.
+        deterministic: False for one that may answer otherwise for the same tuples; only one-time
+            SELECTs may call it.
     """
 
     name: str

@@ -103,11 +103,31 @@ def stream_function(  # noqa: PLR0913 - the options are the declaration
     version: int = 1,
     deterministic: bool = True,
 ) -> Any:
-    """Return a Python function as a stream function; its keyword-only arguments are parameters.
+    """Make a Python function one that flows and SQL can call, as a decorator.
 
-    `result` is `"same"`, a kind of vectors such as `"complex vector"`, a type, or a function from
-    the type that goes in. A window makes it a function of windows. One that may give another
-    result for the same items is not `deterministic`, and no standing query may call it.
+    Its keyword-only arguments are parameters, each with a type: `def smooth(rows, *, width: int)`.
+    `Connection.register` makes the function known.
+
+    Args:
+        function: the function. It is called with what `over` says, and changes nothing but what
+            it returns.
+        result: what it returns: `"same"`, a kind of vectors such as `"complex vector"`, a type, or
+            a function from the type that goes in.
+        over: `"vectors"`: each vector column as an array with a row for each item; `"items"`: all
+            columns; `"table"`: an Arrow table.
+        role: `"transform"`, `"partition"` (called with the number of parts and the part's own),
+            `"combine"` (called with all parts), or another of `penstock.functions.Role`.
+        takes: the type that its input has to be, where not any will do.
+        window: the neighbouring items that it needs, such as `sliding_window(4)`.
+        split: how an item is computed in parts, by a partition and a combination.
+        name: its name in SQL; the Python name where it is left out.
+        version: raise it when the function gives other results: queries over the old version are
+            held when a home is opened again.
+        deterministic: False for one that may give another result for the same items; no standing
+            query may call it.
+
+    Returns:
+        The stream function, or a decorator where `function` is left out.
     """
     if function is None:
         return lambda given: stream_function(

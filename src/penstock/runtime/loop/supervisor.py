@@ -33,11 +33,17 @@ SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the supervisor works; `slots` is how many units may run at once (default: Spark's).
+    """How a connection works: `connect(settings=Settings(checkpoint_seconds=30))`.
 
-    Without `share`, queries that could run as one bundle run each by itself. `strategy` and
-    `batching` decide until something else is SET. A one-time SELECT may take `statement_seconds`,
-    a SELECT of a unit's run `run_seconds`, then its query is held; None is no limit.
+    Attributes:
+        checkpoint_seconds: the time from one checkpoint to the next.
+        slots: how many units may run at once; None takes as many as Spark has.
+        share: whether queries run as bundles; False runs each by itself, for comparisons.
+        strategy: what chooses the next unit until SET STRATEGY names another.
+        batching: how much a run takes until SET BATCHING names another rule.
+        statement_seconds: how long a one-time SELECT may take; None is no limit.
+        run_seconds: how long one SELECT of a unit's run may take before its query is held; None
+            is no limit.
     """
 
     checkpoint_seconds: float = 10.0

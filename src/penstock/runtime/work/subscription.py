@@ -18,13 +18,16 @@ CHUNK_ROWS = 1024  # rows turned into Python values at a time
 
 
 class Subscription:
-    """One reader of one query's results.
+    """One reader of one query's results: iterate it, or call `next` or `tables`.
 
-    Without `after` it gives what is delivered from now on, and where the reader is slow the
-    newest `max_rows` of that; with `after`, everything after that position that the log still has.
-    One thread reads; any thread may deliver, end or close. Whoever delivers puts the rows in the
-    log first, and lets nobody subscribe between the two.
+    Iterating waits for rows and ends when the query has ended or the subscription is closed. One
+    thread reads; any thread may close. Without `after` it gives what is delivered from now on,
+    and where the reader is slow the newest `max_rows` of that; with `after`, everything after
+    that position that the log still has.
     """
+
+    # Any thread may deliver, end or close. Whoever delivers puts the rows in the log first, and
+    # lets nobody subscribe between the two.
 
     def __init__(
         self,
@@ -47,7 +50,7 @@ class Subscription:
 
     @property
     def left_out(self) -> int:
-        """Return how many rows had to be left out up to here, as far as that is known."""
+        """Return how many rows were left out so far because the reader was slow, if known."""
         return self._subscriber_queue.left_out
 
     @property
@@ -62,12 +65,12 @@ class Subscription:
 
     @property
     def closed(self) -> bool:
-        """Say whether the reader is through with it."""
+        """Return whether `close` was called."""
         return self._subscriber_queue.closed
 
     @property
     def ended(self) -> bool:
-        """Say whether nothing will come any more."""
+        """Return whether no more rows will come."""
         return self.closed or (self._stretch is None and self._subscriber_queue.ended)
 
     def __enter__(self) -> Self:
@@ -100,7 +103,7 @@ class Subscription:
         return ResultRow(self.query, self._position, values)
 
     def tables(self, timeout: float | None = None) -> Iterator[pa.Table]:
-        """Walk the rest as Arrow tables, each of one delivery; stops where `next` gives None."""
+        """Iterate the rest as Arrow tables, each of one delivery; end where `next` gives None."""
         while (stretch := self._at_hand(timeout)) is not None:
             rest = stretch.rows.slice(self._read)
             self._values = iter(())
@@ -124,7 +127,7 @@ class Subscription:
         self._subscriber_queue.fail(error)
 
     def close(self) -> None:
-        """Want nothing more: iteration stops, also where it waits in another thread."""
+        """Stop reading: iteration ends, also where it waits in another thread."""
         self._subscriber_queue.close()
 
     def _at_hand(self, timeout: float | None) -> Stretch | None:
