@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states.gate import gate_state
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
 from penstock.qos.contracts.answers import sampled
@@ -54,7 +55,7 @@ def answers(ps: Connection, keep: float) -> tuple[pa.Table, pa.Table]:
     ps.sql(f"CREATE QUERY exact AS {BODY}; CREATE QUERY rough WITH (max_error => 0.5) AS {BODY}")
     with ps.system.supervisor.resting():
         (gate,) = [u for u in ps.system.topology.units.values() if isinstance(u.unit.root, Gate)]
-        gate.keep = keep
+        gate_state(gate.state).keep = keep
     for number in range(WINDOWS + 1):
         ps.push("s", window(number))
     whole = KEYS * WINDOWS

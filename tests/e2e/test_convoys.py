@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states.gate import gate_state
 from penstock.plan.operators import Gate
 from penstock.runtime.loop import shared_scans
 from penstock.runtime.loop.dispatcher import Dispatcher
@@ -80,7 +81,7 @@ def answered(spark: SparkSession, home: Path, keeps: dict[int, float]) -> dict[s
         gates = gates_of(ps)
         assert len(gates) == 2
         for number in range(TRAINS + 1):
-            for gate in gates:
+            for gate in map(gate_state, (live.state for live in gates)):
                 gate.keep = keeps.get(number, gate.keep)
             push(ps, train(number))
         until(ps, lambda: all(results(ps, n).num_rows >= least(n) for n in QUERIES))

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states.gate import gate_state
 from penstock.plan.operators import Gate
 from tests.e2e.support import finish, leave_alone, results, stream_figures, until
 
@@ -66,7 +67,7 @@ def fed(ps: Connection) -> dict[str, dict[str, Any]]:
     with ps.system.supervisor.resting():
         for live in ps.system.topology.units.values():
             if isinstance(gate := live.unit.root, Gate):
-                live.keep = KEEPS[gate.max_error]
+                gate_state(live.state).keep = KEEPS[gate.max_error]
     for number in range(WINDOWS):  # one by one: which tuples gates drop depends on the trains
         for name, rows in (("s", ROWS), ("t", ROWS // 10)):
             ps.push(name, window(number, rows))

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.engine.states.gate import gate_state
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
 from penstock.runtime.work.live_unit import LiveUnit
@@ -44,7 +45,7 @@ def test_what_is_worth_least_goes_first_and_null_before_all(ps: Connection) -> N
         ps.push("s", rows)
         first = [subscription.next(PATIENCE) for _ in range(100)]
         assert {row["_shed"] for row in first if row} == {0.0}
-        gate.keep = 0.5
+        gate_state(gate.state).keep = 0.5
         ps.push("s", [{**row, "ts": row["ts"] + timedelta(minutes=5)} for row in rows])
         left = [row for _ in range(48) if (row := subscription.next(PATIENCE))]
     worth = [abs(row["n"] - 50) for row in left]

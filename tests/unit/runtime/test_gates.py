@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.states.gate import GateState, gate_state
 from penstock.model.goals import Goals
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Gate, Operator, Project, key
@@ -46,6 +47,10 @@ def gate_of(hall: Hall, gate: Gate = GATE) -> LiveUnit:
     return hall.topology.units[key(gate)]
 
 
+def keeper(hall: Hall, gate: Gate = GATE) -> GateState:
+    return gate_state(gate_of(hall, gate).state)
+
+
 def test_an_open_gate_lets_everything_through(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("a", GATE)
@@ -59,7 +64,7 @@ def test_an_open_gate_lets_everything_through(tmp_path: Path) -> None:
 def test_a_gate_drops_by_hash_and_says_what_is_left_stands_for(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("a", GATE)
-    gate_of(hall).keep = 0.25
+    keeper(hall).keep = 0.25
     hall.push("s", *range(4000))
     hall.drain()
     left = hall.delivered("a")
@@ -90,7 +95,7 @@ def test_a_replay_drops_the_same_tuples(actions: list[tuple[str, int]], gate: Ga
                 hall.push("s", *range(pushed, pushed + number))
                 pushed += number
             elif action == "keep":
-                gate_of(hall, gate).keep = number / 10
+                keeper(hall, gate).keep = number / 10
             else:
                 hall.do(action)
         hall.drain()
@@ -114,7 +119,7 @@ def test_gates_in_a_row_multiply_and_a_replay_drops_the_same(
         hall.add("some", SECOND)
         shares: dict[int, int] = {}
         for rows, first, second in trains:
-            gate_of(hall).keep, gate_of(hall, SECOND).keep = first / 10, second / 10
+            keeper(hall).keep, keeper(hall, SECOND).keep = first / 10, second / 10
             begin = len(hall.pushed["s"])
             hall.push("s", *range(begin, begin + rows))
             shares |= dict.fromkeys(range(begin, begin + rows), first * second * ALL // 100)
@@ -134,7 +139,7 @@ def test_two_gates_drop_independently_of_each_other(tmp_path: Path) -> None:
     hall = Hall(tmp_path / "home")
     hall.add("all", TELLING)
     hall.add("some", SECOND)
-    gate_of(hall).keep, gate_of(hall, SECOND).keep = 0.5, 0.4
+    keeper(hall).keep, keeper(hall, SECOND).keep = 0.5, 0.4
     for begin in range(0, 200_000, 1_000):  # a window of a thousand tuples each
         hall.push("s", *range(begin, begin + 1_000))
     hall.drain()
@@ -156,7 +161,7 @@ def test_a_gate_by_worth_drops_the_least_and_says_which_share_is_left(tmp_path: 
         hall.deliver()
     open_rows = len(hall.delivered("a"))
     assert open_rows == 20 * 200
-    gate_of(hall, BY_WORTH).keep = 0.25
+    keeper(hall, BY_WORTH).keep = 0.25
     pushed = drawn.integers(0, 1000, 4000).tolist()
     hall.push("s", *pushed)
     hall.drain()
@@ -174,7 +179,7 @@ def test_a_gate_by_worth_keeps_what_queries_want_where_all_has_become_worth_less
     hall.add("a", BY_WORTH)
     hall.push("s", *range(1000, 2000))
     hall.drain()
-    gate_of(hall, BY_WORTH).keep = 0.5
+    keeper(hall, BY_WORTH).keep = 0.5
     hall.push("s", *range(500))
     hall.drain()
     assert hall.delivered("a")[1000:] == list(range(450, 500))  # max_error is 0.9
@@ -206,7 +211,7 @@ def watch(hall: Hall, quality: Quality, seconds: int, rows: int) -> list[float]:
         hall.take_in()
         hall.clock.sleep(0.5)
         look(hall, quality)
-        kept.append(gate_of(hall).keep)
+        kept.append(keeper(hall).keep)
         for _ in hall.topology.units:  # one after the other, in a row
             hall.turn()
         hall.deliver()
@@ -244,7 +249,7 @@ def test_a_flood_after_an_hour_of_silence_shuts_the_gate_within_seconds(tmp_path
     for _ in range(720):
         hall.clock.sleep(5)
         look(hall, quality)
-        assert gate_of(hall).keep == 1.0
+        assert keeper(hall).keep == 1.0
     flood = watch(hall, quality, 6, 800)
     assert min(flood[:4]) < 1.0
     assert min(flood) == 0.5
@@ -288,7 +293,7 @@ def test_a_gate_makes_a_burst_fit_that_nobody_has_foreseen(
 ) -> None:
     hall = Hall(tmp_path / "home")
     gate = burst(hall, Goals(max_error=0.5), cost)
-    assert gate.keep == 1.0
+    assert gate_state(gate.state).keep == 1.0
     assert taken_by(hall, gate) == (taken, keeps)
 
 
@@ -334,23 +339,23 @@ def test_who_may_lose_more_loses_it_at_a_second_gate(tmp_path: Path) -> None:
     hall.clock.sleep(20)
     busy = watch(hall, quality, 10, 1000)
     assert min(busy) == 0.8
-    assert gate_of(hall, SECOND).keep == 0.5  # 0.8 of 0.5 is what the second may be left
+    assert keeper(hall, SECOND).keep == 0.5  # 0.8 of 0.5 is what the second may be left
     watch(hall, quality, 20, 10)
-    assert (gate_of(hall).keep, gate_of(hall, SECOND).keep) == (1.0, 1.0)
+    assert (keeper(hall).keep, keeper(hall, SECOND).keep) == (1.0, 1.0)
 
 
 def test_behind_a_query_that_wants_all_only_the_second_gate_shuts(tmp_path: Path) -> None:
     hall, quality = in_a_row(tmp_path / "home", {"all": 0.0, "some": 0.6})
     hall.clock.sleep(20)
     assert set(watch(hall, quality, 10, 1000)) == {1.0}
-    assert gate_of(hall, SECOND).keep == 0.4
+    assert keeper(hall, SECOND).keep == 0.4
 
 
 def test_a_reader_that_allows_less_than_what_it_reads_holds_the_first_gate(tmp_path: Path) -> None:
     hall, quality = in_a_row(tmp_path / "home", {"all": 0.6, "some": 0.1})
     hall.clock.sleep(20)
     assert min(watch(hall, quality, 10, 1000)) == 0.9
-    assert gate_of(hall, SECOND).keep == 1.0
+    assert keeper(hall, SECOND).keep == 1.0
 
 
 def burst_in_a_row(hall: Hall, errors: tuple[float, float], rows: list[int]) -> list[float]:

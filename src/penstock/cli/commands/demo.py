@@ -21,6 +21,7 @@ from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
+from penstock.engine.states.gate import GateState
 from penstock.errors import BadOptionError
 from penstock.runtime.system.system import System
 from penstock.runtime.views.relations.rules import RULES
@@ -99,7 +100,8 @@ class Play:
         rows = sum(feed.rows for feed in system.topology.feeds.values())
         figures = observe(system)
         at = time.monotonic() - self._began
-        keep = min((live.keep for live in list(system.topology.units.values())), default=1.0)
+        states = [live.state for live in list(system.topology.units.values())]
+        keep = min((each.keep for each in states if isinstance(each, GateState)), default=1.0)
         self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0, keep))
 
 

@@ -1,6 +1,7 @@
 """The states of the stateful operators, one file each."""
 
 from penstock.engine.states.detect import DetectState, EventsState
+from penstock.engine.states.gate import GateState
 from penstock.engine.states.joins.hop_join import HopJoinState
 from penstock.engine.states.joins.rows_join import RowsJoinState
 from penstock.engine.states.joins.window_join import WindowJoinState
@@ -14,6 +15,7 @@ from penstock.engine.states.sharing.flows import FlowState
 from penstock.engine.states.sharing.together import Together
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Kept, KeptPart, State
+from penstock.engine.states.take import TakeState
 from penstock.engine.states.when import WhenState
 from penstock.plan.operators import (
     Bundle,
@@ -21,6 +23,7 @@ from penstock.plan.operators import (
     EventBundle,
     Flow,
     FlowBundle,
+    Gate,
     HopJoin,
     KeyedRows,
     Modify,
@@ -28,12 +31,33 @@ from penstock.plan.operators import (
     Ordered,
     RowsJoin,
     SessionAggregate,
+    Take,
     WhenAggregate,
     WindowAggregate,
     WindowJoin,
 )
 
-__all__ = ["Kept", "KeptPart", "State", "Together", "new_state", "new_together", "restored"]
+__all__ = [
+    "Kept",
+    "KeptPart",
+    "State",
+    "Together",
+    "counting_state",
+    "new_state",
+    "new_together",
+    "restored",
+]
+
+
+def counting_state(root: Operator) -> State | None:
+    """Return the state of a root that counts or drops tuples without Spark; most do not."""
+    match root:
+        case Gate():
+            return GateState(root)
+        case Take():
+            return TakeState(root)
+        case _:
+            return None
 
 
 def new_state(operator: Operator, begin: int) -> State:

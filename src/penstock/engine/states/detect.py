@@ -1,7 +1,7 @@
 """The states of detections: one event alone, and all events over the same bases together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from penstock.engine.states.above import root_rows
@@ -73,7 +73,8 @@ class EventsState:
 
     def steps(self, run: Run) -> dict[str, Step]:
         """Return the detections of each member, by its root."""
-        return self.detection.step(run)
+        steps = self.detection.step(run)
+        return {name: replace(step, judge=name) for name, step in steps.items()}
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here; nothing changes."""

@@ -88,7 +88,7 @@ class SitesState:
             choice.failed()  # such as a function that cannot be sent
             workers, began, used = False, time.perf_counter(), time.process_time()
             passed = self._passed(run, table, workers=False)
-        if self.operator.patience is not None and run.time_outs is None:
+        if self.operator.patience is not None and run.decided.time_outs is None:
             run.note(passed.time_outs)
         answer = root_rows(run, passed.table)
         seconds = time.perf_counter() - began
@@ -167,7 +167,7 @@ class SitesState:
             self.stages,
             dict(self.nodes),
             Ledger.back(self.ledger.kept()),
-            time.time() if run.time_outs is None else run.time_outs.now,
+            time.time() if run.decided.time_outs is None else run.decided.time_outs.now,
         )
         if self.plan != self.nodes_of:
             passing.take(run, table.slice(0, 0), (END_OF_TIME, WAITING), None)
@@ -226,7 +226,9 @@ class Passing:
         for stage, tasks in enumerate(stages.stages):
             began = time.perf_counter()
             works = [self._work(run, task, passing) for task in tasks]
-            again = None if run.time_outs is None else run.time_outs.at(piece, stage)
+            again = (
+                None if run.decided.time_outs is None else run.decided.time_outs.at(piece, stage)
+            )
             results = run.processor.in_time(partial(self._done, run, works, files, again))
             self.lost += [(piece, stage, at) for at, each in enumerate(results) if each.lost]
             elapsed = time.perf_counter() - began

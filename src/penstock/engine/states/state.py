@@ -11,12 +11,28 @@ from typing import Any, Protocol, runtime_checkable
 import pyarrow as pa
 
 from penstock.engine.spark.processor import Leaf, Processor
+from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.plan.operators.gate import KEPT
 from penstock.plan.sharing.units import Unit
+from penstock.qos.shedding.worths import Cut
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What was decided for a run before it happened, and what the clock decided while it did.
+
+    It is recorded, so that the run can be done again: `keeps` and `cut` are what a gate keeps of
+    each train, and where one that drops by worth cuts; `time_outs` is what the clock decided in a
+    run that is done again, None where that is to be decided.
+    """
+
+    keeps: tuple[float, ...] = ()
+    cut: Cut | None = None
+    time_outs: TimeOuts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +42,8 @@ class Run:
     `marks` are those of the stateful operator's inputs, in their order, and `before` the same
     ahead of the run. `ahead` are partials of these rows that were computed already, `shared` those
     of each section of a bundle. Unless `thinned`, no gate below has dropped any of the rows. `lane`
-    tells parts of a run apart that are at work at the same time. `time_outs` is what the clock
-    decided in a run that is done again, None where that is to be decided: then `note` is told.
+    tells parts of a run apart that are at work at the same time. `note` is told what the clock
+    decides, where that is not `decided`. `trains` are what the rows came in, without history.
     `high` is the latest place of a tuple of the only leaf, on the axis of its first event time.
     """
 
@@ -40,7 +56,8 @@ class Run:
     shared: Sequence[pa.Table] = ()
     thinned: bool = True
     lane: int | None = None
-    time_outs: TimeOuts | None = None
+    decided: Decided = Decided()
+    trains: Mapping[str, Sequence[Train]] = field(default_factory=dict)
     note: Callable[[TimeOuts], None] = field(default=lambda _: None, compare=False)
     high: int | None = None
 
@@ -95,10 +112,14 @@ def _plain(rows: Sequence[Rows], schema: Schema | None) -> Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What a run gave: the root's rows, and the tuples that came too late."""
+    """What a run gave: the root's rows, and the tuples that came too late.
+
+    `judge` is the operator that found them late, where it is not the unit's one stateful operator.
+    """
 
     table: pa.Table
     late: pa.Table | None = None
+    judge: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,14 +13,17 @@ from penstock.clock import Clock
 from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.profile import Sample, profile, sample_of
 from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.states.gate import GateState
+from penstock.engine.states.state import Decided
+from penstock.engine.states.take import TakeState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.trains.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
-from penstock.plan.operators import Bundle, Gate, Operator, Scan, Take, key
+from penstock.plan.operators import Bundle, Operator, Scan, key
 from penstock.plan.sharing.member import Asking
-from penstock.runtime.durable.journal import Journal, Keeps
+from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.failure_bisection import bisect_failures
 from penstock.runtime.loop.looking_ahead import LookingAhead
 from penstock.runtime.loop.run_queue import Ready, RunQueue, deadline_of_trains
@@ -160,11 +163,10 @@ class Dispatcher:
         live.running = ranges_of(group)
         if live.replay:
             again = live.replay.popleft()
-            live.keeping, live.cutting, live.time_outs = again.keeps, again.cut, again.time_outs
+            live.decided = Decided(again.keeps, again.cut, again.time_outs)
         else:
-            live.keeping, live.time_outs = self._keeps(live, group), None
-            live.cutting = live.cut_for(live.keeping)
-            self.journal.record_run(live.reader, number, live.running, live.keeping, live.cutting)
+            live.decided = decided = self._decided(live, group)
+            self.journal.record_run(live.reader, number, live.running, decided.keeps, decided.cut)
             thinned = not self.shared_scans.is_whole(live, group)
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
@@ -186,15 +188,16 @@ class Dispatcher:
         if future.exception() is None:
             self._note(run.live, run.before, alone=alone)
 
-    def _keeps(self, live: LiveUnit, group: Group) -> Keeps:
-        if not isinstance(live.unit.root, Gate):
-            return ()
+    def _decided(self, live: LiveUnit, group: Group) -> Decided:
+        if not isinstance(live.state, GateState):
+            return Decided()
         trains = [train for each in group.values() for train in each]
-        return self.run_queue.shedding_controller.keeps(live, trains, self.clock.now())
+        controller = self.run_queue.shedding_controller
+        return live.state.decided(controller.keeps(live, trains, self.clock.now()))
 
     def _note(self, live: LiveUnit, before: tuple[int, int, float], *, alone: bool) -> None:
         rows_in, rows_out, seconds = before
-        if isinstance(live.unit.root, Gate | Take) and not live.asks_spark:
+        if isinstance(live.state, GateState | TakeState) and live.state.is_light:
             self.statistics.light.add(live.unit.key)
         self.statistics.ran(
             live.unit.key,
@@ -221,8 +224,8 @@ class Dispatcher:
         assert isinstance(ran, Ran)  # noqa: S101  (what the work returns)
         live.runs = number
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
-        if isinstance(live.unit.root, Gate):
-            live.note_whole(live.unit.root, ranges_of(group), written[0].info.number)
+        if isinstance(live.state, GateState):
+            live.state.note_whole(live.decided, ranges_of(group), written[0].info.number)
         self.statistics.wrote(
             live.unit.key,
             sum(train.rows.count for train in written),
@@ -239,7 +242,7 @@ class Dispatcher:
     def _stir_gate(self, buffer: str) -> None:
         """Let a gate look again that waited for a unit behind it."""
         writer = self.topology.writers.get(buffer)
-        if writer is not None and isinstance(writer.unit.root, Gate):
+        if writer is not None and isinstance(writer.state, GateState):
             self.topology.dirty.add(writer.unit.key)
 
     def _append(self, root: Operator, group: Group, output: Output) -> Train:

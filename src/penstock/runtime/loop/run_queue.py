@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from penstock.engine.states.gate import GateState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
-from penstock.plan.operators import Bundle, FlowBundle, Gate, key
+from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, coalesced, recorded
@@ -43,7 +44,7 @@ class Ready(NamedTuple):
         """Say whether it is a gate with so little to do that no worker need be asked."""
         trains = [train for trains in self.group.values() for train in trains]
         in_memory = all(train.rows.table is not None for train in trains)
-        return self.live.is_light_gate and in_memory and self.unit.waiting_rows <= TRIFLE_ROWS
+        return _is_light_gate(self.live) and in_memory and self.unit.waiting_rows <= TRIFLE_ROWS
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class RunQueue:
             return
         if self.pool.is_busy(live.reader) or live.waits_for_ahead:
             return  # it is dirty when that ends
-        if isinstance(live.unit.root, Gate) and not live.replay and self._is_waited_for(name):
+        if isinstance(live.state, GateState) and not live.replay and self._is_waited_for(name):
             return  # what waits before a gate can still be dropped
         if not live.replay and self._goes_through_gates(live):
             return  # those behind them may take it together with this one
@@ -103,7 +104,7 @@ class RunQueue:
 
     def _is_no_gate(self, name: str) -> bool:
         live = self.topology.units.get(name)
-        return live is None or not live.is_light_gate
+        return live is None or not _is_light_gate(live)
 
     def _goes_through_gates(self, live: LiveUnit) -> bool:
         """Say whether what waits for a bundle is about to be let through a gate."""
@@ -151,7 +152,7 @@ class RunQueue:
         """Return how many of the trains one run takes: by the rule, and no more than it can."""
         most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
         flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
-        if isinstance(live.unit.root, Gate):  # which has no Spark that would change the order
+        if isinstance(live.state, GateState):  # which has no Spark that would change the order
             found = self.shedding_controller.taken(
                 live, coalesced(trains, ALL_ROWS, AGGREGATE_BYTES), now
             )
@@ -163,6 +164,11 @@ class RunQueue:
             return found
         waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
         return found[: max(1, self.batching.take(waiting, self.pace))]
+
+
+def _is_light_gate(live: LiveUnit) -> bool:
+    """Say whether it is a gate that needs no Spark."""
+    return isinstance(live.state, GateState) and live.state.is_light
 
 
 def _ready_unit(name: str, trains: list[Train], waiting: list[Train], now: float) -> ReadyUnit:

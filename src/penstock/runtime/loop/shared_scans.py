@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from penstock.engine.spark.processor import Processor
+from penstock.engine.states.gate import GateState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.state import Run
 from penstock.engine.trains.buffers import Train
-from penstock.plan.operators import Bundle, Gate, key
+from penstock.plan.operators import Bundle, key
 from penstock.plan.sharing.layout import Layout
 from penstock.plan.sharing.member import Section
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
@@ -138,9 +139,9 @@ class SharedScans:
         if not trains or any(train.info.punctuation for train in trains):
             return None
         writer = self.topology.writers.get(name)
-        if writer is None or not isinstance(writer.unit.root, Gate):
+        if writer is None or not isinstance(writer.state, GateState):
             return Extent(name, *ranges_of(group)[name])
-        passed = [writer.whole.get(train.info.number) for train in trains]
+        passed = [writer.state.whole.get(train.info.number) for train in trains]
         ranges = [each for each in passed if each is not None]
         if len(ranges) < len(passed):
             return None
@@ -154,7 +155,7 @@ class SharedScans:
     def _beside(self, buffer: str) -> Iterator[LiveUnit]:
         """Yield the units that read a buffer, or read it through a gate."""
         for live in self._readers(buffer):
-            if isinstance(live.unit.root, Gate):
+            if isinstance(live.state, GateState):
                 yield from self._readers(live.unit.key)
             else:
                 yield live
@@ -224,7 +225,7 @@ def _rows_of(group: Group) -> int:
 
 def _is_gated(topology: Topology, live: LiveUnit) -> bool:
     writer = topology.writers.get(live.unit.inputs[0])
-    return writer is not None and isinstance(writer.unit.root, Gate)
+    return writer is not None and isinstance(writer.state, GateState)
 
 
 def _are_the_same(these: Sequence[object], those: Sequence[object]) -> bool:

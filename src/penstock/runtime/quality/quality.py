@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.engine.states.gate import gate_state
 from penstock.plan.operators import Gate, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
@@ -262,9 +263,9 @@ class Quality:
             keep = stepped(
                 max(keep, 1 - self.shedding_controller.allowed(live))
             )  # less than it was, perhaps
-            if keep != live.keep:
+            if keep != (gate := gate_state(live.state)).keep:
                 self.changes += 1
-                live.keep = keep
+                gate.keep = keep
 
 
 def _in_slots(network: Network) -> Network:

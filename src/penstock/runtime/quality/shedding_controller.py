@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from penstock.engine.states.gate import gate_state
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.gating import least_kept
 from penstock.plan.operators import Gate, Scan, WindowAggregate
@@ -102,12 +103,13 @@ class SheddingController:
 
     def keeps(self, gate: LiveUnit, trains: Sequence[Train], now: float) -> tuple[float, ...]:
         """Return the share that the gate keeps of each of the trains."""
+        keep = gate_state(gate.state).keep
         if gate.unit.key not in self.askers:
-            return (gate.keep,) * len(trains)
+            return (keep,) * len(trains)
         rows, room = [train.rows.count for train in trains], self._room(gate, trains, now)
-        if gate.keep == 1 and sum(rows) <= room:
+        if keep == 1 and sum(rows) <= room:
             return (1.0,) * len(trains)
-        found = portions(rows, self._least(gate, trains), gate.keep, room)
+        found = portions(rows, self._least(gate, trains), keep, room)
         keeps = tuple(stepped(each) for each in found)
         if any(each < 1 for each in keeps):
             kept = sum(many * keep for many, keep in zip(rows, keeps, strict=True))
@@ -121,7 +123,8 @@ class SheddingController:
     def share(self, gate: LiveUnit, now: float) -> float:
         """Return what a gate keeps these days: what is decided, or what little it kept of late."""
         kept, at = self.lately.get(gate.unit.key, (1.0, -math.inf))
-        return min(gate.keep, kept) if now - at < LATELY_SECONDS else gate.keep
+        keep = gate_state(gate.state).keep
+        return min(keep, kept) if now - at < LATELY_SECONDS else keep
 
     def _least(self, gate: LiveUnit, trains: Sequence[Train]) -> list[float]:
         askers = self.askers.get(gate.unit.key, ())

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.engine.interfaces.pushed.push import Push
-from penstock.engine.states import State, Together
+from penstock.engine.states.take import TakeState
 from penstock.engine.trains.buffers import Buffer
 from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet
 from penstock.runtime.durable.journal import Journal
@@ -172,12 +172,12 @@ def _buffer(buffer: Buffer, directory: Path, source: FeedRecord | None) -> Buffe
 def _unit(live: LiveUnit, directory: Path) -> UnitRecord:
     return UnitRecord(
         runs=live.runs,
-        taken=live.taken,
+        taken=live.state.taken if isinstance(live.state, TakeState) else 0,
         time_is_up=live.time_is_up,
         ended=live.ended,
-        marks=dict(live.marks),
-        idle=tuple(sorted(live.idle)),
-        reached=live.reached,
+        marks=dict(live.reading.marks),
+        idle=tuple(sorted(live.reading.idle)),
+        reached=live.reading.reached,
         rows_in=live.rows_in,
         rows_out=live.rows_out,
         late_rows=dict(live.late_rows),
@@ -187,12 +187,15 @@ def _unit(live: LiveUnit, directory: Path) -> UnitRecord:
             leaf: tuple(PartRecord(_save(rows, directory), rows.count) for rows in parts)
             for leaf, parts in live.history.items()
         },
-        state=None if live.state is None else _state(live.state, directory),
+        state=_stored(live, directory),
     )
 
 
-def _state(state: State | Together, directory: Path) -> StateRecord:
-    kept = state.kept()
+def _stored(live: LiveUnit, directory: Path) -> StateRecord | None:
+    """Return what a stateful operator keeps; what a take has counted stands in the record above."""
+    if live.state is None or live.unit.stateful is None:
+        return None
+    kept = live.state.kept()
     parts = (
         PartRecord(_save(part.rows, directory), part.rows.count, dict(part.facts))
         for part in kept.parts

@@ -1,8 +1,9 @@
 """How a change of the graph re-connects what runs: states and places go over to the new units."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from penstock.engine.states import State, Together, new_state, new_together
+from penstock.engine.states import State, Together, counting_state, new_state, new_together
 from penstock.engine.states.sites import SitesState
 from penstock.engine.trains.buffers import BufferPool
 from penstock.model.trains import BEGIN_OF_TIME
@@ -11,6 +12,7 @@ from penstock.plan.sharing.member import Asking, Member
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
+from penstock.runtime.work.reading import Reading
 
 Place = tuple[int, int, bool]  # the last train read, the watermark after it, and if it was idle
 
@@ -59,23 +61,25 @@ def _live(
 ) -> LiveUnit:
     if old is not None and old.unit == unit:
         return old
-    live = LiveUnit(unit, topology.late_directory)
+    live = LiveUnit(unit, topology.late_directory, counting_state(unit.root))
     if old is not None:  # the same root over other leaves
-        live.runs, live.taken = old.runs, old.taken
+        live.runs = old.runs
         live.rows_in, live.rows_out = old.rows_in, old.rows_out
         live.time_is_up, live.ended = old.time_is_up, old.ended
+        if unit.stateful is None and old.unit.stateful is None:
+            live.state = old.state  # it goes on counting
     if unit.stateful is not None:
         same = old is not None and old.unit.stateful == unit.stateful
         if (begun := old if same else states.get(key(unit.stateful))) is not None:
             live.state, live.late_rows = begun.state, begun.late_rows
-            live.history, live.reached = begun.history, begun.reached
+            live.history, live.reading = begun.history, Reading(reached=begun.reading.reached)
         elif (left := _left(topology, unit.stateful)) is not None:
             _leave(live, *left)
         else:
             live.state = _new_state(topology, unit.stateful)
             live.wants_history = getattr(unit.stateful, "reads_history", False)
     elif (output := topology.buffers.get(unit.key)) is not None and output.written:
-        live.reached = (output.watermark,)
+        live.reading = Reading(reached=(output.watermark,))
         if old is None and (bundle := topology.writers.get(unit.key)) is not None:
             live.rows_in = bundle.rows_in - bundle.rows_before.get(unit.key, 0)
     return live
@@ -99,7 +103,8 @@ def _left(topology: Topology, stateful: Operator) -> tuple[LiveUnit, Asking] | N
 def _leave(live: LiveUnit, bundle: LiveUnit, member: Asking) -> None:
     """Let a unit go on alone with what its bundle kept for a member."""
     assert isinstance(bundle.state, Together)  # noqa: S101  (a bundle's is)
-    live.state, live.reached = bundle.state.take_out(member), bundle.reached
+    live.state = bundle.state.take_out(member)
+    live.reading = Reading(reached=bundle.reading.reached)
     judge = _judge(member)
     live.late_rows = {judge: bundle.late_rows.get(judge, 0)}
     live.rows_in = bundle.rows_in - bundle.rows_before.get(member.key, 0)
@@ -120,8 +125,8 @@ def _live_bundle(topology: Topology, unit: Unit, old: Mapping[str, LiveUnit]) ->
         stayed = {key(root) for root in before.unit.roots}  # who left comes back as new
         live.rows_before = {n: rows for n, rows in before.rows_before.items() if n in stayed}
         live.late_rows = before.late_rows
-        live.marks, live.idle, live.reached = before.marks, before.idle, before.reached
-        live.replay, live.busy_seconds = before.replay, before.busy_seconds
+        live.reading, live.replay = before.reading, before.replay
+        live.busy_seconds = before.busy_seconds
     live.state = state
     for member in bundle.members:
         _join(live, state, member, old.get(member.key))
@@ -136,7 +141,7 @@ def _join(live: LiveUnit, state: Together, member: Asking, alone: LiveUnit | Non
     if alone is not None and alone.unit.bundle is None:
         if not isinstance(alone.state, Together):
             state.take_in(member, alone.state)
-        live.reached = alone.reached
+        live.reading = replace(live.reading, reached=alone.reading.reached)
         live.late_rows |= alone.late_rows
         live.rows_before[member.key] -= alone.rows_in
 
@@ -179,9 +184,12 @@ def _register(topology: Topology, live: LiveUnit, places: Mapping[tuple[str, str
         now = (buffer.written, buffer.watermark, buffer.idle)
         number, mark, idle = min(taken_over, default=now)
         buffer.register(live.reader, number)
-        if name not in live.marks:
-            live.marks[name] = mark
-            live.idle |= {name} if idle else set()
+        if name not in (reading := live.reading).marks:
+            live.reading = replace(
+                reading,
+                marks={**reading.marks, name: mark},
+                idle=reading.idle | ({name} if idle else set()),
+            )
     if live.wants_history:
         _give_history(topology, live)
     promises = live.promises()
@@ -224,8 +232,8 @@ def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, s
         for name in live.unit.inputs:
             buffer = buffers.get(name)
             if buffer is not None and live.reader in buffer.readers():
-                mark = live.marks.get(name, BEGIN_OF_TIME)
-                place = (buffer.readers()[live.reader], mark, name in live.idle)
+                mark = live.reading.marks.get(name, BEGIN_OF_TIME)
+                place = (buffer.readers()[live.reader], mark, name in live.reading.idle)
                 found |= {(key(node), name): place for node in live.unit.members()}
                 found |= {(node, name): place for node in live.unit.owners}
     return found

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from penstock.engine.states import Kept, KeptPart, State, Together, restored
+from penstock.engine.states import Kept, KeptPart, restored
+from penstock.engine.states.answers import AnyState
+from penstock.engine.states.take import TakeState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_ROWS, Rows, empty_table, in_memory
 from penstock.errors import (
@@ -18,7 +20,6 @@ from penstock.errors import (
 from penstock.model.definitions import QueryDefinition
 from penstock.plan.operators import Operator, key
 from penstock.plan.sharing.bundling import Standing
-from penstock.plan.sharing.units import Unit
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.manifest import (
     Checkpoint,
@@ -34,6 +35,7 @@ from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Away, LiveQuery
 from penstock.runtime.work.live_rule import LiveOccasions
 from penstock.runtime.work.live_unit import LiveUnit
+from penstock.runtime.work.reading import Reading
 
 
 def checked(journal: Journal, number: int, directory: Path) -> tuple[Checkpoint | None, list[str]]:
@@ -152,15 +154,18 @@ def restore_buffers(topology: Topology, manifest: Manifest, directory: Path) -> 
 def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory: Path) -> None:
     """Put a unit back where the checkpoint saw it, with the runs recorded since."""
     if (kept := manifest.units.get(live.unit.key)) is not None:
-        live.runs, live.taken, live.marks = kept.runs, kept.taken, dict(kept.marks)
+        live.runs = kept.runs
+        live.reading = Reading(dict(kept.marks), frozenset(kept.idle), kept.reached)
         live.time_is_up, live.ended = kept.time_is_up, kept.ended
         live.rows_in, live.rows_out = kept.rows_in, kept.rows_out
         live.late_rows, live.rows_before = dict(kept.late_rows), dict(kept.rows_before)
-        live.idle, live.reached = set(kept.idle), kept.reached
         live.history = {
             leaf: [_part(part, directory) for part in parts] for leaf, parts in kept.history.items()
         }
-        live.state = _state(live.unit, kept.state, directory)
+        if isinstance(live.state, TakeState):
+            live.state.taken, live.state.over = kept.taken, kept.ended
+        elif live.unit.stateful is not None:
+            live.state = _state(live.unit.stateful, kept.state, directory)
     live.replay.extend(journal.runs_after(live.reader, live.runs))
 
 
@@ -204,11 +209,11 @@ def restore_finished(query: LiveQuery, manifest: Manifest) -> None:
         query.rows_in, query.late_rows = kept.rows_in, kept.late_rows
 
 
-def _state(unit: Unit, kept: StateRecord | None, directory: Path) -> State | Together | None:
-    if kept is None or unit.stateful is None:
+def _state(stateful: Operator, kept: StateRecord | None, directory: Path) -> AnyState:
+    if kept is None:
         return None
     parts = [KeptPart(_part(part, directory), part.facts) for part in kept.parts]
-    return restored(unit.stateful, Kept(kept.facts, parts))
+    return restored(stateful, Kept(kept.facts, parts))
 
 
 def _part(part: PartRecord, directory: Path) -> Rows:

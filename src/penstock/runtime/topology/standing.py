@@ -61,7 +61,7 @@ def _free(topology: Topology) -> set[str]:
         bundle = bundle_of(live.unit.root)
         bundle = bundle if bundle is not None and _may_join(live, bundle) else None
         other = topology.units.get(key(bundle)) if bundle is not None else None
-        if other is not None and live.marks == other.marks:
+        if other is not None and live.reading.marks == other.reading.marks:
             same = all(
                 topology.place(live, n) == topology.place(other, n) for n in live.unit.inputs
             )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.engine.states import above, ordered, sites
 from penstock.engine.states.sites import SitesState
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.state import Decided, Kept, Run, Step
 from penstock.engine.trains.rows import in_memory
 from penstock.functions import (
     Dataflow,
@@ -89,7 +89,8 @@ def run(operator: Flow, first: int, time_outs: TimeOuts | None, noted: list[Time
     unit = Unit(operator, (operator.input,), operator)
     mark = 1_000_000 * (first + 3)
     lanes: Any = Lanes()
-    return Run(lanes, unit, rows, (mark,), (BEGIN_OF_TIME,), time_outs=time_outs, note=noted.append)
+    decided = Decided(time_outs=time_outs)
+    return Run(lanes, unit, rows, (mark,), (BEGIN_OF_TIME,), decided=decided, note=noted.append)
 
 
 def numbers(step: Step) -> list[int]:

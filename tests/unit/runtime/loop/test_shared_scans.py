@@ -10,6 +10,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.engine.states import counting_state
+from penstock.engine.states.gate import gate_state
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
 from penstock.model.trains import TrainInfo
@@ -19,6 +21,7 @@ from penstock.runtime.loop.shared_scans import APART, SharedScan, SharedScans
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.work.live_unit import READER, LiveUnit
+from penstock.runtime.work.reading import Reading
 from tests.unit.plan.bundles.queries import SCAN, aggregate
 
 GATES = (Gate(SCAN, 0.1), Gate(SCAN, 0.2))
@@ -40,10 +43,12 @@ def train(number: int, rows: int = 1) -> Train:
 def unit(root: Operator, **facts: Any) -> LiveUnit:
     """Return a unit of which only its places in the topology are real."""
     known = {"inputs": (key(root.inputs[0]),), "key": key(root), "root": root}
-    live = LiveUnit(cast("Any", SimpleNamespace(**known)), cast("Any", None), **facts)
+    live = LiveUnit(
+        cast("Any", SimpleNamespace(**known)), cast("Any", None), counting_state(root), **facts
+    )
     bundle = root if isinstance(root, Bundle) else None
     live.unit.bundle = bundle  # type: ignore[misc]
-    live.marks = {known["inputs"][0]: 0}
+    live.reading = Reading({known["inputs"][0]: 0})
     return live
 
 
@@ -81,7 +86,7 @@ class Scene:
             first = 1
             for number, (many, is_whole) in enumerate(taken, start=1):
                 if is_whole:
-                    gate.whole[number] = (first, first + many - 1)
+                    gate_state(gate.state).whole[number] = (first, first + many - 1)
                 first += many
             made = [train(number + 1) for number in range(len(taken))]
             buffers[gate.unit.key] = Buffer(made)
@@ -119,7 +124,7 @@ class Scene:
             numbers = [train.info.number for train in trains]
             if name != STREAM:
                 gate = next(gate for gate in self.gates if gate.unit.key == name)
-                ranges = [gate.whole[number] for number in numbers]
+                ranges = [gate_state(gate.state).whole[number] for number in numbers]
                 numbers = [n for first, last in ranges for n in range(first, last + 1)]
             found.append(numbers)
         return found

@@ -12,7 +12,7 @@ from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.sharing.tails import finished
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.trains.rows import empty_table
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.sharing.layout import Layout
 from penstock.plan.sharing.member import Asking, Section, sections_of
 from penstock.plan.sharing.regrouping import Lot, regrouped
@@ -83,8 +83,11 @@ class BundleState:
         for state, each in zip(states, made, strict=True):
             state.accept(each, run)
         late = {name: rows for each in made for name, rows in each.late.items()}
+        # Members with one aggregate miss the same tuples, whatever they make of its windows.
         return {
-            m.key: Step(tables.get(m.key, empty_table(m.root.schema)), late.get(m.key))
+            m.key: Step(
+                tables.get(m.key, empty_table(m.root.schema)), late.get(m.key), key(m.aggregate)
+            )
             for m in members
         }
 

@@ -1,0 +1,40 @@
+"""What a run of a unit gives for each of its roots, whatever the unit keeps."""
+
+from collections.abc import Mapping, Sequence
+
+from penstock.engine.states.sharing.together import Together
+from penstock.engine.states.state import Punctuated, Run, State, Step
+from penstock.plan.select.punctuation import carried
+from penstock.plan.sharing.units import Unit
+
+AnyState = State | Together | None  # None: each run stands for itself
+
+
+def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict[str, Step]:
+    """Take the run's tuples in and return what they lead to, by root; all or nothing.
+
+    `punctuations` are what leaves said at the end of the run, by their keys.
+    """
+    if isinstance(state, Together):
+        return state.steps(run)
+    if state is None:
+        return {run.unit.key: Step(run.processor.flow(run.unit, run.rows))}
+    conditions = _conditions(run.unit, punctuations) if punctuations else {}
+    # A punctuation comes alone, in a run without tuples: it holds for what came before it.
+    if conditions and not run.count and isinstance(state, Punctuated):
+        return {run.unit.key: state.punctuate(run, conditions)}
+    return {run.unit.key: state.step(run)}
+
+
+def promises_of(state: AnyState, unit: Unit, marks: Sequence[int]) -> dict[str, int]:
+    """Return the watermark of each root when the inputs of what is kept have these."""
+    if isinstance(state, Together):
+        return state.promises(marks)
+    return {unit.key: marks[0] if state is None else state.promise(marks)}
+
+
+def _conditions(unit: Unit, punctuations: Mapping[str, str]) -> dict[int, str]:
+    """Return what is known to come no more on inputs of the stateful operator, by their places."""
+    inputs = unit.stateful.inputs if unit.stateful is not None else ()
+    found = ((place, carried(each, punctuations)) for place, each in enumerate(inputs))
+    return {place: condition for place, condition in found if condition}
