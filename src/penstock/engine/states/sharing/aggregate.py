@@ -136,7 +136,7 @@ class AggregateState:
     def take_in(self, member: Member, alone: "AggregateState") -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
         hops, name = member.aggregate.hops, member.key
-        self.begins[name] = alone._begin
+        self.begins[name] = alone.begin
         known = self.windows.get(hops)
         if known is None or known.next is None:
             self.windows[hops] = alone.windows[hops]
@@ -311,7 +311,8 @@ class AggregateState:
         return self.windows[self.aggregate.hops]
 
     @property
-    def _begin(self) -> int:
+    def begin(self) -> int:
+        """Return from where on the windows of an aggregate alone are answered for."""
         return self.begins[self.members[0].key]
 
     # -- for both ------------------------------------------------------------------------
@@ -452,7 +453,7 @@ class AggregateState:
     def _kept_alone(self) -> Kept:
         progress = self._progress
         facts = {
-            "begin": self._begin,
+            "begin": self.begin,
             "next": progress.next,
             "kept": progress.kept,
             "early": self.early,
