@@ -14,10 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.joins.join_rows import JoinRows, Part, late_rows, timed_rows, undone
+from penstock.engine.states.joins.kept_rows import (
+    JoinRows,
+    KeptRows,
+    Part,
+    late_rows,
+    timed_rows,
+    undone,
+    views_of,
+)
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
-from penstock.engine.trains.rows import Rows, empty_table
+from penstock.engine.trains.rows import empty_table
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators.joins.hop_join import HIGH, LOW, TIME, HopJoin
 
@@ -31,13 +39,13 @@ class HopJoinState:
     join: HopJoin
     begin: int = BEGIN_OF_TIME
     next_start: int | None = None
-    tuples: list[JoinRows] = field(init=False)
+    tuples: KeptRows = field(init=False)
     pairs: JoinRows = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep nothing at first, and answer only for windows that start at or after `begin`."""
         places = range(len(self.join.joined))
-        self.tuples = [JoinRows(self.join.state_schema(place), TIME, TIME) for place in places]
+        self.tuples = KeptRows.of(map(self.join.state_schema, places), TIME)
         self.pairs = JoinRows(self.join.pair_schema(), LOW, HIGH)
         if self.next_start is None:
             self.next_start = self.first_start
@@ -51,8 +59,8 @@ class HopJoinState:
     def step(self, run: Run) -> Step:
         """Take tuples in, and join the windows that the watermark has passed."""
         mark = self.join.watermark(run.marks)
-        arrived = [self._arrived(run, place) for place in range(len(self.tuples))]
-        new = [side.part_of(t) for side, (t, _) in zip(self.tuples, arrived, strict=True)]
+        arrived = [self._arrived(run, place) for place in range(len(self.tuples.sides))]
+        new = self.tuples.parts_of(table for table, _ in arrived)
         with undone(new):
             pairs = self._found(run, new) if self.join.mode == "reuse" else None
         table = empty_table(run.unit.root.schema)
@@ -61,8 +69,7 @@ class HopJoinState:
                 table = self._closed(run, starts, [pairs] if self.join.mode == "reuse" else new)
         reached = self._reached(mark, new)
         needed_from = BEGIN_OF_TIME if reached is None else reached
-        for side, part in zip(self.tuples, new, strict=True):
-            side.accept(part, needed_from, run.processor.spill)
+        self.tuples.accept(new, [needed_from] * len(new), run.processor.spill)
         self.pairs.accept(pairs, needed_from, run.processor.spill)
         self.next_start = reached
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [TIME])
@@ -76,16 +83,15 @@ class HopJoinState:
 
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
-        parts = [p for place, side in enumerate(self.tuples) for p in side.kept(input=place)]
-        parts += self.pairs.kept(input=PAIRS)
+        parts = [*self.tuples.kept(), *self.pairs.kept(input=PAIRS)]
         return Kept({"begin": self.begin, "next_start": self.next_start}, parts)
 
     @classmethod
     def back(cls, join: HopJoin, kept: Kept) -> Self:
         """Return the state that a checkpoint kept."""
         state = cls(join, kept.facts["begin"], kept.facts["next_start"])
-        for place, side in ((PAIRS, state.pairs), *enumerate(state.tuples)):
-            side.back(part for part in kept.parts if part.facts["input"] == place)
+        state.tuples.back(kept.parts)
+        state.pairs.back(part for part in kept.parts if part.facts["input"] == PAIRS)
         return state
 
     def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
@@ -103,20 +109,12 @@ class HopJoinState:
 
     def _found(self, run: Run, new: Sequence[Part | None]) -> Part | None:
         """Return the pairs that new tuples make."""
-        rows: dict[str, list[Rows]] = {}
-        for place, (side, part) in enumerate(zip(self.tuples, new, strict=True)):
-            mine = [part.rows] if part else []
-            rows |= {f"new_{place}": mine, f"old_{place}": side.rows}
-            rows[f"all_{place}"] = [*side.rows, *mine]
-        sql = self.join.pairs_sql({name: run.view(name) for name, each in rows.items() if each})
+        rows = self.tuples.in_play(new)
+        sql = self.join.pairs_sql(views_of(run, rows))
         if not sql:
             return None
-        leaves: dict[str, Leaf] = {
-            run.view(name): (each, self.join.state_schema(int(name[-1])))
-            for name, each in rows.items()
-            if each and run.view(name) in sql
-        }
-        return self.pairs.part_of(run.select(sql, leaves, self.join.pair_schema()))
+        table = run.select(sql, self.tuples.leaves(run, rows, sql), self.join.pair_schema())
+        return self.pairs.part_of(table)
 
     def _closing(self, mark: int, new: Sequence[Part | None]) -> tuple[int, int] | None:
         """Return the first and the last window to close, or None; empty ones are passed over."""
@@ -144,22 +142,18 @@ class HopJoinState:
         return max(known, default=None)
 
     def _parts(self, new: Sequence[Part | None]) -> list[Part]:
-        kept = [part for side in self.tuples for part in side.parts]
-        return [*kept, *(part for part in new if part is not None)]
+        return [*self.tuples.parts, *(part for part in new if part is not None)]
 
     def _closed(self, run: Run, starts: tuple[int, int], new: Sequence[Part | None]) -> pa.Table:
         """Return the rows of windows; `new` is not kept yet: tuples of each input, or pairs."""
         reuse = self.join.mode == "reuse"
-        sides = [self.pairs] if reuse else self.tuples
+        sides = (self.pairs,) if reuse else self.tuples.sides
         leaves: dict[str, Leaf] = {}
         for place, (side, part) in enumerate(zip(sides, new, strict=True)):
-            rows = [each.rows for each in (*side.parts, *([part] if part else []))]
-            leaves[run.view(f"rows_{place}")] = (rows, side.schema)
+            rows = [*side.rows, *([part.rows] if part is not None else [])]
+            leaves[run.view(f"rows_{place}")] = (rows, side.schema)  # an outer join needs all
         views = list(leaves)
-        sql = (
-            self.join.listed_sql(views[0], starts)
-            if reuse
-            else (self.join.windows_sql(views, starts))
-        )
+        join = self.join
+        sql = join.listed_sql(views[0], starts) if reuse else join.windows_sql(views, starts)
         table = run.select(run.unit.above_sql(f"({sql})"), leaves, run.unit.root.schema)
         return sorted_rows(table, [time.column for time in run.unit.root.times])

@@ -3,7 +3,7 @@
 Few tuples stay, so they are kept and ordered in the driver; Spark joins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -11,11 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.joins.join_rows import late_rows, timed_rows
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
-from penstock.engine.trains.rows import empty_table, fit, in_memory, laid_together
+from penstock.engine.states.joins.kept_rows import KeptRows, late_rows, timed_rows
+from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.trains.rows import fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators.joins.rows_join import NUMBER, TIME, RowsJoin, count_of
@@ -37,16 +35,16 @@ class RowsJoinState:
     now: Moment = field(init=False)
     marks: tuple[int, ...] = field(init=False)
     placed: int = 0
-    waiting: list[pa.Table] = field(init=False)
-    there: list[pa.Table] = field(init=False)
+    waiting: KeptRows = field(init=False)
+    there: KeptRows = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep nothing at first."""
         places = range(len(self.join.joined))
         self.now = Moment(BEGIN_OF_TIME, (0,) * len(places))
         self.marks = (BEGIN_OF_TIME,) * len(places)
-        self.waiting = [empty_table(self.join.arrival_schema(place)) for place in places]
-        self.there = [empty_table(self.join.state_schema(place)) for place in places]
+        self.waiting = KeptRows.of(map(self.join.arrival_schema, places), TIME)
+        self.there = KeptRows.of(map(self.join.state_schema, places), TIME)
 
     def step(self, run: Run) -> Step:
         """Give tuples their places, and join what has one since this run."""
@@ -58,11 +56,13 @@ class RowsJoinState:
         ready, waiting = self._split([table for table, _ in arrived], min(marks))
         new, counts = self._numbered(ready)
         now = Moment(min(marks), counts)
-        everything = [laid_together(pair) for pair in zip(self.there, new, strict=True)]
-        table = self._joined(run, new, everything, now)
+        there = self.there.tables
+        everything = [laid_together(pair) for pair in zip(there, new, strict=True)]
+        table = self._joined(run, there, new, now)
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [TIME])
-        self.there = [self._kept(place, everything, now) for place in self._places]
-        self.now, self.marks, self.waiting = now, marks, waiting
+        self.there.keep_only([self._kept(place, everything, now) for place in self._places])
+        self.waiting.keep_only(waiting)
+        self.now, self.marks = now, marks
         self.placed += sum(each.num_rows for each in new)
         return Step(table, late)
 
@@ -78,12 +78,7 @@ class RowsJoinState:
             "marks": list(self.marks),
             "placed": self.placed,
         }
-        parts = [
-            KeptPart(in_memory(table), {"what": what, "input": place})
-            for what, tables in (("waiting", self.waiting), ("there", self.there))
-            for place, table in enumerate(tables)
-        ]
-        return Kept(facts, parts)
+        return Kept(facts, [*self.waiting.kept(what="waiting"), *self.there.kept(what="there")])
 
     @classmethod
     def back(cls, join: RowsJoin, kept: Kept) -> Self:
@@ -91,11 +86,8 @@ class RowsJoinState:
         state = cls(join)
         state.now = Moment(kept.facts["time"], tuple(kept.facts["counts"]))
         state.marks, state.placed = tuple(kept.facts["marks"]), kept.facts["placed"]
-        for part in kept.parts:
-            place, waits = part.facts["input"], part.facts["what"] == "waiting"
-            schema = join.arrival_schema(place) if waits else join.state_schema(place)
-            table = fit(part.rows.to_table(schema), arrow_schema(schema))
-            (state.waiting if waits else state.there)[place] = table
+        for what, rows in (("waiting", state.waiting), ("there", state.there)):
+            rows.back([part for part in kept.parts if part.facts["what"] == what])
         return state
 
     @property
@@ -115,7 +107,7 @@ class RowsJoinState:
     ) -> tuple[list[pa.Table], list[pa.Table]]:
         """Return the tuples of each input that have their place now, and those that wait."""
         ready, waiting = [], []
-        for pair in zip(self.waiting, arrived, strict=True):
+        for pair in zip(self.waiting.tables, arrived, strict=True):
             table = laid_together(pair).combine_chunks()
             if mark != END_OF_TIME:  # of the watermark's own time, more may come
                 is_ready = pc.less(table[TIME], mark)
@@ -150,33 +142,17 @@ class RowsJoinState:
         return found, totals
 
     def _joined(
-        self, run: Run, new: Sequence[pa.Table], everything: Sequence[pa.Table], now: Moment
+        self, run: Run, there: Sequence[pa.Table], new: Sequence[pa.Table], now: Moment
     ) -> pa.Table:
-        schema = run.unit.root.schema
-        tables: dict[str, pa.Table] = {}
-        for place in self._places:
-            tables |= {
-                f"new_{place}": new[place],
-                f"old_{place}": self.there[place],
-                f"all_{place}": everything[place],
-            }
+        rows = self.there.in_play(self.there.parts_of(new))
         for place in self.join.preserved:
-            tables[f"passed_{place}"] = self._passed(place, new[place], now)
-        tables = {name: table for name, table in tables.items() if table.num_rows}
-        sql = self.join.run_sql({name: run.view(name) for name in tables})
-        if not sql:
-            return empty_table(schema)
-        leaves: Mapping[str, Leaf] = {
-            run.view(name): ([in_memory(table)], self.join.state_schema(int(name[-1])))
-            for name, table in tables.items()
-            if run.view(name) in sql
-        }
-        table = run.select(run.unit.above_sql(f"({sql})"), leaves, schema)
-        return sorted_rows(table, [time.column for time in run.unit.root.times])
+            passed = self._passed(place, there[place], new[place], now)
+            rows[f"passed_{place}"] = [in_memory(passed)] if passed.num_rows else []
+        return self.there.joined(run, rows, self.join.run_sql)
 
-    def _passed(self, place: int, new: pa.Table, now: Moment) -> pa.Table:
+    def _passed(self, place: int, there: pa.Table, new: pa.Table, now: Moment) -> pa.Table:
         """Return the tuples of an input whose window has passed since the run before."""
-        old = self.there[place].filter(self._is_there(place, self.there[place], self.now))
+        old = there.filter(self._is_there(place, there, self.now))
         undecided = laid_together([old, new])
         return undecided.filter(pc.invert(self._is_there(place, undecided, now)))
 

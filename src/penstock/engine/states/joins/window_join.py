@@ -14,15 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.joins.join_rows import (
+from penstock.engine.states.joins.kept_rows import (
     JoinRows,
+    KeptRows,
     Part,
     input_rows,
     late_rows,
     selected,
     undone,
 )
-from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
@@ -40,7 +40,6 @@ from penstock.plan.select.punctuation import over_partners, renamed
 
 SIDES = (0, 1)
 BROADCAST_ROWS = 100_000  # more are sooner shuffled than sent to everybody
-NAMES = ("l", "r")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +61,22 @@ class WindowJoinState:
     join: WindowJoin
     reached: Marks = (BEGIN_OF_TIME, BEGIN_OF_TIME)
     ended: list[Ended] = field(default_factory=list)
-    sides: tuple[JoinRows, JoinRows] = field(init=False)
+    rows: KeptRows = field(init=False)
 
     def __post_init__(self) -> None:
         """Keep nothing at first."""
-        left, right = (JoinRows(self.join.state_schema(p), MET, UNTIL) for p in SIDES)
-        self.sides = (left, right)
+        sides = (JoinRows(self.join.state_schema(place), MET, UNTIL) for place in SIDES)
+        self.rows = KeptRows(tuple(sides), "side", "lr")
 
     def step(self, run: Run) -> Step:
         """Join what is new with what is there, and let go of what has passed."""
         marks = self.join.marks(run.marks)
         arrived = [self._arrived(run, place) for place in SIDES]
-        new = [self.sides[p].part_of(table) for p, (table, _) in zip(SIDES, arrived, strict=True)]
+        new = self.rows.parts_of(table for table, _ in arrived)
         with undone(new):
             table = self._joined(run, new, marks)
-        for place in SIDES:
-            needed_from = self.join.needed_from(place, marks)
-            self.sides[place].accept(new[place], needed_from, run.processor.spill)
+        needed_from = [self.join.needed_from(place, marks) for place in SIDES]
+        self.rows.accept(new, needed_from, run.processor.spill)
         self.reached = marks
         self.ended = [each for each in self.ended if each.until >= marks[each.place]]
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
@@ -87,7 +85,7 @@ class WindowJoinState:
     def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
         """Let go of rows that could only meet tuples of which no more come."""
         for place, condition in conditions.items():
-            side, other = self.join.sides[place], self.sides[1 - place]
+            side, other = self.join.sides[place], self.rows.sides[1 - place]
             held = over_partners(self.join, place, condition)
             if not held or not other.parts:
                 continue
@@ -106,17 +104,15 @@ class WindowJoinState:
 
     def kept(self) -> Kept:
         """Return the state for a checkpoint."""
-        parts = [part for place in SIDES for part in self.sides[place].kept(side=place)]
         ended = [asdict(each) for each in self.ended]
-        return Kept({"reached": list(self.reached), "ended": ended}, parts)
+        return Kept({"reached": list(self.reached), "ended": ended}, self.rows.kept())
 
     @classmethod
     def back(cls, join: WindowJoin, kept: Kept) -> Self:
         """Return the state that a checkpoint kept."""
         left, right = kept.facts["reached"]
         state = cls(join, (left, right), [Ended(**each) for each in kept.facts["ended"]])
-        for place in SIDES:
-            state.sides[place].back(p for p in kept.parts if p.facts["side"] == place)
+        state.rows.back(kept.parts)
         return state
 
     def _arrived(self, run: Run, place: int) -> tuple[pa.Table, pa.Table | None]:
@@ -148,21 +144,13 @@ class WindowJoinState:
         return [each for each in self.ended if each.place == place]
 
     def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
-        schema = run.unit.root.schema
-        rows = self._rows_in_play(new, marks)
-        leaves: dict[str, Leaf] = {
-            run.view(name): (each, self.join.state_schema(NAMES.index(name[-1])))
-            for name, each in rows.items()
-            if each
-        }
-        relations = {name: run.view(name) for name, each in rows.items() if each}
-        sql = self.join.run_sql(relations, self.reached, marks, self._how(run, rows))
-        if not sql:
-            return empty_table(schema)
-        leaves = {view: leaf for view, leaf in leaves.items() if view in sql}
-        above = run.unit.above_sql(f"({sql})")
-        table = run.select(above, leaves, schema, branches=len(SIDES))
-        return sorted_rows(table, [time.column for time in run.unit.root.times])
+        rows = self.rows.in_play(new, lambda place, part: self._is_in_play(place, part, new, marks))
+        how = self._how(run, rows)
+
+        def sql(at: Mapping[str, str]) -> str:
+            return self.join.run_sql(at, self.reached, marks, how)
+
+        return self.rows.joined(run, rows, sql, branches=len(SIDES))
 
     def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> How:
         """Return how to join: within a task each, or by sending the fewer rows to all workers."""
@@ -171,24 +159,14 @@ class WindowJoinState:
         few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
         return How(HASH if few or new > BROADCAST_ROWS else BROADCAST, counts)
 
-    def _rows_in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
-        """Return the new, the old and all rows of each side that this run has to look at.
+    def _is_in_play(self, place: int, part: Part, new: Sequence[Part | None], marks: Marks) -> bool:
+        """Say whether this run has to look at an old part.
 
         Where tuples are decided upon, everything that is kept of the other side has a say.
         """
-        found: dict[str, list[Rows]] = {}
-        for place, name in enumerate(NAMES):
-            mine, other, side = new[place], new[1 - place], self.sides[place]
-            arrived = [mine.rows] if mine else []
-            old = [
-                part.rows
-                for part in side.parts
-                if 1 - place in self.join.preserved
-                or _may_meet(part, other)
-                or self._is_decided(part, place, marks)
-            ]
-            found |= {f"new_{name}": arrived, f"old_{name}": old, f"all_{name}": [*old, *arrived]}
-        return found
+        other = 1 - place
+        decides = other in self.join.preserved or self._is_decided(part, place, marks)
+        return decides or _may_meet(part, new[other])
 
     def _is_decided(self, part: Part, place: int, marks: Marks) -> bool:
         """Say whether a tuple of it may pass the time in which it could meet somebody."""

@@ -1,18 +1,25 @@
-"""The rows that a join keeps of one input: parts, append-only, with the times that they span."""
+"""The rows that a join keeps of its inputs: parts, append-only, with the times that they span.
 
-from collections.abc import Iterable, Iterator, Sequence
+A run joins what is new with what is there. Its SELECT reads, of each input, what is new, old, and
+both together: relations new_0, old_0, all_0 and so on.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.spark.processor import Leaf
+from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.trains.rows import (
     COMPACT_PARTS,
     Rows,
+    empty_table,
     fit,
     in_memory,
     laid_together,
@@ -24,6 +31,7 @@ from penstock.model.schema import Column, Schema
 from penstock.plan.operators import key
 from penstock.plan.operators.joins.join_input import JoinInput
 
+Select = Callable[[Mapping[str, str]], str]  # over views of relations; empty where nothing can come
 MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
 
 
@@ -77,7 +85,7 @@ class JoinRows:
         for part in gone:
             part.rows.delete()
 
-    def kept(self, **facts: int) -> list[KeptPart]:
+    def kept(self, **facts: Any) -> list[KeptPart]:
         """Return the parts for a checkpoint."""
         return [
             KeptPart(p.rows, {"first": p.first, "last": p.last, "level": p.level, **facts})
@@ -86,10 +94,13 @@ class JoinRows:
 
     def back(self, parts: Iterable[KeptPart]) -> Self:
         """Take the parts that a checkpoint kept."""
-        self.parts = [
-            Part(p.rows, p.facts["first"], p.facts["last"], p.facts["level"]) for p in parts
-        ]
+        self.parts = [self._back(each) for each in parts if each.rows.count]
         return self
+
+    def _back(self, part: KeptPart) -> Part:
+        if "first" not in part.facts:  # homes may hold rows of joins over ROWS without their span
+            return Part(part.rows, *self._span(part.rows.to_table(self.schema)))
+        return Part(part.rows, *(part.facts[name] for name in ("first", "last", "level")))
 
     def _tidy(self, needed_from: int, spill: Path) -> None:
         """Merge parts of one level once there are many, and spill what is large."""
@@ -118,6 +129,93 @@ class JoinRows:
         if not table.num_rows:
             return 0, 0
         return pc.min(table[self.low]).as_py(), pc.max(table[self.high]).as_py()
+
+
+@dataclass(slots=True)
+class KeptRows:
+    """The rows of all inputs of a join, by their places.
+
+    `tag` is what checkpoints call an input's place, and `names` what the join's SELECT does.
+    """
+
+    sides: tuple[JoinRows, ...]
+    tag: str = "input"
+    names: str = "0123456789"
+
+    @classmethod
+    def of(cls, schemas: Iterable[Schema], time: str) -> Self:
+        """Return rows of inputs that are kept by their times."""
+        return cls(tuple(JoinRows(schema, time, time) for schema in schemas))
+
+    @property
+    def parts(self) -> list[Part]:
+        """Return the parts of all inputs."""
+        return [part for side in self.sides for part in side.parts]
+
+    @property
+    def tables(self) -> list[pa.Table]:
+        """Return the rows of each input as one table, in order of arrival."""
+        return [_whole(side.rows, side.schema) for side in self.sides]
+
+    def parts_of(self, tables: Iterable[pa.Table]) -> list[Part | None]:
+        """Return parts of each input that are not kept yet."""
+        return [side.part_of(table) for side, table in zip(self.sides, tables, strict=True)]
+
+    def accept(self, new: Sequence[Part | None], needed_from: Sequence[int], spill: Path) -> None:
+        """Keep what is new, and let go of what lies before what is needed of each input."""
+        for side, part, needed in zip(self.sides, new, needed_from, strict=True):
+            side.accept(part, needed, spill)
+
+    def keep_only(self, tables: Iterable[pa.Table]) -> None:
+        """Put rows of each input in the place of all that are kept."""
+        for side, table in zip(self.sides, tables, strict=True):
+            side.keep_only(table)
+
+    def in_play(
+        self, new: Sequence[Part | None], old: Callable[[int, Part], bool] = lambda *_: True
+    ) -> dict[str, list[Rows]]:
+        """Return the relations of a run, of those old parts that it has to look at."""
+        found: dict[str, list[Rows]] = {}
+        for place, (side, part) in enumerate(zip(self.sides, new, strict=True)):
+            arrived, name = [part.rows] if part is not None else [], self.names[place]
+            there = [each.rows for each in side.parts if old(place, each)]
+            found |= {f"new_{name}": arrived, f"old_{name}": there}
+            found[f"all_{name}"] = [*there, *arrived]
+        return found
+
+    def leaves(self, run: Run, rows: Mapping[str, Sequence[Rows]], sql: str) -> dict[str, Leaf]:
+        """Return the relations that a SELECT reads; their names end in those of their inputs."""
+        return {
+            run.view(name): (each, self.sides[self.names.index(name[-1])].schema)
+            for name, each in rows.items()
+            if each and run.view(name) in sql
+        }
+
+    def joined(
+        self, run: Run, rows: Mapping[str, Sequence[Rows]], sql_of: Select, branches: int = 1
+    ) -> pa.Table:
+        """Return what the unit's root makes of a SELECT, in an order that a replay gives again."""
+        root, sql = run.unit.root, sql_of(views_of(run, rows))
+        if not sql:
+            return empty_table(root.schema)
+        above, leaves = run.unit.above_sql(f"({sql})"), self.leaves(run, rows, sql)
+        table = run.select(above, leaves, root.schema, branches=branches)
+        return sorted_rows(table, [time.column for time in root.times])
+
+    def kept(self, **facts: str) -> list[KeptPart]:
+        """Return the parts for a checkpoint."""
+        sides = enumerate(self.sides)
+        return [part for place, side in sides for part in side.kept(**facts, **{self.tag: place})]
+
+    def back(self, parts: Sequence[KeptPart]) -> None:
+        """Take the parts that a checkpoint kept."""
+        for place, side in enumerate(self.sides):
+            side.back(part for part in parts if part.facts[self.tag] == place)
+
+
+def views_of(run: Run, rows: Mapping[str, Sequence[Rows]]) -> dict[str, str]:
+    """Return the views of the relations that have rows."""
+    return {name: run.view(name) for name, each in rows.items() if each}
 
 
 @contextmanager

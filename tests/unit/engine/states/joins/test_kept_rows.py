@@ -7,9 +7,9 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.states.joins.join_rows import JoinRows
+from penstock.engine.states.joins.kept_rows import JoinRows, KeptRows
 from penstock.engine.states.state import KeptPart
-from penstock.engine.trains.rows import COMPACT_PARTS
+from penstock.engine.trains.rows import COMPACT_PARTS, in_memory
 from penstock.model.schema import Column, Schema
 
 SCHEMA = Schema((Column("id", "bigint"), Column("m", "bigint"), Column("u", "bigint")))
@@ -52,3 +52,27 @@ def test_what_is_needed_stays_in_order_and_in_few_parts(
     )
     assert rows_in(again) == rows_in(kept)
     assert [part.last for part in again.parts] == [part.last for part in kept.parts]
+
+
+def test_rows_without_their_span_are_taken_back_and_empty_ones_left() -> None:
+    held = [table_of(0, [], 0), table_of(0, [7, 3], 10)]
+    old = [KeptPart(in_memory(table), {"what": "there", "input": 0}) for table in held]
+    kept = KeptRows((JoinRows(SCHEMA, "m", "u"), JoinRows(SCHEMA, "m", "u")))
+    kept.back(old)
+    (part,) = kept.parts
+    assert (part.first, part.last, part.level) == (3, 17, 0)
+    assert rows_in(kept.sides[0]) == [(0, 17), (1, 13)]
+
+
+def test_relations_of_a_run_are_what_is_new_old_and_both_of_each_input() -> None:
+    kept = KeptRows((JoinRows(SCHEMA, "m", "u"), JoinRows(SCHEMA, "m", "u")), names="lr")
+    old = kept.parts_of([table_of(0, [1], 0), table_of(0, [2], 0)])
+    kept.accept(old, [0, 0], Path())
+    new = kept.parts_of([table_of(0, [3], 0), table_of(0, [], 0)])
+    assert [part is None for part in new] == [False, True]
+    found = kept.in_play(new, lambda place, part: place == 1 and part.first == 2)
+    counts = {name: [rows.table["m"].to_pylist() for rows in each] for name, each in found.items()}
+    assert counts == {
+        **{"new_l": [[3]], "old_l": [], "all_l": [[3]]},
+        **{"new_r": [], "old_r": [[2]], "all_r": [[2]]},
+    }
