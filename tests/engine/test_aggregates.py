@@ -18,9 +18,10 @@ from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.session import Sessions, open_sessions
 from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.state import Run
-from penstock.engine.trains.rows import in_memory
+from penstock.engine.trains.rows import COMPACT_PARTS, SMALL_ROWS, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema
+from penstock.model.trains import END_OF_TIME
 from penstock.plan.algebra.aggregates import _MAKERS
 from penstock.plan.operators import EventTime, Scan, key
 from penstock.plan.operators.graph import Graph
@@ -371,3 +372,17 @@ def test_rows_of_closed_windows_are_late_rows_of_the_aggregates_input(shop: Shop
     assert late is not None
     assert late["i"].to_pylist() == [0, 2]
     assert late.schema == arrow_schema(SCHEMA)
+
+
+def test_tuples_that_windows_keep_whole_are_all_there_however_many_came(shop: Shop) -> None:
+    unit = shop.unit("SELECT i, row_number() OVER (ORDER BY ts) AS place FROM s [RANGE 10 SECONDS]")
+    assert unit.aggregate is not None
+    assert unit.aggregate.raw is not None
+    state, many = AggregateState.alone(unit.aggregate), SMALL_ROWS // COMPACT_PARTS + 1
+    for _ in range(COMPACT_PARTS):  # each is small; together they are not
+        rows = {key(SCAN): [in_memory(table([(1, "x", 1, None, None, None, None)] * many))]}
+        state.step(Run(shop.processor, unit, rows, (micros(START),), (micros(START),)))
+    assert len(state.partials.parts) == 1
+    end = (END_OF_TIME,)
+    step = state.step(Run(shop.processor, unit, {key(SCAN): []}, end, (micros(START),)))
+    assert step.table.num_rows == COMPACT_PARTS * many

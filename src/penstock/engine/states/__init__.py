@@ -1,5 +1,8 @@
 """The states of the stateful operators, one file each."""
 
+from collections.abc import Callable
+from typing import Any
+
 from penstock.engine.states.detect import DetectState, EventsState
 from penstock.engine.states.gate import GateState
 from penstock.engine.states.joins.hop_join import HopJoinState
@@ -49,6 +52,10 @@ __all__ = [
 ]
 
 
+New = Callable[[Any, int], State]
+Back = Callable[[Any, Kept], State]
+
+
 def counting_state(root: Operator) -> State | None:
     """Return the state of a root that counts or drops tuples without Spark; most do not."""
     match root:
@@ -60,36 +67,41 @@ def counting_state(root: Operator) -> State | None:
             return None
 
 
+def _now(state: Callable[[Any], State]) -> New:
+    """Return what makes a state that does not care when it begins."""
+    return lambda operator, _: state(operator)
+
+
+# What makes the state of an operator that sees tuples only from now on, and what a checkpoint's.
+STATES: tuple[tuple[type[Operator], New, Back], ...] = (
+    (WindowAggregate, AggregateState.alone, AggregateState.back_alone),
+    (Ordered, _now(OrderedState), OrderedState.back),
+    (Modify, _now(ModifyState), ModifyState.back),
+    (SessionAggregate, _now(SessionState), SessionState.back),
+    (KeyedRows, _now(KeyedRowsState), KeyedRowsState.back),
+    (WhenAggregate, _now(WhenState), WhenState.back),
+    (WindowJoin, _now(WindowJoinState), WindowJoinState.back),
+    (RowsJoin, _now(RowsJoinState), RowsJoinState.back),
+    (HopJoin, HopJoinState, HopJoinState.back),
+    (Detect, _now(DetectState.new), DetectState.back),
+    (Flow, _now(SitesState.new), SitesState.back),
+)
+
+
 def new_state(operator: Operator, begin: int) -> State:
     """Return the state of an operator that sees tuples only from now on.
 
     `begin` is behind the latest time that was seen.
     """
-    match operator:
-        case WindowAggregate():
-            return AggregateState.alone(operator, begin)
-        case Ordered():
-            return OrderedState(operator)
-        case Modify():
-            return ModifyState(operator)
-        case SessionAggregate():
-            return SessionState(operator)
-        case KeyedRows():
-            return KeyedRowsState(operator)
-        case WhenAggregate():
-            return WhenState(operator)
-        case WindowJoin():
-            return WindowJoinState(operator)
-        case RowsJoin():
-            return RowsJoinState(operator)
-        case HopJoin():
-            return HopJoinState(operator, begin)
-        case Detect():
-            return DetectState.new(operator)
-        case Flow():
-            return SitesState.new(operator)
-        case _:
-            raise TypeError(f"{operator.text()} keeps no state")
+    new, _ = _of(operator)
+    return new(operator, begin)
+
+
+def _of(operator: Operator) -> tuple[New, Back]:
+    for kind, new, back in STATES:
+        if isinstance(operator, kind):
+            return new, back
+    raise TypeError(f"{operator.text()} keeps no state")
 
 
 def new_together(bundle: Bundle | FlowBundle | EventBundle) -> Together:
@@ -112,27 +124,6 @@ def restored(operator: Operator, kept: Kept) -> State | Together:
             return FlowState.new(operator)
         case EventBundle():
             return EventsState.back(operator, kept)
-        case Detect():
-            return DetectState.back(operator, kept)
-        case Flow():
-            return SitesState.back(operator, kept)
-        case WindowAggregate():
-            return AggregateState.back_alone(operator, kept)
-        case Ordered():
-            return OrderedState.back(operator, kept)
-        case Modify():
-            return ModifyState.back(operator, kept)
-        case SessionAggregate():
-            return SessionState.back(operator, kept)
-        case KeyedRows():
-            return KeyedRowsState.back(operator, kept)
-        case WhenAggregate():
-            return WhenState.back(operator, kept)
-        case WindowJoin():
-            return WindowJoinState.back(operator, kept)
-        case RowsJoin():
-            return RowsJoinState.back(operator, kept)
-        case HopJoin():
-            return HopJoinState.back(operator, kept)
         case _:
-            raise TypeError(f"{operator.text()} keeps no state")
+            _, back = _of(operator)
+            return back(operator, kept)

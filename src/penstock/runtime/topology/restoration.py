@@ -162,10 +162,12 @@ def restore_unit(live: LiveUnit, manifest: Manifest, journal: Journal, directory
         live.history = {
             leaf: [_part(part, directory) for part in parts] for leaf, parts in kept.history.items()
         }
-        if isinstance(live.state, TakeState):
+        if isinstance(live.state, TakeState):  # in the unit's own record, as homes have it
             live.state.taken, live.state.over = kept.taken, kept.ended
         elif live.unit.stateful is not None:
             live.state = _state(live.unit.stateful, kept.state, directory)
+    # Runs that were recorded since are done again from this state on, with what was decided for
+    # them then; new ones wait until there are none left.
     live.replay.extend(journal.runs_after(live.reader, live.runs))
 
 

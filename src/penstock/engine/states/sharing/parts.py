@@ -48,7 +48,7 @@ class KeptPartials:
 
     def let_go(self, before: int) -> None:
         """Let go of panes before a place, as far as that needs no reading."""
-        self.gone += [part for part in self.all if part.first_pane < before]
+        self.gone = [*self.gone, *(part for part in self.all if part.first_pane < before)]
         self.parts = [from_pane(part, before) for part in self.parts if part.last_pane >= before]
         owned = {n: [p for p in parts if p.last_pane >= before] for n, parts in self.owned.items()}
         self.owned = {name: parts for name, parts in owned.items() if parts}
