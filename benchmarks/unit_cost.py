@@ -16,7 +16,7 @@ import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
 from penstock.engine.spark.processor import Processor
 from penstock.engine.states.sharing.aggregate import AggregateState
-from penstock.engine.states.sharing.parts import part_of
+from penstock.engine.states.sharing.kept_partials import part_of
 from penstock.engine.states.sharing.progress import Progress
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import Rows, in_memory

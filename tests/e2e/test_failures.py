@@ -180,7 +180,7 @@ def test_a_run_that_failed_half_way_counts_nothing_twice(
     fails: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
-    monkeypatch.setattr("penstock.engine.states.sharing.parts.COMPACT_PARTS", 3)
+    monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
     # Parts go to disk, and are combined.
     monkeypatch.setattr("penstock.engine.trains.rows.SMALL_ROWS", 5)
     owner = Rows if fails == "leave_memory" else Processor

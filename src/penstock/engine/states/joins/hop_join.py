@@ -17,12 +17,12 @@ from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
     KeptRows,
-    Part,
     late_rows,
     timed_rows,
     undone,
     views_of,
 )
+from penstock.engine.states.parts import Part
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.trains.rows import empty_table

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
+from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.sorting import sorted_rows
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.trains.rows import (
-    COMPACT_PARTS,
     Rows,
     empty_table,
     fit,
@@ -33,16 +33,6 @@ from penstock.plan.operators.joins.join_input import JoinInput
 
 Select = Callable[[Mapping[str, str]], str]  # over views of relations; empty where nothing can come
 MERGE_ROWS = 200_000  # larger parts stay: writing them again costs more than scanning them
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some rows, and the first and last value of the columns that bound them."""
-
-    rows: Rows
-    first: int
-    last: int
-    level: int = 0
 
 
 @dataclass(slots=True)
@@ -87,10 +77,7 @@ class JoinRows:
 
     def kept(self, **facts: Any) -> list[KeptPart]:
         """Return the parts for a checkpoint."""
-        return [
-            KeptPart(p.rows, {"first": p.first, "last": p.last, "level": p.level, **facts})
-            for p in self.parts
-        ]
+        return [part.kept(**facts) for part in self.parts]
 
     def back(self, parts: Iterable[KeptPart]) -> Self:
         """Take the parts that a checkpoint kept."""
@@ -100,11 +87,11 @@ class JoinRows:
     def _back(self, part: KeptPart) -> Part:
         if "first" not in part.facts:  # homes may hold rows of joins over ROWS without their span
             return Part(part.rows, *self._span(part.rows.to_table(self.schema)))
-        return Part(part.rows, *(part.facts[name] for name in ("first", "last", "level")))
+        return Part.back(part)
 
     def _tidy(self, needed_from: int, spill: Path) -> None:
         """Merge parts of one level once there are many, and spill what is large."""
-        while parts := self._to_merge():
+        while parts := crowded([part for part in self.parts if part.rows.count < MERGE_ROWS]):
             table = laid_together([part.rows.to_table(self.schema) for part in parts])
             table = table.filter(pc.greater_equal(table[self.high], needed_from)).combine_chunks()
             merged = [Part(in_memory(table), *self._span(table), parts[0].level + 1)]
@@ -114,16 +101,7 @@ class JoinRows:
             self.parts = [*self.parts[:at], *(merged if table.num_rows else ()), *rest]
             for part in parts:
                 part.rows.delete()
-        for part in self.parts:
-            if not part.rows.is_small:
-                part.rows.leave_memory(spill)
-
-    def _to_merge(self) -> list[Part]:
-        for level in range(max((part.level for part in self.parts), default=0) + 1):
-            parts = [p for p in self.parts if p.level == level and p.rows.count < MERGE_ROWS]
-            if len(parts) >= COMPACT_PARTS:
-                return parts
-        return []
+        spill_large(self.parts, spill)
 
     def _span(self, table: pa.Table) -> tuple[int, int]:
         if not table.num_rows:

@@ -17,12 +17,12 @@ from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
     KeptRows,
-    Part,
     input_rows,
     late_rows,
     selected,
     undone,
 )
+from penstock.engine.states.parts import Part
 from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema

@@ -17,7 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.sharing.closing import Closed, Closer
+from penstock.engine.states.sharing.kept_partials import KeptPartials, part_of, table_of, within
 from penstock.engine.states.sharing.late_tuples import (
     Ended,
     late_spans,
@@ -26,7 +28,6 @@ from penstock.engine.states.sharing.late_tuples import (
     strays_of,
     without_strays,
 )
-from penstock.engine.states.sharing.parts import KeptPartials, Part, part_of, table_of, within
 from penstock.engine.states.sharing.progress import Progress, Span, first_from, latest
 from penstock.engine.states.sharing.section_rows import (
     as_alone,
@@ -36,7 +37,7 @@ from penstock.engine.states.sharing.section_rows import (
     with_shares,
 )
 from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import Kept, Run, Step
 from penstock.engine.trains.rows import empty_table, in_memory, is_small, laid_together
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
@@ -269,7 +270,7 @@ class AggregateState:
         if (closing := self._progress.closing(watermark, spread)) is not None:
             yield self._close(run, closing, new, "final")
         if new is not None and self.aggregate.lateness:
-            corrected = self._progress.corrected((new.first_pane, new.last_pane))
+            corrected = self._progress.corrected((new.first, new.last))
             if corrected is not None:
                 yield self._close(run, corrected, new, "corrected")
         early = self._progress.open(watermark, spread) if self._shows_early(watermark) else None
@@ -396,10 +397,10 @@ class AggregateState:
     def _tidy(self, run: Run) -> None:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
         # Tuples do not combine; only small lots of them are laid together.
-        only_small = self.aggregate.raw is not None
-        while parts := self.partials.to_combine(only_small=only_small):
-            self.partials.replace(parts, self._combined(run, parts), parts[0].level + 1)
-        self.partials.spill_large(run.processor.spill)
+        combines, kept = self.aggregate.raw is None, self.partials
+        while parts := crowded([p for p in kept.parts if combines or p.rows.is_small]):
+            kept.replace(parts, self._combined(run, parts), parts[0].level + 1)
+        spill_large(kept.parts, run.processor.spill)
 
     def _combined(self, run: Run, parts: Sequence[Part]) -> pa.Table:
         """Return the partials of several parts as one table."""
@@ -424,9 +425,8 @@ class AggregateState:
         """
         if isinstance(self.layout, WindowAggregate):
             return self._kept_alone()
-        parts = [_kept(part, owner="") for part in self.partials.parts]
-        for name, owned in self.partials.owned.items():
-            parts += [_kept(part, owner=name) for part in owned]
+        owners = {"": self.partials.parts, **self.partials.owned}
+        parts = [part.kept(owner=name) for name, owned in owners.items() for part in owned]
         facts = {
             "begins": dict(self.begins),
             "nexts": [[hops.end, hops.lower, each.next] for hops, each in self.windows.items()],
@@ -447,7 +447,7 @@ class AggregateState:
             state.windows[hops] = Progress(hops, number, number)
         for each in kept.parts:
             owned, owner = state.partials.owned, each.facts["owner"]
-            (owned.setdefault(owner, []) if owner else state.partials.parts).append(_part(each))
+            (owned.setdefault(owner, []) if owner else state.partials.parts).append(Part.back(each))
         return state
 
     def _kept_alone(self) -> Kept:
@@ -461,7 +461,7 @@ class AggregateState:
             "ended": [[each.held, each.given, each.until] for each in self.ended],
             "high": progress.high,
         }
-        return Kept(facts, [_kept(part) for part in self.partials.parts])
+        return Kept(facts, [part.kept() for part in self.partials.parts])
 
     @classmethod
     def back_alone(cls, aggregate: WindowAggregate, kept: Kept) -> Self:
@@ -470,16 +470,7 @@ class AggregateState:
         state = cls.alone(aggregate, facts["begin"])
         progress = Progress(hops, facts["next"], facts["kept"], facts.get("high"))
         state.windows = {hops: progress}
-        state.partials.parts = list(map(_part, kept.parts))
+        state.partials.parts = list(map(Part.back, kept.parts))
         state.early, state.arrived = facts["early"], facts["arrived"]
         state.ended = tuple(Ended(*each) for each in facts.get("ended", ()))
         return state
-
-
-def _kept(part: Part, **more: str) -> KeptPart:
-    facts = {"first": part.first_pane, "last": part.last_pane, "level": part.level, **more}
-    return KeptPart(part.rows, facts)
-
-
-def _part(kept: KeptPart) -> Part:
-    return Part(kept.rows, kept.facts["first"], kept.facts["last"], kept.facts["level"])

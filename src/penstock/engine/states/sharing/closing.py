@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.states.parts import Part
 from penstock.engine.states.sharing.closing_small import Columns, small_closer
-from penstock.engine.states.sharing.parts import Part, within
+from penstock.engine.states.sharing.kept_partials import within
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import Rows, in_memory, laid_together
 from penstock.plan.operators.windows.hops import Hops

@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.states.sharing.parts import KeptPartials, Part, table_of
+from penstock.engine.states.parts import Part
+from penstock.engine.states.sharing.kept_partials import KeptPartials, table_of
 from penstock.engine.trains.rows import in_memory
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.windows.window_aggregate import PANE

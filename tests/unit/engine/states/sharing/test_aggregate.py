@@ -12,10 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.states.sharing import parts
+from penstock.engine.states import parts
+from penstock.engine.states.parts import Part, crowded
 from penstock.engine.states.sharing.aggregate import AggregateState
+from penstock.engine.states.sharing.kept_partials import KeptPartials
 from penstock.engine.states.sharing.late_tuples import AT
-from penstock.engine.states.sharing.parts import KeptPartials, Part
 from penstock.engine.states.sharing.progress import Progress
 from penstock.engine.states.state import Run, Step
 from penstock.engine.trains import rows
@@ -288,7 +289,7 @@ def test_a_state_keeps_no_pane_that_no_open_window_needs(
     size, slide = hops.end, hops.lower
     first_open = next(s for s in range(-(10**3) * slide, 10**4, slide) if s + size > watermark)
     assert all(pane >= first_open for pane in kept)
-    assert all(part.first_pane <= part.last_pane for part in held)
+    assert all(part.first <= part.last for part in held)
 
 
 def part(*panes: int) -> Part:
@@ -298,21 +299,21 @@ def part(*panes: int) -> Part:
 
 def test_parts_of_one_level_are_combined_once_there_are_sixteen() -> None:
     kept = KeptPartials([part(n) for n in range(15)])
-    assert kept.to_combine() == []
+    assert crowded(kept.parts) == []
     kept.parts.append(part(15))
-    assert kept.to_combine() == kept.parts
+    assert crowded(kept.parts) == kept.parts
 
 
 def test_combined_parts_wait_for_others_of_their_level() -> None:
     kept = KeptPartials()
     for number in range(16 * 16):
         kept.parts.append(part(number))
-        while parts := kept.to_combine():
+        while parts := crowded(kept.parts):
             whole = pa.concat_tables([each.rows.table for each in parts])
             kept.replace(parts, whole, parts[0].level + 1)
         assert len(kept.parts) <= 15 * 2 + 1
     (only,) = kept.parts
-    assert (only.level, only.first_pane, only.last_pane) == (2, 0, 255)
+    assert (only.level, only.first, only.last) == (2, 0, 255)
     assert sorted(only.rows.table[PANE].to_pylist()) == list(range(256))
 
 
@@ -320,7 +321,7 @@ def test_parts_that_were_combined_are_deleted_once_a_run_counts(tmp_path: Path) 
     kept = KeptPartials([part(n) for n in range(16)])
     for each in kept.parts:
         each.rows.to_disk(tmp_path)
-    parts = kept.to_combine()
+    parts = crowded(kept.parts)
     kept.replace(parts, pa.concat_tables([each.rows.table for each in parts]), 1)
     assert len(list(tmp_path.iterdir())) == 16
     kept.delete_gone()

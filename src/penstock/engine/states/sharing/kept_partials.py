@@ -1,25 +1,15 @@
-"""Parts: partials as they came, combined level by level, and let go pane by pane."""
+"""The partials that a state keeps: parts, let go pane by pane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from penstock.engine.trains.rows import COMPACT_PARTS, Rows, in_memory
+from penstock.engine.states.parts import Part
+from penstock.engine.trains.rows import Rows, in_memory
 from penstock.plan.operators.windows.window_aggregate import PANE
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Some partials, and the panes they span."""
-
-    rows: Rows
-    first_pane: int
-    last_pane: int
-    level: int = 0
 
 
 @dataclass(slots=True)
@@ -44,13 +34,13 @@ class KeptPartials:
         parts = [*self.all, *([new] if new is not None else [])]
         if not parts:
             return None
-        return min(part.first_pane for part in parts), max(part.last_pane for part in parts)
+        return min(part.first for part in parts), max(part.last for part in parts)
 
     def let_go(self, before: int) -> None:
         """Let go of panes before a place, as far as that needs no reading."""
-        self.gone = [*self.gone, *(part for part in self.all if part.first_pane < before)]
-        self.parts = [from_pane(part, before) for part in self.parts if part.last_pane >= before]
-        owned = {n: [p for p in parts if p.last_pane >= before] for n, parts in self.owned.items()}
+        self.gone = [*self.gone, *(part for part in self.all if part.first < before)]
+        self.parts = [from_pane(part, before) for part in self.parts if part.last >= before]
+        owned = {n: [p for p in parts if p.last >= before] for n, parts in self.owned.items()}
         self.owned = {name: parts for name, parts in owned.items() if parts}
 
     def replace(self, parts: Sequence[Part], partials: pa.Table, level: int) -> None:
@@ -59,24 +49,6 @@ class KeptPartials:
         rest = [part for part in self.parts if id(part) not in ids]
         made = [part_of(partials, level)] if partials.num_rows else []
         self.parts, self.gone = [*rest, *made], [*self.gone, *parts]
-
-    def to_combine(self, *, only_small: bool = False) -> list[Part]:
-        """Return the parts of one level once there are many, newest levels first.
-
-        Levels keep the work low: a partial is combined again only once per level.
-        """
-        parts = [part for part in self.parts if part.rows.is_small or not only_small]
-        for level in range(max((part.level for part in parts), default=0) + 1):
-            found = [part for part in parts if part.level == level]
-            if len(found) >= COMPACT_PARTS:
-                return found
-        return []
-
-    def spill_large(self, directory: Path) -> None:
-        """Let parts leave memory that are not small."""
-        for part in self.parts:
-            if not part.rows.is_small:
-                part.rows.leave_memory(directory)
 
     def delete_gone(self) -> None:
         """Remove the files of parts that are no more; members may have brought the same ones."""
@@ -95,13 +67,13 @@ def part_of(partials: pa.Table, level: int = 0) -> Part:
 
 def within(parts: Sequence[Part], low: int, high: int) -> list[Rows]:
     """Return the rows of the parts with panes from `low` to before `high`."""
-    return [part.rows for part in parts if part.first_pane < high and part.last_pane >= low]
+    return [part.rows for part in parts if part.first < high and part.last >= low]
 
 
 def from_pane(part: Part, pane: int) -> Part:
     """Return the part without the panes before `pane`, where that needs no reading."""
     table = part.rows.table
-    if part.first_pane >= pane or table is None or part.rows.paths:
+    if part.first >= pane or table is None or part.rows.paths:
         return part
     return part_of(table.filter(pc.greater_equal(table[PANE], pane)), part.level)
 

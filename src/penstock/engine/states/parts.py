@@ -1,0 +1,48 @@
+"""Parts: rows of a state as they came, with what they span, combined level by level."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from penstock.engine.states.state import KeptPart
+from penstock.engine.trains.rows import COMPACT_PARTS, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some rows, and the first and last value of the columns that bound them."""
+
+    rows: Rows
+    first: int
+    last: int
+    level: int = 0
+
+    def kept(self, **more: Any) -> KeptPart:
+        """Return it for a checkpoint."""
+        facts = {"first": self.first, "last": self.last, "level": self.level, **more}
+        return KeptPart(self.rows, facts)
+
+    @classmethod
+    def back(cls, kept: KeptPart) -> Self:
+        """Return the part that a checkpoint kept."""
+        return cls(kept.rows, *(kept.facts[name] for name in ("first", "last", "level")))
+
+
+def crowded(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts of one level once there are many, newest levels first.
+
+    Levels keep the work low: a row is combined with others only once per level.
+    """
+    for level in range(max((part.level for part in parts), default=0) + 1):
+        found = [part for part in parts if part.level == level]
+        if len(found) >= COMPACT_PARTS:
+            return found
+    return []
+
+
+def spill_large(parts: Iterable[Part], directory: Path) -> None:
+    """Let parts leave memory that are not small."""
+    for part in parts:
+        if not part.rows.is_small:
+            part.rows.leave_memory(directory)
