@@ -104,7 +104,7 @@ def kept_rows(ps: Connection) -> list[int]:
         for live in ps.system.topology.units.values()
         if isinstance(live.state, WindowJoinState)
     )
-    return [sum(rows.count for rows in side.rows) for side in state.sides]
+    return [sum(rows.count for rows in side.rows) for side in state.rows.sides]
 
 
 def test_a_join_lets_go_of_what_waits_for_nothing(opener: Opener) -> None:
