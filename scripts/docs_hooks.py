@@ -23,6 +23,7 @@ PROJECT_PAGES = {
 }
 MARKER = re.compile(r"<!-- generated: (\w+) -->")
 FENCE = re.compile(r"(```.*?```)", re.DOTALL)
+ITEM = re.compile(r"(?:-|\d+\.) ")
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:|mailto:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
@@ -50,9 +51,24 @@ def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     uri = page.file.src_uri
     pieces = FENCE.split(MARKER.sub(lambda found: GENERATED[found[1]](), markdown))
     return "".join(
-        piece if piece.startswith("```") else LINK.sub(lambda found: _led(found, uri), piece)
+        piece
+        if piece.startswith("```")
+        else LINK.sub(lambda found: _led(found, uri), _with_room_for_lists(piece))
         for piece in pieces
     )
+
+
+def _with_room_for_lists(text: str) -> str:
+    """Put a blank line before each list: GitHub needs none after a paragraph or a block of code."""
+    lines: list[str] = []
+    in_list = False
+    for line in text.split("\n"):
+        is_item = ITEM.match(line) is not None
+        if is_item and not in_list and (len(lines) == 1 or lines[-1:] != [""]):
+            lines.append("")
+        in_list = is_item or (in_list and bool(line))
+        lines.append(line)
+    return "\n".join(lines)
 
 
 def _led(link: re.Match[str], uri: str) -> str:
