@@ -18,9 +18,10 @@ from benchmarks.readings import SLACK_SECONDS
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Scan
-from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.run_queue import RunQueue
+from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.work.live_unit import LiveUnit
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 
 PATIENCE_SECONDS = 600
 
@@ -100,13 +101,12 @@ def run_script(
     *,
     total_rows: int,
     said: list[pa.Table] | None,
-    most_rows: int = run_queue.AGGREGATE_ROWS,
+    limits: RunLimits = RUN_LIMITS,
 ) -> list[Mark]:
-    """Run one query over so many rows, in runs of at most `most_rows`; say when runs ended."""
+    """Run one query over so many rows, within some limits; say when runs ended."""
     with (
-        mock.patch.object(run_queue, "AGGREGATE_ROWS", most_rows),
         watching(total_rows) as watch,
-        penstock.connect(home, spark=spark) as connection,
+        penstock.connect(home, spark=spark, settings=Settings(limits=limits)) as connection,
     ):
         if said is not None:
             connection.tap(lambda delivery: said.append(delivery.rows))

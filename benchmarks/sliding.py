@@ -43,6 +43,7 @@ from benchmarks.session import STORES, Store, streaming_session
 from benchmarks.streaming_side import read_files, run_to_end
 from benchmarks.totals import in_order
 from benchmarks.totals import totals as by_window
+from penstock.runtime.work.run_limits import RunLimits
 
 SIZE_SECONDS, SLIDE_SECONDS = 60, 1
 COLUMNS = (
@@ -137,8 +138,8 @@ def _penstock(spark: SparkSession, readings: Readings, home: Path, said: Said) -
         "SELECT window_start, k, sum(v) AS total, count(*) AS n, avg(v) AS mean "
         f"FROM readings {window} GROUP BY k;"
     )
-    total = readings.rows * readings.batches
-    return run_script(spark, home, script, total_rows=total, said=said, most_rows=readings.rows)
+    total, limits = readings.rows * readings.batches, RunLimits(aggregate_rows=readings.rows)
+    return run_script(spark, home, script, total_rows=total, said=said, limits=limits)
 
 
 def _streaming(

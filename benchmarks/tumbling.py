@@ -31,7 +31,7 @@ from benchmarks.readings import DDL, SECOND, WINDOW_SECONDS, Readings, written
 from benchmarks.session import STORES, Store, streaming_session
 from benchmarks.streaming_side import read_files, run_to_end
 from benchmarks.totals import in_order, totals
-from penstock.runtime.loop import run_queue
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 
 COLUMNS = (
     "format",
@@ -160,8 +160,8 @@ def _penstock(
         f"FROM readings [RANGE {WINDOW_SECONDS} SECONDS] GROUP BY k;"
     )
     total = readings.rows * readings.batches
-    most = run_queue.AGGREGATE_ROWS if coalesce else readings.rows
-    return run_script(spark, home, script, total_rows=total, said=said, most_rows=most)
+    limits = RUN_LIMITS if coalesce else RunLimits(aggregate_rows=readings.rows)
+    return run_script(spark, home, script, total_rows=total, said=said, limits=limits)
 
 
 def _streaming(

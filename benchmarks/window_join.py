@@ -33,6 +33,7 @@ from benchmarks.penstock_side import create_stream, run_script
 from benchmarks.readings import BATCH_SECONDS, DAY, DISORDER, FIRST_DAY, SECOND
 from benchmarks.session import STORES, Store, streaming_session
 from benchmarks.streaming_side import read_files, run_to_end
+from penstock.runtime.work.run_limits import RunLimits
 
 COLUMNS = (
     "rows a batch",
@@ -125,8 +126,8 @@ def _penstock(case: Case, spark: SparkSession, files: Path, home: Path, said: Sa
         "CREATE QUERY joined AS SELECT a.ts AS a_ts, b.ts AS b_ts, a.k, a.v AS a_v, b.v AS b_v "
         f"FROM a {window} JOIN b {window} ON a.k = b.k"
     )
-    total, most = case.rows * case.batches, case.rows // 2
-    return run_script(spark, home, script, total_rows=total, said=said, most_rows=most)
+    total, limits = case.rows * case.batches, RunLimits(aggregate_rows=case.rows // 2)
+    return run_script(spark, home, script, total_rows=total, said=said, limits=limits)
 
 
 def _streaming(

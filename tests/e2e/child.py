@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import penstock
-from penstock.runtime.loop import occasions, run_queue
 from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 
 
 def say(*words: object) -> None:
@@ -19,9 +19,9 @@ def say(*words: object) -> None:
 
 def main(told: dict[str, Any]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
-    run_queue.FLOW_ROWS = run_queue.AGGREGATE_ROWS = told["rows_a_run"]  # many runs to be killed in
-    occasions.TOGETHER_ROWS = told["rows_a_run"]
-    settings = Settings(checkpoint_seconds=told["checkpoint_seconds"])
+    few = told["rows_a_run"]  # many runs to be killed in
+    limits = RunLimits(flow_rows=few, aggregate_rows=few, rule_rows=few)
+    settings = Settings(checkpoint_seconds=told["checkpoint_seconds"], limits=limits)
     say("starting")
     home = Path(told["home"])
     with penstock.connect(

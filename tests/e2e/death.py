@@ -24,10 +24,10 @@ from penstock.catalog import SqliteCatalog
 from penstock.client import Connection
 from penstock.database import Database
 from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from tests.e2e.support import finish, leave_alone, until
 
 ANY = "any"
-OFTEN = Settings(checkpoint_seconds=0.1)
 Lines = dict[str, Counter[str]]
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -39,8 +39,10 @@ class Killed(BaseException):
 class Reaper:
     """Counts points by name, and all of them as `any`, and kills at the one it is told."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, limits: RunLimits = RUN_LIMITS) -> None:
+        """`limits` are for those who are to die: the smaller the runs, the more to die in."""
         self.root = root
+        self.settings = Settings(checkpoint_seconds=0.1, limits=limits)
         self.seen: Counter[str] = Counter()
         self.dead = False
         self.target: tuple[str, int] | None = None
@@ -137,7 +139,9 @@ def _statement(name: str, arguments: tuple[Any, ...]) -> str:
 
 
 @contextmanager
-def reaping(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
+def reaping(
+    root: Path, monkeypatch: pytest.MonkeyPatch, limits: RunLimits = RUN_LIMITS
+) -> Iterator[Reaper]:
     """Watch every system at home below `root`."""
     if not _hooked:
         sys.addaudithook(_audit)
@@ -148,7 +152,7 @@ def reaping(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
         monkeypatch.setattr(SqliteCatalog, method, changed)
     told = threading.excepthook
     monkeypatch.setattr(threading, "excepthook", lambda args: _unless_killed(args, told))
-    reaper = Reaper(root)
+    reaper = Reaper(root, limits)
     ACTIVE.append(reaper)
     try:
         yield reaper
@@ -201,7 +205,7 @@ def before_it_flows(reaper: Reaper, home: Path, script: str, **given: Any) -> It
     """
     reaper.live_until(None)
     is_new = not home.exists()
-    ps = penstock.connect(home, settings=OFTEN, begin=False, **given)
+    ps = penstock.connect(home, settings=reaper.settings, begin=False, **given)
     if is_new:  # later, recorded runs have to be done again before a script could be
         ps.script(script)
     yield ps
@@ -217,7 +221,8 @@ def calm_and_disturbed(
     delivery has is a matter of timing. Gates stay open, however busy the machine is.
     """
     reaper.live_until(None)
-    with penstock.connect(root / "calm", spark=spark, begin=False) as ps:
+    settings = reaper.settings
+    with penstock.connect(root / "calm", spark=spark, settings=settings, begin=False) as ps:
         leave_alone(ps)
         ps.script(script.format(out=root / "expected"))
         ps.begin()

@@ -11,10 +11,14 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.client import Connection
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 
 PATIENCE = 240.0  # seconds for any one wait: the machine may be busy, or a slow one
 POLL_SECONDS = 0.02
 TINY = 1e-9  # below it a double is noise of the moments
+# Every train is a run by itself, as if it had come when nothing else waited.
+EACH_TRAIN_ALONE = Settings(limits=RunLimits(flow_rows=1, aggregate_rows=1))
 
 
 def finish(ps: Connection, *, held: Collection[str] = ()) -> None:

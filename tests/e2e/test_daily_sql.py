@@ -8,9 +8,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
-from tests.e2e.support import bag, figures, finish, results
+from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results
 
 pytestmark = pytest.mark.spark
 
@@ -91,10 +90,8 @@ def of_window(table: pa.Table, start: datetime) -> pa.Table:
 
 
 def test_a_window_gives_the_rows_of_the_same_text_as_a_batch(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
     streams = {"s": as_table(make_rows(31, 90)), "s2": as_table(make_rows(32, 40))}
     batch = spark.newSession()
     batch.conf.set("spark.sql.session.timeZone", "UTC")
@@ -104,7 +101,7 @@ def test_a_window_gives_the_rows_of_the_same_text_as_a_batch(
             batch.createDataFrame(of_window(table, start)).createOrReplaceTempView(name)
         for text in PER_WINDOW:
             expected[text].append(batch.sql(text.format(s="s", s2="s2")).toArrow())
-    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+    with penstock.connect(tmp_path / "home", spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         for name in streams:
             ps.sql(
                 f"CREATE STREAM {name} ({COLUMNS.ddl()}) TIMESTAMP BY ts "

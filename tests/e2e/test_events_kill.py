@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.engine.states import detecting
 from penstock.errors import PenstockError
-from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.fires import EVENTS, ROOMS, SMOKES, ended, moment, rows, shown
 from tests.e2e.support import finish, results, write_json
@@ -79,8 +79,7 @@ def lines_of(out: Path) -> dict[str, Counter[str]]:
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 40)
-    with reaping(tmp_path, monkeypatch) as watching:
+    with reaping(tmp_path, monkeypatch, RunLimits(aggregate_rows=40)) as watching:
         yield watching
 
 
@@ -89,7 +88,7 @@ def test_deaths_change_no_detection_and_neither_does_the_cut(
 ) -> None:
     write(tmp_path, 150)
     reaper.live_until(None)
-    with penstock.connect(tmp_path / "calm", spark=spark) as ps:
+    with penstock.connect(tmp_path / "calm", spark=spark, settings=reaper.settings) as ps:
         ps.script(script(tmp_path, 1000).format(out=tmp_path / "expected"))
         finish(ps)
     expected = lines_of(tmp_path / "expected")
@@ -126,8 +125,8 @@ def test_events_spread_over_workers_are_detected_as_in_one_place(
     outs = {}
     for name, most in (("driver", 10**9), ("workers", 12)):
         monkeypatch.setattr(detecting.Detecting, "pays", lambda _, rows, most=most: rows >= most)
-        monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 60)
-        with penstock.connect(tmp_path / name, spark=spark) as ps:
+        settings = Settings(limits=RunLimits(aggregate_rows=60))
+        with penstock.connect(tmp_path / name, spark=spark, settings=settings) as ps:
             keyed = "(smoke s AND hot h) PARTITION BY room WITHIN"
             text = script(tmp_path, 30).replace("(smoke s AND hot h) WITHIN", keyed)
             ps.script(text.format(out=tmp_path / f"{name}_out"))

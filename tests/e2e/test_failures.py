@@ -12,10 +12,10 @@ import penstock
 from penstock.engine.spark.processor import Processor
 from penstock.engine.trains.rows import Rows
 from penstock.errors import DiskFullError, RunError
-from penstock.runtime.loop import run_queue
 from penstock.runtime.work import live_query
 from tests.e2e.plain_stream import S, delivered, row
 from tests.e2e.support import (
+    EACH_TRAIN_ALONE,
     figures,
     finish,
     rows_of,
@@ -179,7 +179,6 @@ def test_a_new_query_beside_a_held_one_runs_and_the_held_one_can_be_dropped(
 def test_a_run_that_failed_half_way_counts_nothing_twice(
     fails: str, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
     monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
     # Parts go to disk, and are combined.
     monkeypatch.setattr("penstock.engine.trains.rows.SMALL_ROWS", 5)
@@ -193,7 +192,7 @@ def test_a_run_that_failed_half_way_counts_nothing_twice(
         return does(*arguments, **options)
 
     monkeypatch.setattr(owner, fails, fail_twice)
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         ps.script(
             S.replace("push()", "push(rows_per_train => 1)")
             + "CREATE QUERY c AS SELECT window_start, n, count(*) AS c, sum(n) AS s "

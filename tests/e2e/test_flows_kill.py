@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.functions import Items, stream_function
-from penstock.runtime.loop import run_queue
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.death import Reaper, calm_and_disturbed, live, reaping
 from tests.e2e.support import finish, rows_of, write_json
 
@@ -41,8 +41,7 @@ QUERIES = {
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 20)
-    with reaping(tmp_path, monkeypatch) as watching:
+    with reaping(tmp_path, monkeypatch, RunLimits(flow_rows=20)) as watching:
         yield watching
 
 

@@ -10,11 +10,10 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query
-from tests.e2e.support import bag, figures, finish, results, rows_of
+from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results, rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -47,18 +46,12 @@ CONTENT += ("LANDMARK FROM TIMESTAMP '2026-03-01 11:57:00' EVERY 1 MINUTE",)
 SETS = ("(k, g)", "(g)", "()")
 
 
-@pytest.fixture(autouse=True)
-def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
-
-
 def test_grouping_sets_of_spans_equal_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     queries = [both(f"q{at}", *SPANS[at % 2], *each) for at, each in enumerate(GROUPINGS)]
     whole = as_table(make_rows(17, 300))
     batch = Batch(spark)
     batch.see({"s": whole})
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         run(ps, whole, {query.name: query.stream for query in queries})
         for query, expected in batch.answers(queries):
             found = results(ps, query.name)
@@ -98,7 +91,7 @@ def test_grouping_sets_equal_the_groupings_one_by_one(spark: SparkSession, tmp_p
             )
             group = f" GROUP BY {keys[1:-1]}" if keys != "()" else ""
             queries[f"one{at}_{place}"] = f"SELECT {bounds}, {shown}, {select}{group}"
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         run(ps, whole, queries)
         for at, window in enumerate(CONTENT):
             found = bag(results(ps, f"all{at}"))
@@ -111,7 +104,7 @@ def test_grouping_sets_equal_the_groupings_one_by_one(spark: SparkSession, tmp_p
 
 def test_a_late_tuple_is_late_once(spark: SparkSession, tmp_path: Path) -> None:
     rows = make_rows(19, 300)
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         run(
             ps,
             as_table(rows),

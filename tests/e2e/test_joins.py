@@ -13,8 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import run_queue
-from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e import scenario
 from tests.e2e.death import bury, live, reaping
 from tests.e2e.support import figures, finish, results, rows_of, until, write_json
@@ -279,13 +278,13 @@ def test_a_join_that_dies_comes_back_to_the_same_rows(
         finish(ps)
     expected = written(tmp_path / "expected")
     assert all(expected.values())
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 50)
-    often = Settings(checkpoint_seconds=0.1)
     died = 0
-    with reaping(tmp_path, monkeypatch) as reaper:
+    with reaping(tmp_path, monkeypatch, RunLimits(aggregate_rows=50)) as reaper:
         for life, point in enumerate(POINTS):
             reaper.live_until(None)
-            ps = penstock.connect(tmp_path / "home", spark=spark, settings=often, begin=False)
+            ps = penstock.connect(
+                tmp_path / "home", spark=spark, settings=reaper.settings, begin=False
+            )
             if not life:
                 ps.script(script(tmp_path, tmp_path / "out"))
             reaper.live_until(*point)

@@ -16,12 +16,11 @@ import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.runtime.durable.result_row import START, Position
-from penstock.runtime.loop import run_queue
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e import scenario
 from tests.e2e.children import Child
 from tests.e2e.death import (
     ANY,
-    OFTEN,
     Killed,
     Reaper,
     before_it_flows,
@@ -82,10 +81,8 @@ def undisturbed(
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    # Small runs, so that there are many of them to die in.
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 50)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 50)
-    with reaping(tmp_path, monkeypatch) as watching:
+    small = RunLimits(flow_rows=50, aggregate_rows=50)  # so that there are many runs to die in
+    with reaping(tmp_path, monkeypatch, small) as watching:
         yield watching
 
 
@@ -155,7 +152,7 @@ def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
     acknowledged = 0
     for _ in range(5):
         reaper.live_until(None)
-        ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
+        ps = penstock.connect(tmp_path / "home", spark=spark, settings=reaper.settings)
         ps.script(script)
         reaper.live_until(ANY, random_.randrange(5, 120))
         while not reaper.dead:
@@ -165,7 +162,7 @@ def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
             time.sleep(0.02)
         bury(ps, reaper)
     reaper.live_until(None)
-    with penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN) as ps:
+    with penstock.connect(tmp_path / "home", spark=spark, settings=reaper.settings) as ps:
         ps.script(script)
         until(ps, lambda: figures(ps, "counts")["rows_in"] == acknowledged)
         ps.push("p", [pushed_row(acknowledged + at) for at in range(7)])  # one is late by now
@@ -198,13 +195,13 @@ def test_a_script_that_died_half_way_can_be_run_again(
     tmp_path: Path,
 ) -> None:
     _, script, expected = undisturbed
-    ps = penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN)
+    ps = penstock.connect(tmp_path / "home", spark=spark, settings=reaper.settings)
     reaper.live_until("catalog put after", count)
     with pytest.raises(Killed):
         ps.script(script.format(out=tmp_path / "out"))
     bury(ps, reaper)
     reaper.live_until(None)
-    with penstock.connect(tmp_path / "home", spark=spark, settings=OFTEN) as ps:
+    with penstock.connect(tmp_path / "home", spark=spark, settings=reaper.settings) as ps:
         ps.script(script.format(out=tmp_path / "out"))
         finish(ps)
     scenario.same(scenario.contents(tmp_path / "out"), expected)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.runtime.loop import run_queue
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e import scenario
 from tests.e2e.death import Reaper, calm_and_disturbed, reaping
 from tests.e2e.support import write_json
@@ -39,9 +39,7 @@ QUERIES = {
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 40)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 40)
-    with reaping(tmp_path, monkeypatch) as watching:
+    with reaping(tmp_path, monkeypatch, RunLimits(flow_rows=40, aggregate_rows=40)) as watching:
         yield watching
 
 

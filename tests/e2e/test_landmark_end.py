@@ -7,7 +7,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import run_queue
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.support import finish, results
 
 pytestmark = pytest.mark.spark
@@ -27,11 +28,11 @@ CREATE QUERY numbers AS SELECT window_end AS e, count(*) AS c
 
 
 def test_tuples_that_where_leaves_out_still_move_the_last_window(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     for rows_a_run in (1, 1000):
-        monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", rows_a_run)
-        with penstock.connect(tmp_path / str(rows_a_run), spark=spark, begin=False) as ps:
+        settings, home = Settings(limits=RunLimits(aggregate_rows=rows_a_run)), str(rows_a_run)
+        with penstock.connect(tmp_path / home, spark=spark, settings=settings, begin=False) as ps:
             ps.script(SCRIPT)
             for row in ROWS:
                 ps.push("s", [row])

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import occasions, run_queue
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.death import ANY, Reaper, before_it_flows, live, reaping
 from tests.e2e.support import finish, results, rows_of, write_json
 
@@ -60,9 +60,7 @@ POINTS = (
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 50)
-    monkeypatch.setattr(occasions, "TOGETHER_ROWS", 30)
-    with reaping(tmp_path, monkeypatch) as watching:
+    with reaping(tmp_path, monkeypatch, RunLimits(flow_rows=50, rule_rows=30)) as watching:
         yield watching
 
 
@@ -84,7 +82,10 @@ def test_rules_that_die_at_any_point_insert_each_row_once(
         + [("later", row["n"]) for row in odd if row["n"] > 20 and row["room"] != "hall"]
     )
     with penstock.connect(
-        tmp_path / "peace", spark=spark, actions={"told": lambda *_: None}
+        tmp_path / "peace",
+        spark=spark,
+        settings=reaper.settings,
+        actions={"told": lambda *_: None},
     ) as peaceful:
         peaceful.script(SCRIPT.format(data=tmp_path / "data"))
         finish(peaceful)

@@ -6,11 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query
-from tests.e2e.support import bag, figures, finish, results
+from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results
 
 pytestmark = pytest.mark.spark
 
@@ -49,11 +48,7 @@ def counted(operation: str) -> Query:
     return Query(f"windows_{operation.lower()}", stream, batch)
 
 
-def test_the_same_sql_gives_the_same_rows(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
+def test_the_same_sql_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     rows = make_rows(29, 240)
     often = [row for at, row in enumerate(rows[:160]) for _ in range(1 + (at % 3 == 0))]
     streams = {"s": as_table(often), "s2": as_table(rows[80:])}
@@ -61,7 +56,7 @@ def test_the_same_sql_gives_the_same_rows(
     queries += [counted(each) for each in ("UNION", "INTERSECT", "EXCEPT")]
     batch = Batch(spark)
     batch.see(streams)
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         ps.script(
             "".join(
                 f"CREATE STREAM {name} ({COLUMNS.ddl()}) TIMESTAMP BY ts "

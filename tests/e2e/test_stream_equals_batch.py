@@ -14,11 +14,10 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.trains.buffers import Bounds
-from penstock.runtime.loop import run_queue
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
-from tests.e2e.support import bag, figures, finish, results, rows_of, write_json
+from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results, rows_of, write_json
 from tests.examples import examples
 
 pytestmark = pytest.mark.spark
@@ -243,14 +242,6 @@ MANY = (
 )
 
 
-@pytest.fixture
-def _each_train_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run every train by itself, as if it had come when nothing else waited."""
-    monkeypatch.setattr(run_queue, "FLOW_ROWS", 1)
-    monkeypatch.setattr(run_queue, "AGGREGATE_ROWS", 1)
-
-
-@pytest.mark.usefixtures("_each_train_alone")
 @pytest.mark.parametrize("bounds", [Bounds(), NARROW], ids=["in memory", "spilled"])
 def test_many_rows_in_small_and_large_trains_equal_the_batch_whatever_fits_in_memory(
     bounds: Bounds, spark: SparkSession, batch: Batch, tmp_path: Path
@@ -258,7 +249,7 @@ def test_many_rows_in_small_and_large_trains_equal_the_batch_whatever_fits_in_me
     whole = as_table(make_rows(50, sum(PUSHES), minutes=200))
     assert whole.num_rows == 50_000
     batch.see({"s": whole})
-    with penstock.connect(tmp_path, spark=spark, bounds=bounds) as ps:
+    with penstock.connect(tmp_path, spark=spark, bounds=bounds, settings=EACH_TRAIN_ALONE) as ps:
         ps.script(
             f"CREATE STREAM s ({COLUMNS.ddl()}) TIMESTAMP BY ts SLACK INTERVAL 10 SECONDS "
             "FROM push(rows_per_train => 1);"
@@ -281,14 +272,13 @@ SIZE, SLIDE = 20_000_000, 5_000_000  # microseconds
 LATE_SLACK = 3_000_000
 
 
-@pytest.mark.usefixtures("_each_train_alone")
 def test_every_row_is_in_each_of_its_windows_or_among_the_late_ones(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     rows = make_rows(3, 600)
     whole = as_table([row | {"g": place} for place, row in enumerate(rows)])
     trains = [whole.slice(start, 37) for start in range(0, whole.num_rows, 37)]
-    with penstock.connect(tmp_path, spark=spark) as ps:
+    with penstock.connect(tmp_path, spark=spark, settings=EACH_TRAIN_ALONE) as ps:
         ps.script(
             f"CREATE STREAM s ({COLUMNS.ddl()}) TIMESTAMP BY ts SLACK INTERVAL 3 SECONDS "
             "FROM push(rows_per_train => 1);"

@@ -4,11 +4,9 @@ import itertools
 import random
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
-from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,9 +15,9 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError
-from penstock.runtime.loop import run_queue
 from penstock.runtime.loop.supervisor import Settings
-from tests.e2e.support import figures, results
+from penstock.runtime.work.run_limits import RUN_LIMITS
+from tests.e2e.support import EACH_TRAIN_ALONE, figures, results
 from tests.fuzz.case import SLACK_SECONDS, Case, Relation
 
 HANG_SECONDS = 240.0  # nothing here takes a tenth of it, on a busy machine either
@@ -84,19 +82,19 @@ def draw_variant(chance: random.Random, case: Case) -> Variant:
 def run(spark: SparkSession, case: Case, variant: Variant, place: Path) -> dict[str, Outcome]:
     """Return what came of each query."""
     found: dict[str, Outcome] = {}
-    with _ways(variant):
-        try:
-            _run(spark, case, variant, place, found)
-        except Exception:  # whatever else is raised is a finding, and the next case goes on
-            text = traceback.format_exc()
-            found |= {q.name: Failed("raised", text) for q in case.queries if q.name not in found}
+    try:
+        _run(spark, case, variant, place, found)
+    except Exception:  # whatever else is raised is a finding, and the next case goes on
+        text = traceback.format_exc()
+        found |= {q.name: Failed("raised", text) for q in case.queries if q.name not in found}
     return found
 
 
 def _run(
     spark: SparkSession, case: Case, variant: Variant, place: Path, found: dict[str, Outcome]
 ) -> None:
-    settings = Settings(share=variant.share)
+    limits = EACH_TRAIN_ALONE.limits if variant.each_alone else RUN_LIMITS
+    settings = Settings(share=variant.share, limits=limits)
     trains = list(_trains(case, variant))
     cut = len(trains) // 2 if variant.restart else len(trains)
     with penstock.connect(place / "home", spark=spark, settings=settings, begin=False) as ps:
@@ -196,12 +194,3 @@ def _collect(ps: Connection, case: Case, variant: Variant, found: dict[str, Outc
             found[query.name] = Failed("late", str(shown))
         else:
             found[query.name] = results(ps, query.name)
-
-
-@contextmanager
-def _ways(variant: Variant) -> Iterator[None]:
-    with ExitStack() as patches:
-        if variant.each_alone:
-            for name in ("FLOW_ROWS", "AGGREGATE_ROWS"):
-                patches.enter_context(mock.patch.object(run_queue, name, 1))
-        yield

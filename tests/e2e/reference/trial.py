@@ -10,15 +10,13 @@ from string import Template
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.loop import run_queue
 from tests.e2e.reference.streams import Flow
-from tests.e2e.support import bag, figures, finish, plain, results
+from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, plain, results
 from tests.examples import examples
 
 LAW = settings(
@@ -44,11 +42,8 @@ class Question:
 @contextmanager
 def each_train_alone(home: Path, spark: SparkSession) -> Iterator[Connection]:
     """Open a connection for many trials that runs every train by itself, waiting or not."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(run_queue, "FLOW_ROWS", 1)
-        patch.setattr(run_queue, "AGGREGATE_ROWS", 1)
-        with penstock.connect(home, spark=spark) as connection:
-            yield connection
+    with penstock.connect(home, spark=spark, settings=EACH_TRAIN_ALONE) as connection:
+        yield connection
 
 
 def ask(ps: Connection, flows: Mapping[str, Flow], questions: list[Question]) -> None:

@@ -39,6 +39,7 @@ from penstock.runtime.sources.archive import Archive
 from penstock.runtime.sources.feed import Feed
 from penstock.runtime.topology.checkpoint import write_checkpoint
 from penstock.runtime.topology.connecting import connect
+from penstock.runtime.topology.read_ahead import ReadAhead
 from penstock.runtime.topology.restoration import (
     checked,
     knows,
@@ -47,6 +48,7 @@ from penstock.runtime.topology.restoration import (
 from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
+from penstock.runtime.work.run_limits import RunLimits
 from penstock.runtime.work.worker_pool import Finish, Workers
 from penstock.schedule import RoundRobin
 from tests.unit.model.scripted import END, ScriptedSource
@@ -156,9 +158,12 @@ class Hall:
         streams: Sequence[str] = ("s",),
         bounds: Bounds | None = None,
         clauses: Mapping[str, Any] | None = None,
+        limits: RunLimits | None = None,
+        read_ahead: ReadAhead | None = None,
     ) -> None:
         """`clauses` are further fields of every stream's definition, such as `archive_for`."""
         self.home, self.bounds, self.clauses = home, bounds or Bounds(), dict(clauses or {})
+        self.limits, self.read_ahead = limits or RunLimits(), read_ahead or ReadAhead()
         (home / "state").mkdir(parents=True)
         self.journal = MemoryJournal()
         self.scripts: dict[str, ScriptedSource] = {name: ScriptedSource([]) for name in streams}
@@ -180,9 +185,9 @@ class Hall:
         self.processor = TwinProcessor(spill)
         self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)
         parts = (self.topology, self.pool, self.journal, self.clock)
-        self.intake = Intake(*parts)
-        self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin())
-        self.deliveries = Deliveries(*parts)
+        self.intake = Intake(*parts, read_ahead=self.read_ahead)
+        self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin(), limits=self.limits)
+        self.deliveries = Deliveries(*parts, self.limits)
         self.archiving = Archiving(self.topology, self.pool, self.clock)
         for name in self.scripts:
             self._open_stream(name)

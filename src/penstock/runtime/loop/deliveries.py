@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from penstock.clock import Clock
 from penstock.engine.trains.buffers import Buffer, Train
-from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.errors import SinkError, told
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
@@ -20,9 +19,8 @@ from penstock.runtime.durable.journal import Journal
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_query import READER, LiveQuery, Tap, deliver_together
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.runtime.work.worker_pool import SINK, Workers
-
-TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # a delivery is a table in the driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +32,9 @@ class _Load:
     trains: list[Train]
     again: bool
 
-    @property
-    def is_light(self) -> bool:
-        """Say whether nobody has to wait long for it."""
-        return not self.query.sinks and sum(t.rows.count for t in self.trains) <= SMALL_ROWS
+    def is_light(self, most: int) -> bool:
+        """Say whether nobody has to wait long for it: it has no sink, and few rows."""
+        return not self.query.sinks and sum(t.rows.count for t in self.trains) <= most
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +45,7 @@ class Deliveries:
     pool: Workers
     journal: Journal
     clock: Clock
+    limits: RunLimits = RUN_LIMITS
     taps: list[Tap] = field(default_factory=list)
     under_way: set[str] = field(default_factory=set)
 
@@ -105,9 +103,10 @@ class Deliveries:
                 for load in new:
                     ranges = ranges_of({load.query.input: load.trains})
                     self.journal.record_run(load.query.reader, load.number, ranges)
-        self._submit([load for load in loads if load.is_light])
+        most = self.limits.light_rows
+        self._submit([load for load in loads if load.is_light(most)])
         for load in loads:
-            if not load.is_light:
+            if not load.is_light(most):
                 self._submit([load])
 
     def _load(self, query: LiveQuery) -> _Load | None:
@@ -129,7 +128,8 @@ class Deliveries:
             found = recorded({query.input: waiting}, query.replay[0].inputs)
             again = (found or {}).get(query.input, [])
             return again if again == self._open(query, again) else []
-        return coalesced(self._open(query, waiting), TOGETHER_ROWS, TOGETHER_BYTES)
+        limits = self.limits
+        return coalesced(self._open(query, waiting), limits.delivery_rows, limits.delivery_bytes)
 
     def _open(self, query: LiveQuery, trains: list[Train]) -> list[Train]:
         """Return the trains for which immediate rules have done what they had to."""

@@ -33,6 +33,7 @@ from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import LiveUnit, Output
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.runtime.work.worker_pool import Workers, outcome
 from penstock.schedule import Strategy
 from penstock.schedule.costs.apportion import Profile
@@ -73,6 +74,7 @@ class Dispatcher:
     processor: Processor
     strategy: Strategy
     statistics: Statistics = field(default_factory=Statistics)
+    limits: RunLimits = RUN_LIMITS
     deciding_seconds: float = 0.0
     run_queue: RunQueue = field(init=False)
     shared_scans: SharedScans = field(init=False)
@@ -81,7 +83,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Be ready to look."""
         shedding_controller = SheddingController(self.topology, self.statistics)
-        self.run_queue = RunQueue(self.topology, self.pool, shedding_controller)
+        self.run_queue = RunQueue(self.topology, self.pool, shedding_controller, limits=self.limits)
         self.shared_scans = SharedScans(self.topology, self.pool, self.statistics)
         self.looking_ahead = LookingAhead(
             self.topology, self.pool, self.processor, self.statistics, self.run_queue, self.clock

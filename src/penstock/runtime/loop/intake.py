@@ -12,7 +12,7 @@ from penstock.runtime.durable.journal import Journal
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.feed import Cut, Feed
 from penstock.runtime.sources.watching import Watching
-from penstock.runtime.topology.read_ahead import is_ahead
+from penstock.runtime.topology.read_ahead import READ_AHEAD, ReadAhead, is_ahead
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import Workers
 
@@ -29,6 +29,7 @@ class Intake:
     clock: Clock
     statistics: Statistics = field(default_factory=Statistics)
     watching: Watching = field(default_factory=Watching)
+    read_ahead: ReadAhead = READ_AHEAD
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
@@ -68,7 +69,7 @@ class Intake:
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""
-        return is_ahead(buffer, self.topology)
+        return is_ahead(buffer, self.topology, self.read_ahead)
 
     def _read(self, feed: Feed, cut: Cut, future: Future[object]) -> None:
         error = future.exception()

@@ -25,9 +25,9 @@ from penstock.runtime.loop.asking import Answer, ask, unasked
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_rule import LiveOccasions, LiveRule
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.runtime.work.worker_pool import SINK, Workers
 
-TOGETHER_ROWS, TOGETHER_BYTES = 500_000, 64 << 20  # as much as a delivery takes
 SLICE_SECONDS = 1.0  # that a worker stays in one lane before others have their turn
 RESTLESS_SECONDS = 0.05  # between two looks while an action of a held train waits for its turn
 
@@ -65,6 +65,7 @@ class Occasions:
     processor: Processor
     acting: Acting
     lanes: Lanes
+    limits: RunLimits = RUN_LIMITS
     stopping: bool = False
 
     @property
@@ -118,7 +119,7 @@ class Occasions:
         if waiting and each.coupling is Coupling.DEFERRED:
             last = self._delivered(each)
             waiting = [train for train in waiting if train.info.number <= last]
-        return each.begins(coalesced(waiting, TOGETHER_ROWS, TOGETHER_BYTES))
+        return each.begins(coalesced(waiting, self.limits.rule_rows, self.limits.rule_bytes))
 
     def _delivered(self, each: LiveOccasions) -> float:
         """Return the last train of an event that everybody who is before deferred rules has had."""

@@ -12,22 +12,18 @@ from typing import NamedTuple
 
 from penstock.engine.states.gate import GateState
 from penstock.engine.trains.buffers import Train
-from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.grouping import Group, coalesced, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, Waiting
 
-# Coalescing beyond a local relation would not keep the rows' order.
-FLOW_ROWS, FLOW_BYTES = SMALL_ROWS, SMALL_BYTES
-AGGREGATE_ROWS = 500_000
 TRIFLE_ROWS = 100_000  # through a gate: some milliseconds
 ALL_ROWS = sys.maxsize
-AGGREGATE_BYTES = 256 << 20  # rows may hold vectors, and those of a run are in memory together
 SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
 EVERYTHING, NO_PACE = Everything(), Pace()
 
@@ -60,6 +56,7 @@ class RunQueue:
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE
     lengths: Mapping[str, int] = field(default_factory=dict)
+    limits: RunLimits = RUN_LIMITS
     _ready: dict[str, Ready] = field(default_factory=dict)
     _swept: float = 0.0
 
@@ -150,16 +147,17 @@ class RunQueue:
 
     def _together(self, live: LiveUnit, trains: list[Train], now: float) -> list[Train]:
         """Return how many of the trains one run takes: by the rule, and no more than it can."""
-        most = self.lengths.get(live.unit.key, AGGREGATE_ROWS)
+        limits = self.limits
+        most = self.lengths.get(live.unit.key, limits.aggregate_rows)
         flows = live.unit.stateful is None or isinstance(live.unit.stateful, FlowBundle)
         if isinstance(live.state, GateState):  # which has no Spark that would change the order
             found = self.shedding_controller.taken(
-                live, coalesced(trains, ALL_ROWS, AGGREGATE_BYTES), now
+                live, coalesced(trains, ALL_ROWS, limits.aggregate_bytes), now
             )
         elif not flows:
-            found = coalesced(trains, min(most, AGGREGATE_ROWS), AGGREGATE_BYTES)
+            found = coalesced(trains, min(most, limits.aggregate_rows), limits.aggregate_bytes)
         else:
-            found = coalesced(trains, min(most, FLOW_ROWS), FLOW_BYTES)
+            found = coalesced(trains, min(most, limits.flow_rows), limits.flow_bytes)
         if isinstance(self.batching, Everything):
             return found
         waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]

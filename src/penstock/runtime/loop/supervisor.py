@@ -26,6 +26,7 @@ from penstock.runtime.loop.quiescence import POLL_SECONDS, Quiescence
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.suspending import Orders
 from penstock.runtime.work.live_query import Tap
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.schedule import Choice
 
 SINK_SECONDS = 10.0  # that a sink at work gets when everything ends
@@ -44,6 +45,7 @@ class Settings:
         statement_seconds: how long a one-time SELECT may take; None is no limit.
         run_seconds: how long one SELECT of a unit's run may take before its query is held; None
             is no limit.
+        limits: the most that one run or delivery takes of what waits.
     """
 
     checkpoint_seconds: float = 10.0
@@ -53,6 +55,7 @@ class Settings:
     batching: Choice = EVERYTHING
     statement_seconds: float | None = 600.0  # who waits for rows has gone by then
     run_seconds: float | None = 1800.0  # a run over a long past may take minutes on a slow machine
+    limits: RunLimits = RUN_LIMITS
 
 
 DEFAULTS = Settings()

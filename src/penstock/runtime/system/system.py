@@ -128,7 +128,7 @@ class System:
         clock, topology = self.clock, self.topology
         self.pool = WorkerPool(settings.slots or self.processor.slots)
         work = (topology, self.pool, self.journal, clock)
-        dispatcher = Dispatcher(*work, self.processor, RoundRobin())
+        dispatcher = Dispatcher(*work, self.processor, RoundRobin(), limits=settings.limits)
         self.control = Control(dispatcher, settings.strategy, settings.batching)
         self.statistics = dispatcher.statistics
         shedding = dispatcher.run_queue.shedding_controller
@@ -142,12 +142,12 @@ class System:
             clock,
             settings.checkpoint_seconds,
         )
-        deliveries = Deliveries(*work)
+        deliveries = Deliveries(*work, settings.limits)
         self.quiescence = Quiescence(topology, self.pool, deliveries, self.checkpoints)
         self.lanes = Lanes(topology, self.firings)
         stages = Stages(
             deliveries,
-            Occasions(*work, self.processor, self._acting(), self.lanes),
+            Occasions(*work, self.processor, self._acting(), self.lanes, settings.limits),
             dispatcher,
             Archiving(topology, self.pool, clock),
             Intake(*work, self.statistics),

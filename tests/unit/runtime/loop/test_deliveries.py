@@ -12,8 +12,8 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.engine.trains.buffers import Bounds
 from penstock.errors import SinkError
 from penstock.model.definitions import QueryState
-from penstock.runtime.loop import deliveries as deliveries_module
 from penstock.runtime.work.live_query import RETRY_SECONDS, LiveQuery
+from penstock.runtime.work.run_limits import RunLimits
 from penstock.runtime.work.subscription import Subscription
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
@@ -58,9 +58,8 @@ class Stubborn:
 def test_deliveries_are_numbered_without_gaps_and_have_all_rows_in_order(
     sizes: list[int], limit: int, at_a_time: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(deliveries_module, "TOGETHER_ROWS", limit)
-        hall = Hall(Path(home) / "home")
+    with tempfile.TemporaryDirectory() as home:
+        hall = Hall(Path(home) / "home", limits=RunLimits(delivery_rows=limit))
         hall.add("a", scan("s"))
         given_: list[int] = []
         for place, size in enumerate(sizes):
@@ -306,10 +305,8 @@ def test_queries_without_sinks_are_delivered_by_one_worker_and_others_by_their_o
     assert [hall.journal.last_delivery(f"query:{name}") for name in "abcd"] == [1, 1, 1, 1]
 
 
-def test_a_large_delivery_keeps_none_of_the_small_ones_waiting(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(deliveries_module, "SMALL_ROWS", 2)
+def test_a_large_delivery_keeps_none_of_the_small_ones_waiting(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", limits=RunLimits(light_rows=2))
     without_sinks(hall, "a", "b")
     hall.push("s", 1, 2, 3)
     hall.take_in()

@@ -10,7 +10,7 @@ from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.plan.operators import Take, key
 from penstock.runtime.loop import dispatcher as turns_module
-from penstock.runtime.loop import run_queue as readiness_module
+from penstock.runtime.work.run_limits import RunLimits
 from penstock.schedule import ReadyUnit
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
@@ -60,10 +60,8 @@ def test_small_trains_run_together(hall: Hall) -> None:
     assert [rows for _, rows in hall.processor.runs] == [[0, 1, 2, 3, 4]]
 
 
-def test_a_flow_takes_no_more_rows_than_keep_their_order(
-    hall: Hall, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(readiness_module, "FLOW_ROWS", 4)
+def test_a_flow_takes_no_more_rows_than_keep_their_order(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", limits=RunLimits(flow_rows=4))
     hall.add("a", chain("s", "x"))
     push_all(hall, [2, 2, 1, 9, 1])
     hall.drain()
@@ -77,9 +75,8 @@ def test_a_flow_takes_no_more_rows_than_keep_their_order(
 def test_after_a_death_recorded_runs_take_the_same_trains_again(
     sizes: list[int], steps: int, limit: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readiness_module, "FLOW_ROWS", limit)
-        hall = Hall(Path(home) / "home")
+    with tempfile.TemporaryDirectory() as home:
+        hall = Hall(Path(home) / "home", limits=RunLimits(flow_rows=limit))
         hall.add("a", chain("s", "xy"))
         push_all(hall, sizes)
         for _ in range(steps):
@@ -87,8 +84,8 @@ def test_after_a_death_recorded_runs_take_the_same_trains_again(
             hall.take_in()
             hall.turn()
         before = hall.processor.runs
+        hall.limits = RunLimits(flow_rows=100)
         hall.die()
-        patch.setattr(readiness_module, "FLOW_ROWS", 100)
         hall.drain()
         assert hall.processor.runs[: len(before)] == before
 

@@ -5,8 +5,7 @@ import pytest
 
 from penstock.plan.operators import key
 from penstock.runtime.loop.intake import RETRY_SECONDS
-from penstock.runtime.topology import read_ahead
-from penstock.runtime.topology.read_ahead import TINY_AHEAD
+from penstock.runtime.topology.read_ahead import READ_AHEAD, ReadAhead
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import DeathError, Hall, chain, scan
 from tests.unit.model.scripted import FAIL, FAIL_READ
@@ -50,19 +49,18 @@ def test_a_train_is_in_the_journal_before_it_is_read(hall: Hall) -> None:
 
 def test_a_source_is_so_many_tiny_trains_ahead_and_no_more(hall: Hall) -> None:
     hall.add("a", scan("s"))
-    for number in range(TINY_AHEAD + 10):
+    for number in range(READ_AHEAD.tiny_trains + 10):
         hall.push("s", number)
-    for _ in range(TINY_AHEAD + 10):
+    for _ in range(READ_AHEAD.tiny_trains + 10):
         hall.take_in()
-    assert waiting(hall, "s") == TINY_AHEAD
+    assert waiting(hall, "s") == READ_AHEAD.tiny_trains
     hall.deliver()
     hall.take_in()
-    assert waiting(hall, "s") == TINY_AHEAD + 1
+    assert waiting(hall, "s") == READ_AHEAD.tiny_trains + 1
 
 
-def test_of_larger_trains_it_is_fewer_ahead(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "SMALL_ROWS", 5)
-    monkeypatch.setattr(read_ahead, "AHEAD_TRAINS", 3)
+def test_of_larger_trains_it_is_fewer_ahead(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", read_ahead=ReadAhead(trains=3, tiny_rows=5))
     hall.add("a", scan("s"))
     for number in range(9):
         hall.push("s", *range(number * 2, number * 2 + 2))
@@ -70,8 +68,8 @@ def test_of_larger_trains_it_is_fewer_ahead(hall: Hall, monkeypatch: pytest.Monk
     assert waiting(hall, "s") == 3
 
 
-def test_of_very_many_rows_none_is_taken_ahead(hall: Hall, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_ahead, "AHEAD_ROWS", 4)
+def test_of_very_many_rows_none_is_taken_ahead(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home", read_ahead=ReadAhead(rows=4))
     hall.add("a", scan("s"))
     for number in range(9):
         hall.push("s", *range(number * 2, number * 2 + 2))
@@ -84,11 +82,11 @@ def test_a_reader_that_is_held_does_not_hold_the_others(hall: Hall) -> None:
     hall.add("a", bad)
     hall.add("b", scan("s"))
     hall.processor.fails.add(key(bad))
-    for number in range(TINY_AHEAD + 10):
+    for number in range(READ_AHEAD.tiny_trains + 10):
         hall.push("s", number)
         hall.step()
     hall.drain()
-    assert hall.delivered("b") == list(range(TINY_AHEAD + 10))
+    assert hall.delivered("b") == list(range(READ_AHEAD.tiny_trains + 10))
 
 
 def test_a_source_that_cannot_be_asked_is_asked_again_later(hall: Hall) -> None:
