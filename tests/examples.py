@@ -5,6 +5,7 @@ import os
 # Of the number that a law asks for. Each run looks at the same ones, unless hypothesis explores.
 SHARE = float(os.environ.get("PENSTOCK_EXAMPLES", "0.2"))
 FEWEST = 5
+IS_WHOLE = SHARE >= 1  # every case of tests that otherwise take one of each class
 
 
 def examples(count: int) -> int:

@@ -14,8 +14,10 @@ from penstock.client import Connection
 from penstock.errors import PenstockError
 from tests.e2e.child import say
 from tests.e2e.support import finish, results, rows_of
+from tests.examples import IS_WHOLE
 
-COUNT = 2000
+COUNT = 600
+PUSHED = 100 if IS_WHOLE else 50
 SCRIPT = f"""
     CREATE STREAM IF NOT EXISTS p (id INT) FROM push();
     CREATE STREAM IF NOT EXISTS g (ts TIMESTAMP, k INT) TIMESTAMP BY ts FROM generator(
@@ -62,13 +64,11 @@ def meet_death(ps: Connection) -> None:
 
 
 def main(home: Path) -> None:
-    """Die twice under a Java of our own, once under the caller's."""
-    pushed = 0
-    for _ in range(2):
+    """Die under a Java of our own, in the nightly run twice, and once under the caller's."""
+    for first in range(0, PUSHED, 50):
         with penstock.connect(home, master="local[2]") as ps:
             ps.sql(NOTED + SCRIPT)
-            ps.push("p", [{"id": pushed + number} for number in range(50)])
-            pushed += 50
+            ps.push("p", [{"id": first + number} for number in range(50)])
             meet_death(ps)
     spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     with penstock.connect(home, spark=spark.getOrCreate()) as ps:

@@ -16,13 +16,14 @@ import pytest
 
 from tests.e2e.children import ROOT
 from tests.e2e.support import PATIENCE, until, write_json
+from tests.examples import IS_WHOLE
 
 pytestmark = pytest.mark.spark
 
 COMMAND = ["run", "script.sql", "--until-idle", "--format", "json", "--home", "home"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
-COUNT, SECONDS = 600, 60  # tuples of every source, over so long
+COUNT, SECONDS = 300, 30  # tuples of every source, over so long
 SCHEMA = pa.schema([("ts", pa.timestamp("us", "UTC")), ("k", pa.int32()), ("v", pa.int32())])
 COLUMNS = "(ts TIMESTAMP, k INT, v INT) TIMESTAMP BY ts"
 GENERATED = f"rows => {COUNT}, start => TIMESTAMP '2026-01-01', k => n % 3, v => n"
@@ -138,7 +139,7 @@ def test_a_command_that_is_killed_and_repeated_gives_what_an_undisturbed_one_giv
     early.wait(PATIENCE)
 
     random_ = random.Random(15)
-    for _ in range(3):
+    for _ in range(3 if IS_WHOLE else 2):
         process = killed.start()
         if not die_at(
             killed, process, killed.size() + random_.randrange(1, undisturbed.size() // 4)

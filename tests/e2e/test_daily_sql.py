@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
+from tests.e2e.oracle.batch import interpreted
 from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results
 
@@ -93,8 +94,7 @@ def test_a_window_gives_the_rows_of_the_same_text_as_a_batch(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     streams = {"s": as_table(make_rows(31, 90)), "s2": as_table(make_rows(32, 40))}
-    batch = spark.newSession()
-    batch.conf.set("spark.sql.session.timeZone", "UTC")
+    batch = interpreted(spark)
     expected: dict[str, list[pa.Table]] = {text: [] for text in PER_WINDOW}
     for start in starts(pa.concat_tables(streams.values())):
         for name, table in streams.items():

@@ -44,6 +44,7 @@ SPANS = (("60 seconds", "60 seconds"), ("30 seconds", "10 seconds"))
 CONTENT = ("ROWS 20 SLIDE 5", "SESSION GAP 2 SECONDS", "PARTITION BY g ROWS 7", "WHEN count(*) = 4")
 CONTENT += ("LANDMARK FROM TIMESTAMP '2026-03-01 11:57:00' EVERY 1 MINUTE",)
 SETS = ("(k, g)", "(g)", "()")
+ROWS_A_TRAIN = 110  # two trains and three
 
 
 def test_grouping_sets_of_spans_equal_the_batch(spark: SparkSession, tmp_path: Path) -> None:
@@ -128,8 +129,8 @@ def run(
         "FROM push(rows_per_train => 1);"
         + "".join(f"CREATE QUERY {name} AS {text};" for name, text in queries.items())
     )
-    for start in range(0, whole.num_rows, 70):
-        ps.push("s", whole.slice(start, 70))
+    for start in range(0, whole.num_rows, ROWS_A_TRAIN):
+        ps.push("s", whole.slice(start, ROWS_A_TRAIN))
     ps.end("s")
     finish(ps)
     for name in queries:

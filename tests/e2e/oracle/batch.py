@@ -9,18 +9,25 @@ from tests.e2e.oracle.data import TABLE, TABLE_DDL
 from tests.e2e.oracle.queries import Query
 
 
+def interpreted(spark: SparkSession) -> SparkSession:
+    """Return a session for many small batches: to compile each would take longer than to run it."""
+    session = spark.newSession()
+    for name, value in (
+        ("spark.sql.session.timeZone", "UTC"),
+        ("spark.sql.shuffle.partitions", "1"),
+        ("spark.sql.adaptive.enabled", "false"),
+        ("spark.sql.codegen.wholeStage", "false"),
+        ("spark.sql.codegen.factoryMode", "NO_CODEGEN"),
+    ):
+        session.conf.set(name, value)
+    return session
+
+
 class Batch:
     """Runs the batch form of queries over whole streams."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark.newSession()
-        for name, value in (
-            ("spark.sql.session.timeZone", "UTC"),
-            ("spark.sql.shuffle.partitions", "1"),
-            ("spark.sql.adaptive.enabled", "false"),
-            ("spark.sql.codegen.wholeStage", "false"),
-        ):
-            self._spark.conf.set(name, value)
+        self._spark = interpreted(spark)
         rows = [tuple(row.values()) for row in TABLE]
         self._spark.createDataFrame(rows, TABLE_DDL).createOrReplaceTempView("t")
 
