@@ -4,7 +4,6 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark import analysis
 from penstock.engine.spark.analysis import SparkAnalyst
 from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema
@@ -170,11 +169,8 @@ def test_what_was_refused_is_asked_and_refused_again(analyst: SparkAnalyst) -> N
         assert refused.value.code == "TYPE_MISMATCH"
 
 
-def test_only_so_many_answers_are_remembered(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(analysis, "REMEMBERED", 2)
-    forgetful = SparkAnalyst(spark.newSession())
+def test_only_so_many_answers_are_remembered(spark: SparkSession) -> None:
+    forgetful = SparkAnalyst(spark.newSession(), remembered=2)
     for number in range(4):
         forgetful.schema(f"SELECT {number} AS x FROM input", {"input": SCHEMA})
     assert len(forgetful._answers) == 2

@@ -35,7 +35,7 @@ from penstock.runtime.loop.intake import Intake
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.sources.archive import Archive
+from penstock.runtime.sources.archive import MERGE_FILES, Archive
 from penstock.runtime.sources.feed import Feed
 from penstock.runtime.topology.checkpoint import write_checkpoint
 from penstock.runtime.topology.connecting import connect
@@ -158,12 +158,15 @@ class Hall:
         streams: Sequence[str] = ("s",),
         bounds: Bounds | None = None,
         clauses: Mapping[str, Any] | None = None,
+        *,
         limits: RunLimits | None = None,
         read_ahead: ReadAhead | None = None,
+        merge_files: int = MERGE_FILES,
     ) -> None:
         """`clauses` are further fields of every stream's definition, such as `archive_for`."""
         self.home, self.bounds, self.clauses = home, bounds or Bounds(), dict(clauses or {})
         self.limits, self.read_ahead = limits or RunLimits(), read_ahead or ReadAhead()
+        self.merge_files = merge_files
         (home / "state").mkdir(parents=True)
         self.journal = MemoryJournal()
         self.scripts: dict[str, ScriptedSource] = {name: ScriptedSource([]) for name in streams}
@@ -225,7 +228,7 @@ class Hall:
         self.topology.feeds[feed.key] = feed
         buffer = self.topology.buffers.open(feed.key, SCHEMA, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
-            archive = Archive(feed.key, definition, self.home / "archive" / name)
+            archive = Archive(feed.key, definition, self.home / "archive" / name, self.merge_files)
             self.topology.archives[feed.key] = archive
             buffer.register(archive.reader)
 

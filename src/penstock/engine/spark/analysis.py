@@ -37,8 +37,9 @@ class SparkAnalyst:
     that is analysed is to run again and again: what would change in between is refused.
     """
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: SparkSession, remembered: int = REMEMBERED) -> None:
         """Use the session for views of its own."""
+        self._remembered = remembered
         self._spark = spark
         self._lock = threading.Lock()
         self._answers: OrderedDict[Question, Schema] = OrderedDict()
@@ -59,7 +60,7 @@ class SparkAnalyst:
             # A column's name may be an expression's text.
             if not special and not any("(" in column.name for column in found):
                 self._answers[question] = found
-                if len(self._answers) > REMEMBERED:
+                if len(self._answers) > self._remembered:
                     self._answers.popitem(last=False)
             return found
 

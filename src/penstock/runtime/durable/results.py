@@ -40,11 +40,12 @@ class ResultLog:
         result_index: ResultIndex,
         *,
         keep_bytes: int = KEEP_BYTES,
+        remembered: int = REMEMBERED,
     ) -> None:
         self._directory = directory
         self._query = query
         self._result_index, self._name = result_index, query.lower()
-        self._keep_bytes = keep_bytes
+        self._keep_bytes, self._remembered = keep_bytes, remembered
         self._lock = threading.Lock()
         self._first, self._last, self._size = 1, 0, -1  # -1: not looked up yet
         try:
@@ -174,7 +175,7 @@ class ResultLog:
         if self._first == number < self._last:
             self._size -= one.size
             self._first = self._result_index.following(self._name, number)
-            self._result_index.forget(self._name, self._first - REMEMBERED)
+            self._result_index.forget(self._name, self._first - self._remembered)
         else:
             self._first, self._last, self._size = self._result_index.extent(self._name) or (1, 0, 0)
 

@@ -33,7 +33,7 @@ from penstock.model.trains import TrainInfo
 NAME = re.compile(r"train-(\d{10,})(?:-(\d{10,}))?\.parquet")
 MARK = b"penstock.times"
 SMALL_BYTES = 1 << 20  # files below it are merged: a scan pays for each file it opens
-MERGE_FILES = 64
+MERGE_FILES = 64  # small ones that become one
 PATIENCE = 10  # tries in a row before a run that waits for the end stops waiting
 MICROSECOND = timedelta(microseconds=1)
 
@@ -54,8 +54,15 @@ class Piece:
 class Archive:
     """Written by one worker at a time; anybody may read meanwhile."""
 
-    def __init__(self, key: str, definition: StreamDefinition, directory: Path) -> None:
+    def __init__(
+        self,
+        key: str,
+        definition: StreamDefinition,
+        directory: Path,
+        merge_files: int = MERGE_FILES,
+    ) -> None:
         """Find what is there; `key` is the stream's in the graph."""
+        self._merge_files = merge_files
         self.reader = f"archive:{key}"
         self.schema: Schema = definition.schema
         self.timed = definition.time_column is not None
@@ -206,7 +213,7 @@ class Archive:
                 run = []
                 continue
             run.append(piece)
-            if len(run) == MERGE_FILES:
+            if len(run) == self._merge_files:
                 self._replace(run)
                 run = []
 

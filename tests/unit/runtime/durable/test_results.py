@@ -13,8 +13,8 @@ FILE = 4096  # what one small delivery counts
 LARGE = 10_000  # rows of a delivery that is a file
 
 
-def opened(directory: Path, *, keep_bytes: int = results.KEEP_BYTES) -> ResultLog:
-    return ResultLog(directory, "query", ResultIndex(directory / "shelf.db"), keep_bytes=keep_bytes)
+def opened(directory: Path, **bounds: int) -> ResultLog:
+    return ResultLog(directory, "query", ResultIndex(directory / "shelf.db"), **bounds)
 
 
 def files(directory: Path) -> list[str]:
@@ -26,8 +26,10 @@ def delivery(number: int, rows: int = 2) -> Delivery:
     return Delivery("query", number, table)
 
 
-def filled(directory: Path, count: int, *, keep: int = 1000, rows: int = 2) -> ResultLog:
-    log = opened(directory, keep_bytes=keep * FILE)
+def filled(
+    directory: Path, count: int, *, keep: int = 1000, rows: int = 2, **bounds: int
+) -> ResultLog:
+    log = opened(directory, keep_bytes=keep * FILE, **bounds)
     for number in range(1, count + 1):
         log.append(delivery(number, rows))
     return log
@@ -145,9 +147,8 @@ def test_it_knows_how_many_rows_are_gone(tmp_path: Path) -> None:
     assert opened(tmp_path).rows_gone(4, 6) == 4
 
 
-def test_it_remembers_only_so_many_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "REMEMBERED", 3)
-    log = filled(tmp_path, 10, keep=5)
+def test_it_remembers_only_so_many_counts(tmp_path: Path) -> None:
+    log = filled(tmp_path, 10, keep=5, remembered=3)
     assert log.rows_gone(3, 6) == 6
     assert log.rows_gone(2, 6) is None
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from penstock.engine.trains.rows import read_parquet
 from penstock.plan.operators import key
-from penstock.runtime.sources import archive as archive_module
 from penstock.runtime.sources.archive import Archive, covers
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
@@ -79,9 +78,8 @@ STEPS = st.lists(
 @given(STEPS, st.integers(2, 4))
 @settings(deadline=None, max_examples=examples(80))
 def test_every_tuple_is_there_once_whatever_died_when(steps: list[str], together: int) -> None:
-    with tempfile.TemporaryDirectory() as home, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archive_module, "MERGE_FILES", together)
-        hall = Hall(Path(home) / "home", clauses=DAY)
+    with tempfile.TemporaryDirectory() as home:
+        hall = Hall(Path(home) / "home", clauses=DAY, merge_files=together)
         hall.add("a", chain("s", "x"))
         pushed = 0
         for step in steps:

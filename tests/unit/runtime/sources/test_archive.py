@@ -13,8 +13,7 @@ from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory, read_parquet
 from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.trains import TrainInfo
-from penstock.runtime.sources import archive as archive_module
-from penstock.runtime.sources.archive import Archive, covers, give_up
+from penstock.runtime.sources.archive import MERGE_FILES, Archive, covers, give_up
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, table
@@ -26,7 +25,9 @@ def no_spark() -> Iterator[None]:
         yield
 
 
-def archive_at(directory: Path, *, keep: int = 1000, timed: bool = True) -> Archive:
+def archive_at(
+    directory: Path, *, keep: int = 1000, timed: bool = True, merge_files: int = MERGE_FILES
+) -> Archive:
     definition = StreamDefinition(
         "s",
         SCHEMA,
@@ -34,7 +35,7 @@ def archive_at(directory: Path, *, keep: int = 1000, timed: bool = True) -> Arch
         "ts" if timed else None,
         archive_for=timedelta(microseconds=keep),
     )
-    return Archive("s", definition, directory)
+    return Archive("s", definition, directory, merge_files)
 
 
 def train(number: int, *rows: int, arrived: float = 0.0) -> Train:
@@ -129,22 +130,20 @@ def test_small_files_are_merged_as_far_as_nobody_asks_for_their_trains(
     tmp_path_factory: pytest.TempPathFactory, trains: list[list[int]], together: int, safe: int
 ) -> None:
     directory = tmp_path_factory.mktemp("archive")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(archive_module, "MERGE_FILES", together)
-        archive = archive_at(directory)
-        archive.safe = safe
-        for number, rows in enumerate(trains, 1):
-            archive.write([train(number, *rows)])
-        given_ = [row for rows in trains for row in rows]
-        assert kept(archive) == given_
-        single = [piece for piece in archive.pieces() if piece.first == piece.last]
-        assert sum(piece.last <= safe for piece in single) < together
-        assert all(piece.last <= safe for piece in archive.pieces() if piece not in single)
-        assert archive_at(directory).pieces() == archive.pieces()
-        pieces = archive.pieces()
-        assert all(covers(pieces, n) for n, rows in enumerate(trains, 1) if rows)
-        assert not covers(pieces, len(trains) + 1)
-        assert len(names(directory)) == len(pieces)
+    archive = archive_at(directory, merge_files=together)
+    archive.safe = safe
+    for number, rows in enumerate(trains, 1):
+        archive.write([train(number, *rows)])
+    given_ = [row for rows in trains for row in rows]
+    assert kept(archive) == given_
+    single = [piece for piece in archive.pieces() if piece.first == piece.last]
+    assert sum(piece.last <= safe for piece in single) < together
+    assert all(piece.last <= safe for piece in archive.pieces() if piece not in single)
+    assert archive_at(directory).pieces() == archive.pieces()
+    pieces = archive.pieces()
+    assert all(covers(pieces, n) for n, rows in enumerate(trains, 1) if rows)
+    assert not covers(pieces, len(trains) + 1)
+    assert len(names(directory)) == len(pieces)
 
 
 def test_what_a_merged_file_covers_goes_after_a_death_between_the_two(tmp_path: Path) -> None:
@@ -185,11 +184,8 @@ def test_a_damaged_note_of_what_is_gone_is_told(tmp_path: Path, body: bytes) -> 
     assert archive_at(tmp_path).trouble
 
 
-def test_a_file_whose_rows_are_damaged_is_left_out_when_files_are_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(archive_module, "MERGE_FILES", 3)
-    archive = archive_at(tmp_path)
+def test_a_file_whose_rows_are_damaged_is_left_out_when_files_are_merged(tmp_path: Path) -> None:
+    archive = archive_at(tmp_path, merge_files=3)
     archive.write([train(1, 1), train(2, 2), train(3, 3)])
     path = tmp_path / "train-0000000002.parquet"
     whole = path.read_bytes()

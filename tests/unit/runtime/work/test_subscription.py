@@ -7,7 +7,6 @@ import pytest
 
 from penstock.engine.sinks.sink import Delivery
 from penstock.errors import BadOptionError
-from penstock.runtime.durable import results
 from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.durable.results import ResultLog
@@ -30,8 +29,10 @@ def deliver(subscription: Subscription, sizes: list[int] = SIZES) -> None:
         subscription.deliver(delivery(number, rows))
 
 
-def logged(directory: Path, sizes: list[int] = SIZES, *, keep: int = 1000) -> ResultLog:
-    log = ResultLog(directory, "query", result_index(directory), keep_bytes=keep * FILE)
+def logged(
+    directory: Path, sizes: list[int] = SIZES, *, keep: int = 1000, **bounds: int
+) -> ResultLog:
+    log = ResultLog(directory, "query", result_index(directory), keep_bytes=keep * FILE, **bounds)
     for number, rows in enumerate(sizes, start=1):
         log.append(delivery(number, rows))
     return log
@@ -215,11 +216,8 @@ def test_what_the_log_has_no_more_is_counted(tmp_path: Path) -> None:
     assert subscription.gap is None
 
 
-def test_what_the_log_has_no_more_and_cannot_count_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "REMEMBERED", 0)
-    logged(tmp_path, keep=2)
+def test_what_the_log_has_no_more_and_cannot_count_is_told(tmp_path: Path) -> None:
+    logged(tmp_path, keep=2, remembered=0)
     reopened = ResultLog(tmp_path, "query", result_index(tmp_path))
     subscription = Subscription("query", log=reopened, after=(1, 0))
     assert drained(subscription) == positions()[-6:]

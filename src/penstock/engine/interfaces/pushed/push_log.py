@@ -54,7 +54,13 @@ class Log:
     """One stream's log; callers see to it that one thread at a time uses it."""
 
     def __init__(
-        self, home: Path, schema: pa.Schema, *, sync: bool, read: Place = BEGINNING
+        self,
+        home: Path,
+        schema: pa.Schema,
+        *,
+        sync: bool,
+        read: Place = BEGINNING,
+        segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
         """Open the log, making it or cutting off a torn tail; `sync` puts every append on disk.
 
@@ -67,6 +73,7 @@ class Log:
         self._home = home
         self._schema = schema
         self._sync = sync
+        self._segment_bytes = segment_bytes
         self._header = MAGIC + framed(schema.serialize().to_pybytes())
         segments = segments_of(home)
         if read[0] > max(segments, default=-1):
@@ -89,7 +96,7 @@ class Log:
         bodies = [memoryview(batch.serialize()) for batch in batches]
         if any(len(body) + RECORD.size >= END for body in bodies):
             raise BadRowError("the rows take more than 4 GB", hint="push them in parts")
-        if self._size >= SEGMENT_BYTES and self._rows_here:
+        if self._size >= self._segment_bytes and self._rows_here:
             self._rotate()
         spans, place = [], self._size
         for batch, body in zip(batches, bodies, strict=True):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.pushed import push_log as log_module
 from penstock.engine.interfaces.pushed.log_repair import faults, mend
 from penstock.engine.interfaces.pushed.push_log import BEGINNING, Log, Place, Span
 from penstock.errors import SourceError
@@ -16,12 +15,10 @@ SCHEMA = pa.schema([("n", pa.int32())])
 
 def made(home: Path, records: list[list[int]], segment_bytes: int = 1 << 20) -> list[Span]:
     home.mkdir(exist_ok=True)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_module, "SEGMENT_BYTES", segment_bytes)
-        log = Log(home, SCHEMA, sync=False)
-        batches = [pa.record_batch([pa.array(each, pa.int32())], SCHEMA) for each in records]
-        spans = [log.append([batch], 0.0)[0] for batch in batches]
-        log.close()
+    log = Log(home, SCHEMA, sync=False, segment_bytes=segment_bytes)
+    batches = [pa.record_batch([pa.array(each, pa.int32())], SCHEMA) for each in records]
+    spans = [log.append([batch], 0.0)[0] for batch in batches]
+    log.close()
     return spans
 
 

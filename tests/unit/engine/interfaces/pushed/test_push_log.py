@@ -8,8 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.pushed import push_log as log_module
-from penstock.engine.interfaces.pushed.push_log import Log
+from penstock.engine.interfaces.pushed.push_log import SEGMENT_BYTES, Log
 from penstock.errors import DiskFullError, SourceError
 from tests.examples import examples
 
@@ -20,9 +19,9 @@ def batch(*numbers: int) -> pa.RecordBatch:
     return pa.record_batch([[f"car{n}" for n in numbers], pa.array(numbers, pa.int32())], SCHEMA)
 
 
-def opened(home: Path) -> Log:
+def opened(home: Path, segment_bytes: int = SEGMENT_BYTES) -> Log:
     home.mkdir(exist_ok=True)
-    return Log(home, SCHEMA, sync=False)
+    return Log(home, SCHEMA, sync=False, segment_bytes=segment_bytes)
 
 
 def held(log: Log, segment: int = -1, place: int = 0) -> list[list[int]]:
@@ -155,11 +154,8 @@ def test_a_log_that_is_shorter_than_what_was_read_is_damaged(tmp_path: Path) -> 
         Log(tmp_path, SCHEMA, sync=False, read=(first.segment, first.last))
 
 
-def test_a_segment_that_is_missing_or_shortened_between_others_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 1)
-    log = opened(tmp_path)
+def test_a_segment_that_is_missing_or_shortened_between_others_is_noticed(tmp_path: Path) -> None:
+    log = opened(tmp_path, segment_bytes=1)
     spans = [log.append([batch(n, n)], 0.0)[0] for n in range(3)]
     for span in spans[:2]:
         path = tmp_path / f"{span.segment:020}.log"
@@ -192,11 +188,8 @@ def test_a_log_of_other_columns_is_refused(tmp_path: Path) -> None:
     assert raised.value.code == "SOURCE_FAILED"
 
 
-def test_damage_before_the_last_segment_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 1)
-    log = opened(tmp_path)
+def test_damage_before_the_last_segment_is_an_error(tmp_path: Path) -> None:
+    log = opened(tmp_path, segment_bytes=1)
     (first,) = log.append([batch(1)], 0.0)
     log.append([batch(2)], 0.0)
     path = min(path for path in tmp_path.glob("*.log") if path.stat().st_size >= first.last)
@@ -220,33 +213,28 @@ def test_a_log_is_a_list_whatever_its_segments(
     tmp_path_factory: pytest.TempPathFactory, actions: list[int | str]
 ) -> None:
     home = tmp_path_factory.mktemp("log")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_module, "SEGMENT_BYTES", 900)
-        log, count = opened(home), 0
-        expected: list[tuple[tuple[int, int], list[int]]] = []
-        taken = (-1, 0)
-        for action in actions:
-            if action == "restart":
-                log.close()
-                log = opened(home)
-            elif action == "forget" and expected:
-                taken, _ = expected.pop(0)
-                log.forget(*taken)
-            elif isinstance(action, int):
-                numbers = list(range(count, count + action + 1))
-                count += len(numbers)
-                (span,) = log.append([batch(*numbers)], 0.0)
-                expected.append(((span.segment, span.last), numbers))
-            assert held(log, *taken) == [numbers for _, numbers in expected]
-            assert log.rows == count
-        log.close()
+    log, count = opened(home, 900), 0
+    expected: list[tuple[tuple[int, int], list[int]]] = []
+    taken = (-1, 0)
+    for action in actions:
+        if action == "restart":
+            log.close()
+            log = opened(home, 900)
+        elif action == "forget" and expected:
+            taken, _ = expected.pop(0)
+            log.forget(*taken)
+        elif isinstance(action, int):
+            numbers = list(range(count, count + action + 1))
+            count += len(numbers)
+            (span,) = log.append([batch(*numbers)], 0.0)
+            expected.append(((span.segment, span.last), numbers))
+        assert held(log, *taken) == [numbers for _, numbers in expected]
+        assert log.rows == count
+    log.close()
 
 
-def test_forgetting_removes_whole_segments_and_keeps_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 1)
-    log = opened(tmp_path)
+def test_forgetting_removes_whole_segments_and_keeps_the_last(tmp_path: Path) -> None:
+    log = opened(tmp_path, segment_bytes=1)
     spans = [log.append([batch(n)], 0.0)[0] for n in range(4)]
     assert len(list(tmp_path.glob("*.log"))) == 4
     log.forget(spans[1].segment, spans[1].last)
@@ -290,8 +278,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(
 def test_a_disk_that_fills_while_a_segment_begins_leaves_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 1)
-    log = opened(tmp_path)
+    log = opened(tmp_path, segment_bytes=1)
     log.append([batch(1)], 0.0)
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full_after(10, os.write))
