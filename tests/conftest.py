@@ -23,7 +23,7 @@ settings.register_profile(
 settings.register_profile("penstock", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("penstock")
 
-# Also for the Sparks of processes that tests start: they inherit the environment.
+# For the Sparks of processes that tests start: they inherit the environment.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("spark")))
 
 
@@ -40,6 +40,8 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.driver.memory", "2g")
+        # It lives long enough to earn what its compiler costs, unlike those of tests/spark.
+        .config("spark.driver.defaultJavaOptions", "-XX:+UseSerialGC")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

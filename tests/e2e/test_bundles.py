@@ -168,6 +168,7 @@ def answer(ps: Connection, number: int) -> tuple[Counter[Any], int]:
     return bag(results(ps, f"q{number}")), shown["late_rows"]
 
 
+@pytest.mark.timeout(900)
 @settings(LAW, max_examples=3)  # each of many queries, so that every form is among them
 @given(st.lists(lives(), min_size=10, max_size=14), st.integers(0, 9), st.booleans())
 def test_sharing_changes_no_answer(

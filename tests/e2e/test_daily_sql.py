@@ -90,6 +90,7 @@ def of_window(table: pa.Table, start: datetime) -> pa.Table:
     return part.append_column("window_start", pa.array([start] * part.num_rows, table["ts"].type))
 
 
+@pytest.mark.timeout(900)
 def test_a_window_gives_the_rows_of_the_same_text_as_a_batch(
     spark: SparkSession, tmp_path: Path
 ) -> None:

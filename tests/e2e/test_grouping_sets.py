@@ -15,7 +15,7 @@ from tests.e2e.oracle.data import COLUMNS, as_table, make_rows
 from tests.e2e.oracle.queries import Query
 from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results, rows_of
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 AGGREGATES = "count(*) AS n, sum(d) AS total, max(k) AS most, median(x) AS middle"
 KEPT = "count(*) AS n, avg(b) AS mean, count(DISTINCT g) AS gs, stddev(n) AS spread"

@@ -172,6 +172,7 @@ def names_in(texts: set[str]) -> list[str]:
     return sorted(found - {"ts", "s1", *ODD, *KEYWORDS, *TOLD})
 
 
+@pytest.mark.timeout(900)
 def test_no_name_of_a_column_changes_an_answer(ps: Connection, tmp_path: Path) -> None:
     texts: set[str] = set()
     run = SparkSession.sql
