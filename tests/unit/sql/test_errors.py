@@ -25,7 +25,7 @@ CASES = [
     ("STOP left_turns", "SQL_SYNTAX", 6),
     ("RESUME QUERY", "SQL_SYNTAX", 13),
     ("SHOW", "SQL_SYNTAX", 5),
-    ("SHOW VIEWS", "SQL_SYNTAX", 6),
+    ("SHOW THINGS", "SQL_SYNTAX", 6),
     ("SHOW SHARING q", "SQL_SYNTAX", 14),
     ("DESCRIBE", "SQL_SYNTAX", 9),
     ("EXPLAIN", "SQL_SYNTAX", 8),

@@ -94,7 +94,7 @@ def _watched(arguments: list[str]) -> tuple[str, int | None]:
 STATEMENTS = """Statements end with ; and may take many lines:
   CREATE STREAM, CREATE TABLE, CREATE QUERY, DROP, STOP QUERY, RESUME QUERY,
   SHOW STREAMS, SHOW TABLES, SHOW QUERIES, SHOW SHARING, SHOW OPERATORS, SHOW STRATEGY,
-  SHOW QOS, SHOW LOAD,
+  SHOW QOS, SHOW LOAD, SHOW VIEWS (lists what else can be shown),
   SET STRATEGY, SET BATCHING, DESCRIBE, EXPLAIN, EXPLAIN ALL, EXPLAIN SCHEDULE, SELECT
 Commands stand on a line of their own:"""
 KEYS = "Tab completes, Ctrl-C clears the line or stops waiting, Ctrl-D leaves; queries are kept."

@@ -24,6 +24,7 @@ from penstock.runtime.loop.intake import Intake
 from penstock.runtime.loop.occasions import Occasions
 from penstock.runtime.loop.quiescence import POLL_SECONDS, Quiescence
 from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.samples import Samples
 from penstock.runtime.quality.suspending import Orders
 from penstock.runtime.work.live_query import Tap
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
@@ -111,7 +112,7 @@ class Supervisor:
         self._stages, self._clock = stages, checkpoints.clock
         self.quality, self._duties = quality, duties
         self.control, self.statistics = cutter.control, cutter.statistics
-        self.watching = stages.intake.watching
+        self.watching, self.samples = stages.intake.watching, Samples(self.topology)
         self.resting, self.quiesced = quiescence.resting, quiescence.quiesced
         self.catch_up, self.units_of = quiescence.catch_up, cutter.units_of
         self.shared, self.shared_graph = cutter.shared, cutter.shared_graph
@@ -198,6 +199,7 @@ class Supervisor:
         self._pool.settle()
         refuse_dead()
         now = self._clock.now()
+        self.samples.look(now)
         if self._must_quiesce(now):
             self._stages.deliveries.start_light()
             if self._pool.is_quiesced and not self._awaits_sinks(now):

@@ -92,7 +92,7 @@ def _rows(system: System, name: str, reading: ExitStack) -> Relation:
     if reader is None:
         raise UnknownNameError(
             f"no stream, table, query or event {name}",
-            hint="what SHOW tells is system.queries, system.streams and so on, "
+            hint="what SHOW shows is system.queries and so on (SHOW VIEWS lists all), "
             "a query's late rows are query.late, what its flow could not carry on query.held, "
             "what did not fit a stream is stream.rejects, "
             "what a rule could not do is rule.dead",

@@ -1,11 +1,16 @@
 """The schema `system`: SHOW x is all of `system.x`."""
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from penstock.runtime.system.inspected import Inspected
-from penstock.runtime.views.relations.contracts import LOAD, QOS
+from penstock.runtime.views.relations.buffers import BUFFERS, TRAINS
+from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
+from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
 from penstock.runtime.views.relations.definitions import FUNCTIONS, TABLES, TYPES
 from penstock.runtime.views.relations.events import EVENTS
+from penstock.runtime.views.relations.history import HISTORY
 from penstock.runtime.views.relations.operators import OPERATORS
 from penstock.runtime.views.relations.properties import PROPERTIES
 from penstock.runtime.views.relations.queries import QUERIES
@@ -14,12 +19,32 @@ from penstock.runtime.views.relations.sharing import SHARING
 from penstock.runtime.views.relations.sites import SITES
 from penstock.runtime.views.relations.strategy import STRATEGY
 from penstock.runtime.views.relations.streams import STREAMS
+from penstock.runtime.views.relations.units import UNITS
+from penstock.runtime.views.view import Row, View, columns
 
+
+def view_rows() -> Iterator[Row]:
+    """Yield a row for every view."""
+    for view in VIEWS.values():
+        yield {"view": view.name, "about": view.about, "columns": view.ddl()}
+
+
+CATALOGUE = View(
+    "views",
+    "the views there are, and their columns",
+    columns("view STRING, about STRING, columns STRING"),
+    lambda _: view_rows(),
+)
 VIEWS = {
     view.name: view
     for view in (
+        BUFFERS,
+        CATALOGUE,
+        CONTRACTS,
+        DEAD_LETTERS,
         EVENTS,
         FUNCTIONS,
+        HISTORY,
         LOAD,
         OPERATORS,
         PROPERTIES,
@@ -31,7 +56,9 @@ VIEWS = {
         STRATEGY,
         STREAMS,
         TABLES,
+        TRAINS,
         TYPES,
+        UNITS,
     )
 }
 

@@ -36,6 +36,11 @@ class View:
     columns: pa.Schema
     rows: Callable[[Inspected], Iterable[Row]]
 
+    def ddl(self) -> str:
+        """Return its columns as they were declared."""
+        words = {kind: word for word, kind in TYPES.items()}
+        return ", ".join(f"{column.name} {words[column.type]}" for column in self.columns)
+
     def table(self, of: Inspected) -> pa.Table:
         """Return its rows now."""
         return pa.Table.from_pylist(list(self.rows(of)), self.columns)

@@ -16,11 +16,12 @@ class Meter:
     latencies, and what passed in the recent past.
     """
 
-    __slots__ = ("_latencies", "_next", "_recent", "rows")
+    __slots__ = ("_latencies", "_next", "_recent", "deliveries", "latency_seconds", "rows")
 
     def __init__(self) -> None:
         """Start at nothing."""
-        self.rows = 0
+        self.rows = self.deliveries = 0
+        self.latency_seconds = 0.0  # of all deliveries together
         self._recent: deque[tuple[float, int]] = deque(maxlen=KEPT_LATENCIES)
         self._latencies = array("f")
         self._next = 0  # whose place the next latency takes once all places are taken
@@ -35,6 +36,8 @@ class Meter:
     def delivered(self, rows: int, latency: float, now: float) -> None:
         """Count rows that took `latency` seconds from their arrival."""
         self.passed(rows, now)
+        self.deliveries += 1
+        self.latency_seconds += latency
         if len(self._latencies) < KEPT_LATENCIES:
             self._latencies.append(latency)
         else:

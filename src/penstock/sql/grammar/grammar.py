@@ -1,6 +1,7 @@
 """The statements there are, by their first word."""
 
 from collections.abc import Callable
+from typing import get_args
 
 from penstock.errors import Place
 from penstock.sql.dialect.dialect import Penstock
@@ -30,22 +31,7 @@ from penstock.sql.grammar.statements import (
 )
 
 Parser = Penstock.Parser
-SHOWN: tuple[Kinds, ...] = (
-    "STREAMS",
-    "TABLES",
-    "QUERIES",
-    "EVENTS",
-    "RULES",
-    "SHARING",
-    "OPERATORS",
-    "STRATEGY",
-    "QOS",
-    "LOAD",
-    "TYPES",
-    "FUNCTIONS",
-    "SITES",
-    "PROPERTIES",
-)
+SHOWN: tuple[Kinds, ...] = get_args(Kinds)
 DRAWN: tuple[Form, ...] = ("TEXT", "JSON", "DOT")
 
 

@@ -37,6 +37,13 @@ Kinds = Literal[
     "FUNCTIONS",
     "SITES",
     "PROPERTIES",
+    "UNITS",
+    "BUFFERS",
+    "TRAINS",
+    "CONTRACTS",
+    "DEAD_LETTERS",
+    "HISTORY",
+    "VIEWS",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]
 Timeout = Literal["STATEMENT_TIMEOUT", "RUN_TIMEOUT"]

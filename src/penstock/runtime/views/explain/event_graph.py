@@ -17,6 +17,7 @@ from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory, KnownEvent
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.events import detection_of, uses_of
+from penstock.runtime.views.relations.units import short
 from penstock.sql import Form
 
 
@@ -99,7 +100,7 @@ def _leaf_text(leaf: Operator, events: Mapping[str, list[str]]) -> str:
         return named[0]
     conditions = asking(leaf).conditions
     (base,) = bases_of([leaf])
-    over = base.stream if isinstance(base, Scan) else f"node {key(base)[:6]}"
+    over = base.stream if isinstance(base, Scan) else f"node {short(key(base))}"
     over = events.get(key(base), [over])[0]
     return f"{{{over} MASK {' AND '.join(conditions)}}}" if conditions else over
 

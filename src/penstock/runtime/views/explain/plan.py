@@ -17,6 +17,7 @@ from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.system.tuning import Tuner
 from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.relations.units import short
 from penstock.runtime.views.trial import held_rows, try_member
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.sql import Form
@@ -91,7 +92,7 @@ def figures_text(live: LiveUnit) -> str:
     """Return what a unit has done so far, on one line."""
     kind = "unit" if live.unit.bundle is None else "bundle"
     rows = f"{live.rows_in:,} rows in, {live.rows_out:,} out"
-    name = f"{kind} {live.unit.key[:6]}"
+    name = f"{kind} {short(live.unit.key)}"
     runs = "1 run" if live.runs == 1 else f"{live.runs:,} runs"
     return f"{name}: {runs}, {rows}, {live.busy_seconds:.3f} s at work"
 

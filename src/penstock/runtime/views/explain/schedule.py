@@ -11,7 +11,7 @@ from penstock.plan.sharing.units import Unit
 from penstock.runtime.loop.run_queue import Ready
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.views.explain.simulation_input import simulation_input
-from penstock.runtime.views.relations.units import queries_served
+from penstock.runtime.views.relations.units import queries_served, short
 from penstock.schedule import Observation, Strategy
 from penstock.schedule.costs.observation import Average
 from penstock.schedule.strategies.reasons import priority_of, reason
@@ -57,7 +57,7 @@ def _text(supervisor: Supervisor, now: float) -> str:
     if chosen is None or chosen not in ready:
         return "\n".join([*lines, "next: none is ready"])
     why = reason(control.strategy.strategy, ready[chosen].unit, now)
-    return "\n".join([*lines, f"next: {chosen[:6]}, because {why}"])
+    return "\n".join([*lines, f"next: {short(chosen)}, because {why}"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class _Look:
         due = ready.unit.deadline - self.now if ready is not None else math.inf
         state = "next" if unit.key == self.chosen else "ready" if ready is not None else ""
         return (
-            unit.key[:6],
+            short(unit.key),
             few(sorted(queries)),
             "" if priority is None else f"{priority:.4g}",
             _figure(figures.seconds, 1e6),
