@@ -3,7 +3,8 @@
 It is made of what an operator *is* (its kind, its arguments, its inputs), never of how EXPLAIN
 shows it, so that a reworded line loses no state. It is durable: homes hold it.
 
-- A kind is the class's `KIND`, or its name. Give a class that is renamed its old name as `KIND`.
+- A kind is the class's `KIND`, or its name. Give a class that is renamed its old name as `KIND`,
+  and a field that is renamed its old name by `stored_as`.
 - Arguments that have their default value are left out: a new one with a default that means what
   was done before changes no identity.
 - Fields with `compare=False` are no part of it. Where two operators that are written differently
@@ -18,6 +19,7 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
+from penstock.model.stored_names import stored_name
 from penstock.plan.operators.operator import Operator
 
 KEY_DIGITS = 16  # 64 bits: two of a million plans meet by chance once in 37 million systems
@@ -26,7 +28,7 @@ REMEMBERED = 65_536  # keys of operators; the nodes of ten thousand queries
 # By identity, since to hash or compare an operator is to walk all of its plan. An entry holds its
 # operator, so that no other can get the same identity while it is here.
 _known: dict[int, tuple[Operator, str]] = {}
-_kinds: dict[type, tuple[tuple[str, object], ...]] = {}
+_kinds: dict[type, tuple[tuple[str, str, object], ...]] = {}
 
 
 def key(operator: Operator) -> str:
@@ -85,14 +87,17 @@ def _of_dataclass(value: Any) -> list[Any]:
     kind = getattr(type(value), "KIND", type(value).__name__)
     if hasattr(value, "identity"):
         return [kind, canonical(value.identity())]
-    given = ((name, getattr(value, name), default) for name, default in _arguments(type(value)))
-    return [kind, {name: canonical(it) for name, it, default in given if it != default}]
+    arguments = _arguments(type(value))
+    given = ((stored, getattr(value, name), default) for name, stored, default in arguments)
+    return [kind, {stored: canonical(it) for stored, it, default in given if it != default}]
 
 
-def _arguments(kind: Any) -> tuple[tuple[str, object], ...]:
-    """Return the arguments of a class that are part of what its values are, with defaults."""
+def _arguments(kind: Any) -> tuple[tuple[str, str, object], ...]:
+    """Return the arguments of a class that are part of its values' identity, with defaults."""
     if kind not in _kinds:
-        _kinds[kind] = tuple((f.name, _default(f)) for f in fields(kind) if f.compare)
+        _kinds[kind] = tuple(
+            (f.name, stored_name(f), _default(f)) for f in fields(kind) if f.compare
+        )
     return _kinds[kind]
 
 

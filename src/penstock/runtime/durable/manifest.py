@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import HomeFormatError
+from penstock.model.stored_names import stored_as
 from penstock.model.trains import TrainInfo
 from penstock.runtime.durable.records import from_json, to_json
 from penstock.runtime.durable.state_files import Sums
@@ -145,15 +146,17 @@ class Ends:
 class Manifest:
     """All of it; streams, buffers and units by key, queries by lower name."""
 
-    feeds: Mapping[str, FeedRecord] = field(default_factory=dict)
+    feeds: Mapping[str, FeedRecord] = field(default_factory=dict, metadata=stored_as("feeds"))
     buffers: Mapping[str, BufferRecord] = field(default_factory=dict)
     units: Mapping[str, UnitRecord] = field(default_factory=dict)
     queries: Mapping[str, QueryRecord] = field(default_factory=dict)
     suspended: Mapping[str, SuspendedRecord] = field(default_factory=dict)
     finished: Mapping[str, FinishedRecord] = field(default_factory=dict)
-    occasions: Mapping[str, OccasionsRecord] = field(default_factory=dict)
+    occasions: Mapping[str, OccasionsRecord] = field(
+        default_factory=dict, metadata=stored_as("occasions")
+    )
     tables: Mapping[str, Any] = field(default_factory=dict)  # as table_versions.py keeps them
-    apart: tuple[str, ...] = ()
+    apart: tuple[str, ...] = field(default=(), metadata=stored_as("apart"))
     ends: Ends = Ends()
     statistics: Mapping[str, Any] = field(default_factory=dict)  # as their deciders keep them
     control: Mapping[str, Any] = field(default_factory=dict)

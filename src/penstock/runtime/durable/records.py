@@ -9,6 +9,8 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from penstock.model.stored_names import stored_name
+
 Kept = TypeVar("Kept")
 _hints: dict[type, dict[str, Any]] = {}  # to find them takes as long as to read a hundred records
 
@@ -16,7 +18,7 @@ _hints: dict[type, dict[str, Any]] = {}  # to find them takes as long as to read
 def to_json(value: Any) -> Any:
     """Return a record, or what its fields hold, as JSON data."""
     if is_dataclass(value):
-        return {each.name: to_json(getattr(value, each.name)) for each in fields(value)}
+        return {stored_name(each): to_json(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {name: to_json(each) for name, each in value.items()}
     if isinstance(value, tuple | list):
@@ -47,7 +49,9 @@ def _read(kind: Any, data: Any) -> Any:
         return {name: _read(inner, each) for name, each in data.items()}
     if isinstance(kind, type) and is_dataclass(kind):
         hints = _hints.get(kind) or _hints.setdefault(kind, get_type_hints(kind))
-        return kind(**{name: _read(hints.get(name, Any), each) for name, each in data.items()})
+        names = {stored_name(each): each.name for each in fields(kind)}
+        known = {names.get(name, name): each for name, each in data.items()}
+        return kind(**{name: _read(hints.get(name, Any), each) for name, each in known.items()})
     if not isinstance(data, (int, float) if kind is float else kind):
         raise TypeError(f"{data!r} is no {kind.__name__}")
     return data

@@ -7,6 +7,7 @@ a sequence: tumbling, sliding, landmark, MavStream's generic window, forward and
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 FAR = 2**62  # beyond any window's number
 
@@ -17,6 +18,8 @@ class Hops:
 
     Both hops have one sign. Where they differ, windows grow or shrink.
     """
+
+    KIND: ClassVar[str] = "Hops"
 
     begin: int
     end: int

@@ -1,9 +1,11 @@
 """Weigh: what the windows' rows over a sample tell of all tuples."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from penstock.model.schema import Schema
+from penstock.model.stored_names import stored_as
 from penstock.plan.operators.keeps_times import KeepsTimes
 from penstock.plan.operators.windows.weighing import Weighing
 from penstock.plan.operators.windows.window_aggregate import END, START, WindowAggregate
@@ -13,8 +15,10 @@ from penstock.plan.operators.windows.window_aggregate import END, START, WindowA
 class Weigh(KeepsTimes):
     """Needs trains that hold whole windows: one has a row for each share that a gate kept."""
 
+    KIND: ClassVar[str] = "Weigh"
+
     input: WindowAggregate
-    weighing: Weighing
+    weighing: Weighing = field(metadata=stored_as("weighing"))
     schema: Schema
 
     def text(self) -> str:

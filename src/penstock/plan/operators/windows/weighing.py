@@ -8,7 +8,7 @@ row; `bounds.py` tells how wrong what comes of it may be.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from penstock.model.own_names import own
 from penstock.model.schema import quoted
@@ -29,6 +29,8 @@ class Estimate:
     of their squares. The error of one that is not `shown` is nobody's.
     """
 
+    KIND: ClassVar[str] = "Estimate"
+
     name: str
     kind: Kind
     type: str
@@ -45,6 +47,8 @@ class Estimate:
 @dataclass(frozen=True, slots=True)
 class Weighing:
     """The columns of groups are `keys`; `every` has how many tuples a row was made from."""
+
+    KIND: ClassVar[str] = "Weighing"
 
     keys: tuple[str, ...]
     estimates: tuple[Estimate, ...]

@@ -12,11 +12,12 @@ tuples themselves, with the columns in `raw` only.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from penstock.model.own_names import BOUNDS, INPUT, LEFT, RIGHT, own
 from penstock.model.schema import Schema, quoted
+from penstock.model.stored_names import stored_as
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.windows.hops import Hops
@@ -43,7 +44,7 @@ class WindowAggregate:
 
     input: Operator
     time: EventTime
-    hops: Hops
+    hops: Hops = field(metadata=stored_as("hops"))
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
     schema: Schema
