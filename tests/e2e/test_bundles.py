@@ -36,6 +36,7 @@ from tests.e2e.support import (
     stream_figures,
     until,
 )
+from tests.examples import IS_WHOLE
 
 pytestmark = pytest.mark.spark
 
@@ -113,6 +114,7 @@ class Life:
 
 
 TRAINS = 6
+FEWEST_LIVES = 10 if IS_WHOLE else 6
 
 
 @st.composite
@@ -170,7 +172,11 @@ def answer(ps: Connection, number: int) -> tuple[Counter[Any], int]:
 
 @pytest.mark.timeout(900)
 @settings(LAW, max_examples=3)  # each of many queries, so that every form is among them
-@given(st.lists(lives(), min_size=10, max_size=14), st.integers(0, 9), st.booleans())
+@given(
+    st.lists(lives(), min_size=FEWEST_LIVES, max_size=FEWEST_LIVES + 4),
+    st.integers(0, 9),
+    st.booleans(),
+)
 def test_sharing_changes_no_answer(
     spark: SparkSession,
     tmp_path_factory: pytest.TempPathFactory,

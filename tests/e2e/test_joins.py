@@ -17,6 +17,7 @@ from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e import scenario
 from tests.e2e.death import bury, live, reaping
 from tests.e2e.support import figures, finish, results, rows_of, until, write_json
+from tests.examples import NIGHTLY
 
 pytestmark = pytest.mark.spark
 
@@ -267,6 +268,7 @@ def written(out: Path) -> dict[str, list[str]]:
     }
 
 
+@NIGHTLY  # tests/e2e/test_kill_states.py has joins that die
 def test_a_join_that_dies_comes_back_to_the_same_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,7 @@ from tests.e2e.death import (
     reaping,
 )
 from tests.e2e.support import figures, finish, results, rows_of, until
-from tests.examples import IS_WHOLE
+from tests.examples import IS_WHOLE, NIGHTLY
 
 pytestmark = pytest.mark.spark
 
@@ -198,7 +198,7 @@ def pushed_row(number: int) -> dict[str, Any]:
     return {"id": number, "ts": scenario.BEGIN + timedelta(seconds=number - behind)}
 
 
-@pytest.mark.parametrize("count", [2, 6])  # before and among the queries
+@pytest.mark.parametrize("count", [pytest.param(2, marks=NIGHTLY), 6])  # before, among queries
 def test_a_script_that_died_half_way_can_be_run_again(
     count: int,
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],

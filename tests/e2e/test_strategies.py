@@ -33,7 +33,16 @@ from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.quality import statistics
 from penstock.runtime.work import live_unit
 from penstock.schedule import STRATEGIES, Choice
-from tests.e2e.support import PATIENCE, bag, finish, results, rows_of, until
+from tests.e2e.support import (
+    PATIENCE,
+    bag,
+    figures,
+    finish,
+    results,
+    rows_of,
+    stream_figures,
+    until,
+)
 
 pytestmark = pytest.mark.spark
 
@@ -82,10 +91,16 @@ def run(ps: Connection, strategies: list[str]) -> dict[str, object]:
     for number in range(8):
         ps.sql(f"SET STRATEGY {strategies[number % len(strategies)]}")
         ps.push("s", rows(10 * number, 10 * number + 10))
-        ps.wait(0.3)
+        until(ps, partial(has_read, ps, "plain", 10 * number + 10))  # the others may be behind
     ps.end("s")
     finish(ps)
     return answers(ps)
+
+
+def has_read(ps: Connection, query: str, count: int) -> bool:
+    """Say whether so many rows came, and a query has read all of them."""
+    came = stream_figures(ps, "s")["rows"] >= count
+    return bool(came and not figures(ps, query)["queued_rows"])
 
 
 def answers(ps: Connection) -> dict[str, object]:

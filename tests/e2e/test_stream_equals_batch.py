@@ -18,7 +18,7 @@ from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
 from tests.e2e.support import EACH_TRAIN_ALONE, bag, figures, finish, results, rows_of, write_json
-from tests.examples import examples
+from tests.examples import NIGHTLY, examples
 
 pytestmark = pytest.mark.spark
 
@@ -242,7 +242,11 @@ MANY = (
 )
 
 
-@pytest.mark.parametrize("bounds", [Bounds(), NARROW], ids=["in memory", "spilled"])
+@pytest.mark.parametrize(
+    "bounds",
+    [pytest.param(Bounds(), marks=NIGHTLY), NARROW],  # what fits is in memory everywhere else
+    ids=["in memory", "spilled"],
+)
 def test_many_rows_in_small_and_large_trains_equal_the_batch_whatever_fits_in_memory(
     bounds: Bounds, spark: SparkSession, batch: Batch, tmp_path: Path
 ) -> None:

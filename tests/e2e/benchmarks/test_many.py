@@ -13,10 +13,12 @@ from benchmarks.many.systems import (
 )
 from benchmarks.many.tables import rate_row, rates
 from benchmarks.many.throughput import Bench
+from tests.examples import NIGHTLY
 
 QUERIES = 6  # the first six mixed queries have every form
 
 
+@NIGHTLY  # it tries the benchmark; other tests compare answers with Spark's
 @pytest.mark.spark
 @pytest.mark.timeout(3600)  # two Sparks of their own, beside the tests' own
 def test_a_handful_of_mixed_queries_give_the_same_rows_in_both_systems(tmp_path: Path) -> None:
