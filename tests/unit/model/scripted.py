@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from penstock.engine.interfaces.interface import Boundary, Ingest, Offer
+from penstock.engine.interfaces.interface import Boundary, Ingest, Interface, Offer
 from penstock.errors import SourceError
 
 
@@ -25,7 +25,7 @@ Step: TypeAlias = "pa.Table | Ingest | Sign"
 
 
 @dataclass
-class ScriptedSource:
+class ScriptedSource(Interface):
     """Boundaries are places in the script, so that reading one again gives the same rows."""
 
     script: list[Step]

@@ -11,7 +11,7 @@ from penstock.errors import BadQueryError, UnknownColumnError
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Operator, Scan, table_view
 from penstock.plan.operators.graph import Graph
-from penstock.plan.relations.sources import NOTHING, Source, StreamSource, TableSource
+from penstock.plan.relations.sources import NOTHING, Analyst, Source, StreamSource, TableSource
 from penstock.plan.select.bind import Binder
 from penstock.sql import parse_select
 
@@ -41,7 +41,7 @@ ROADS = TableSource("roads", 4, columns(id="int", name="string", mph="int"))
 
 
 @dataclass
-class TwinAnalyst:
+class TwinAnalyst(Analyst):
     """Knows the names that a SELECT gives, and guesses its types; what it was asked is kept."""
 
     tables: dict[str, Schema] = field(default_factory=dict)

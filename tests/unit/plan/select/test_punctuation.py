@@ -6,19 +6,22 @@ from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
+from penstock.plan.relations.sources import NOTHING, Analyst
 from penstock.plan.select.punctuation import bind_punctuation, carried, over_groups, renamed
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import Punctuate, parse
 from tests.unit.plan.twin import TRAFFIC, bind
 
 
-class Answer:
+class Answer(Analyst):
     """An analyst that finds one type in everything."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
-    def schema(self, sql: str, leaves: Mapping[str, Schema]) -> Schema:
+    def schema(
+        self, sql: str, leaves: Mapping[str, Schema], meant: Mapping[str, str] = NOTHING
+    ) -> Schema:
         return Schema((Column("holds", self.kind),))
 
 

@@ -14,6 +14,7 @@ from penstock.clock import HandClock
 from penstock.database import IN_MEMORY
 from penstock.engine.actions.action import Occasion
 from penstock.engine.actions.call import Callables
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.errors import ActionError, BadRowError
 from penstock.events.cascades import DEEPEST
@@ -63,7 +64,7 @@ class World:
         )
         self.rule = LiveRule(definition, BoundRule(LEAF, LEAF, (None,)), 1)
         calls = Callables({"f": self._call})
-        doors = Doors(self._stream, lambda _: None, lambda _: None, frozenset, calls, lambda *_: [])
+        doors = Doors(self._stream, lambda _: None, lambda _: None, Allowed, calls, lambda *_: [])
         self.acting = Acting(self.firings, self.clock, self._made, doors, self._ask)
 
     def _made(self, _rule: LiveRule, _action: int, rows: pa.Table) -> pa.Table:
