@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # for type checkers and editors; the rest is loaded when it i
     from penstock.functions.library.declare import stream_function
     from penstock.model.user_aggregates import UserAggregate
     from penstock.runtime.loop.supervisor import Settings
-    from penstock.runtime.statements.execute import Result
+    from penstock.runtime.statements.result import Result
     from penstock.runtime.work.subscription import Subscription
 
 __version__ = "0.1.0"
@@ -29,7 +29,7 @@ __all__ = [
 
 _PLACES = {
     "Connection": "penstock.client",
-    "Result": "penstock.runtime.statements.execute",
+    "Result": "penstock.runtime.statements.result",
     "Settings": "penstock.runtime.loop.supervisor",
     "Subscription": "penstock.runtime.work.subscription",
     "UserAggregate": "penstock.model.user_aggregates",

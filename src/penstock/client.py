@@ -45,9 +45,9 @@ from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.loop.supervisor import DEFAULTS, Settings
 from penstock.runtime.names.flows import graph_term
-from penstock.runtime.statements.execute import Result, approved, execute
-from penstock.runtime.statements.making_functions import register
-from penstock.runtime.system.system import Parts, System
+from penstock.runtime.statements.result import Result
+from penstock.runtime.statements.statements import approved
+from penstock.runtime.system import Parts, System
 from penstock.runtime.work.subscription import MAX_ROWS, Subscription
 from penstock.sql import fragment
 
@@ -224,7 +224,7 @@ class Connection:
         """
         require("ps.sql", text=(text, TEXT), approve=(approve, FUNCTION))
         with death_told():
-            return execute(self._system, text, approve)
+            return self._system.statements.execute(text, approve)
 
     def push(self, stream: str, rows: object) -> int:
         """Hand rows to a push stream, all or none; when this returns they survive a crash.
@@ -244,12 +244,12 @@ class Connection:
         require("ps.push", stream=(stream, TEXT))
         if self._system.supervisor.fatal is not None:  # nothing would come of them for now
             raise self._system.supervisor.fatal
-        return self._system.push_source(stream).push(rows)
+        return self._system.streams.push_source(stream).push(rows)
 
     def end(self, stream: str) -> None:
         """End a push stream for good: its last windows close."""
         require("ps.end", stream=(stream, TEXT))
-        self._system.push_source(stream).end()
+        self._system.streams.push_source(stream).end()
 
     def punctuate(self, stream: str, condition: str) -> None:
         """Promise that no more tuples will come for which a condition such as `car_id = 'x'` holds.
@@ -292,7 +292,7 @@ class Connection:
         )
         functions = (init, update, merge, finish)
         made = UserAggregate(name, *functions, tuple(takes), state, returns, deterministic)
-        with self._system.supervisor.quiesced():
+        with self._system.quiescence.quiesced():
             self._system.aggregates.register(made)
         return made
 
@@ -303,7 +303,8 @@ class Connection:
         given to `connect(functions=[…])`. A running query keeps the version that it began with.
         """
         require("ps.register", function=(function, STREAM_FUNCTION))
-        register(self._system, function)
+        with self._system.quiescence.quiesced():
+            self._system.stream_functions.register(function)
         return function
 
     def run(
@@ -360,7 +361,7 @@ class Connection:
             after=(after, POSITION.or_none()),
             max_rows=(max_rows, ABOVE_ZERO),
         )
-        return self._system.subscribe(query, after, max_rows)
+        return self._system.subscriptions.subscribe(query, after, max_rows)
 
     def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
         """Call `function(rows, number)` for each delivery of a running query.
@@ -369,7 +370,7 @@ class Connection:
         tried again, then the query is held. It is not remembered over a restart.
         """
         require("ps.callback", query=(query, TEXT), function=(function, FUNCTION))
-        self._system.attach(query, CallbackSink(function))
+        self._system.subscriptions.attach(query, CallbackSink(function))
 
     def action(self, name: str, function: Function) -> None:
         """Make a function known to rules, which CALL it with the tuples and the firing's key.

@@ -15,8 +15,6 @@ from penstock.errors import PenstockError
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
 from penstock.qos.load.trend import Trend
-from penstock.runtime.system.prospect import Prospect
-from penstock.runtime.system.steering import suspend_query
 from tests.e2e.support import PATIENCE, figures, leave_alone, results, until
 
 pytestmark = pytest.mark.spark
@@ -76,7 +74,7 @@ def load_is(ps: Connection, load: float) -> None:
     """Let the stream bring so much that what runs needs such a share of the slots."""
     quality = ps.system.supervisor.quality
     with ps.system.supervisor.resting():
-        now = load_of(Prospect(ps.system).network)[HERE]
+        now = load_of(ps.system.admission.prospect().network)[HERE]
         rates = {name: each.level * load / now for name, each in quality._trends.items()}
         quality._trends = {name: Trend(rate) for name, rate in rates.items()}
 
@@ -117,7 +115,7 @@ def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) 
             "CREATE QUERY gone AS SELECT n + 1 AS n FROM s"
         )
         with ps.system.supervisor.quiesced():
-            suspend_query(ps.system, "gone", "there is too little room")
+            ps.system.suspension.suspend("gone", "there is too little room")
         told = ps.sql("CREATE QUERY late OR WAIT AS SELECT n + 2 AS n FROM s").message
         assert "gone had to be suspended" in told
         with pytest.raises(PenstockError, match="gone had to be suspended"):

@@ -16,7 +16,7 @@ from penstock.client import Connection
 from penstock.engine.states.sites import SitesState
 from penstock.errors import PenstockError
 from penstock.functions import auto, fft3
-from penstock.runtime.system import tuning
+from penstock.runtime.queries import tuner
 from tests.e2e.support import PATIENCE, finish, shown, until
 
 pytestmark = pytest.mark.spark
@@ -95,8 +95,8 @@ def test_a_flow_goes_over_to_other_plans_and_gives_the_same_after_a_restart_too(
 def test_auto_chooses_for_itself_and_again_when_windows_grow(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tuning, "LOOK_SECONDS", 0.1)
-    monkeypatch.setattr(tuning, "RATE_FACTOR", math.inf)  # how many come depends on the machine
+    monkeypatch.setattr(tuner, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(tuner, "RATE_FACTOR", math.inf)  # how many come depends on the machine
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
         ps.script(f"{STREAM} CREATE QUERY plain AS SELECT ts FROM radio;")
         ps.run(auto(fft3), over="radio", name="spectrum", sites="driver")

@@ -35,7 +35,7 @@ def test_a_type_checker_knows_what_connect_gives(tmp_path: Path) -> None:
     shown = [line.partition('"')[2].rstrip('"') for line in told.splitlines() if "note:" in line]
     assert shown == [
         "penstock.client.Connection",
-        "penstock.runtime.statements.execute.Result",
+        "penstock.runtime.statements.result.Result",
         "penstock.runtime.work.subscription.Subscription",
         "str",
     ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.runtime.sources.feed import Feed
-from penstock.runtime.system.system import System
+from penstock.runtime.topology.topology import Topology
 
 SECOND = 1_000_000  # event times are in microseconds
 # Beyond this the data is history that is being read, and its age says nothing of the system.
@@ -24,9 +24,8 @@ class Figures:
     lag: float | None = None
 
 
-def observe(system: System) -> Figures:
+def observe(topology: Topology, now: float) -> Figures:
     """Return the figures of now; latencies and lag in seconds."""
-    now, topology = system.clock.now(), system.topology
     queries = list(topology.queries.values())
     feeds = list(topology.feeds.values())
     return Figures(

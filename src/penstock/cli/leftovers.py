@@ -8,7 +8,7 @@ from typing import Any
 from penstock.cli.live_line import counted
 from penstock.engine.interfaces import max_rejects
 from penstock.model.schema import quoted
-from penstock.runtime.system.inspected import Inspected
+from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.views.schema import show
 
 Row = Mapping[str, Any]

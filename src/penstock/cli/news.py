@@ -2,24 +2,27 @@
 
 from collections.abc import Iterator
 
+from penstock.catalog import Catalog
+from penstock.client import Connection
 from penstock.model.definitions import QueryState
-from penstock.runtime.system.system import System
+from penstock.runtime.names.directory import Directory
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 
 Trouble = tuple[str, str]  # what is wrong, and its cause
 
 
 class News:
-    """Watches a system's queries and streams."""
+    """Watches queries and streams."""
 
-    def __init__(self, system: System) -> None:
-        self._system = system
+    def __init__(self, topology: Topology, catalog: Catalog, directory: Directory) -> None:
+        self._topology = topology
         self._told: set[Trouble] = set()
         # What could not be brought back is in the catalog alone; it does not change any more.
         self._missing = {
             entry.name: entry.cause
-            for entry in system.catalog.all()
-            if entry.state is QueryState.FAILED and system.directory.get(entry.name) is None
+            for entry in catalog.all()
+            if entry.state is QueryState.FAILED and directory.get(entry.name) is None
         }
 
     def fresh(self) -> list[str]:
@@ -36,12 +39,11 @@ class News:
 
     def runs(self) -> bool:
         """Say whether any query goes on."""
-        topology = self._system.topology
-        held = topology.suspended or topology.waiting  # they come when there is room
+        held = self._topology.suspended or self._topology.waiting  # they come when there is room
         return bool(held) or any(q.state is QueryState.RUNNING for q in self._queries())
 
     def _queries(self) -> list[LiveQuery]:
-        return list(self._system.topology.queries.values())  # a copy: another thread changes it
+        return list(self._topology.queries.values())  # a copy: another thread changes it
 
     def _lost(self) -> Iterator[Trouble]:
         for name, cause in self._missing.items():
@@ -51,13 +53,19 @@ class News:
         for query in self._queries():
             if query.state is QueryState.FAILED:
                 yield f"query {query.name} failed and is held:", query.cause
-        for query in list(self._system.topology.suspended.values()):
+        for query in list(self._topology.suspended.values()):
             yield f"query {query.name} is suspended:", query.cause
 
     def _unread(self) -> Iterator[Trouble]:
-        for feed in list(self._system.topology.feeds.values()):
+        for feed in list(self._topology.feeds.values()):
             if feed.cause:
                 yield f"stream {feed.definition.name} cannot be read now:", feed.cause
+
+
+def news_of(connection: Connection) -> News:
+    """Return what watches the queries and streams of a connection."""
+    system = connection.system
+    return News(system.topology, system.catalog, system.directory)
 
 
 def _indented(text: str) -> str:

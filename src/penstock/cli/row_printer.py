@@ -6,8 +6,8 @@ from penstock.cli.formats import Format
 from penstock.cli.live_line import counted
 from penstock.cli.screen import Screen
 from penstock.engine.sinks.sink import Delivery
-from penstock.runtime.statements.execute import Result
-from penstock.runtime.system.system import System
+from penstock.runtime.names.directory import Directory
+from penstock.runtime.statements.result import Result
 from penstock.runtime.work.live_query import Tap
 from penstock.sql import Explain, ExplainAll, ExplainSchedule, Statement
 
@@ -41,14 +41,14 @@ class Printer:
             self.screen.say(f"… and {more} more; with the output in a file, all are written")
 
 
-def tap_of(system: System, printer: Printer) -> Tap:
+def tap_of(directory: Directory, printer: Printer) -> Tap:
     """Return a tap that prints what queries without INTO deliver.
 
     What it returns from counts as delivered, so a slow reader loses nothing.
     """
 
     def tap(delivery: Delivery) -> None:
-        if system.directory.query(delivery.query).definition.sink is None:
+        if directory.query(delivery.query).definition.sink is None:
             printer.rows(delivery.query, delivery.rows)
 
     return tap

@@ -51,6 +51,10 @@ def follow(
             return
         if screen.is_live and now - drawn >= DRAW_SECONDS:
             drawn = now
-            screen.live(live_line(observe(connection.system), now - began))
+            screen.live(
+                live_line(
+                    observe(connection.system.topology, connection.system.clock.now()), now - began
+                )
+            )
         if is_idle:
             time.sleep(LOOK_SECONDS)  # `wait` has returned at once

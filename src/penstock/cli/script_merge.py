@@ -7,8 +7,9 @@ from penstock.client import Connection
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryState
 from penstock.runtime.sources.feed import Feed
-from penstock.runtime.statements.execute import Result, approved
-from penstock.runtime.system.system import System
+from penstock.runtime.statements.result import Result
+from penstock.runtime.statements.statements import approved
+from penstock.runtime.topology.topology import Topology
 
 LOOK_SECONDS = 0.1  # how soon a signal is noticed
 
@@ -21,7 +22,7 @@ def go_on(connection: Connection, signals: StopSignals) -> bool:
     system = connection.system
     system.start()
     while signals.received is None:
-        if system.supervisor.catch_up(LOOK_SECONDS):
+        if system.quiescence.catch_up(LOOK_SECONDS):
             system.complete()
             return True
     return False
@@ -32,15 +33,15 @@ def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
 
     Where it fails, or `must_end` and a source that is read never ends, nothing stands that it adds.
     """
-    approve = partial(refuse_endless, connection.system) if must_end else approved
+    approve = partial(refuse_endless, connection.system.topology) if must_end else approved
     return connection.script(text, approve=approve)
 
 
-def refuse_endless(system: System) -> None:
+def refuse_endless(topology: Topology) -> None:
     """Raise where a running query, or an archive, reads a source that does not end by itself."""
-    for feed in system.topology.feeds.values():
+    for feed in topology.feeds.values():
         ends = feed.interface.bounded or feed.interface.ended
-        if _is_read(system, feed) and not (ends or system.topology.waits_for_rules(feed)):
+        if _is_read(topology, feed) and not (ends or topology.waits_for_rules(feed)):
             source = feed.definition.source.name
             raise BadOptionError(
                 f"stream {feed.definition.name} never ends, so --until-idle would never end",
@@ -55,8 +56,8 @@ HINTS = {
 }
 
 
-def _is_read(system: System, feed: Feed) -> bool:
-    buffer = system.topology.buffers.get(feed.key)
-    running = any(q.state is QueryState.RUNNING for q in system.topology.queries.values())
-    running = running or feed.key in system.topology.archives
+def _is_read(topology: Topology, feed: Feed) -> bool:
+    buffer = topology.buffers.get(feed.key)
+    running = any(q.state is QueryState.RUNNING for q in topology.queries.values())
+    running = running or feed.key in topology.archives
     return running and buffer is not None and bool(buffer.readers())

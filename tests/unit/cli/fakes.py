@@ -15,7 +15,8 @@ from penstock.errors import PenstockError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.statements.execute import Result, approved
+from penstock.runtime.statements.result import Result
+from penstock.runtime.statements.statements import approved
 from penstock.runtime.work.meter import Meter
 from penstock.runtime.work.subscription import Subscription
 from penstock.sql import CreateQuery, parse
@@ -109,12 +110,14 @@ class FakeSystem:
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
         self.supervisor = SimpleNamespace(
-            quiesced=contextlib.nullcontext,
             resting=contextlib.nullcontext,
-            catch_up=self._catch_up,
             acts=False,
         )
         self.journal = self.firings = SimpleNamespace()
+        self.quiescence = SimpleNamespace(
+            quiesced=contextlib.nullcontext,
+            catch_up=self._catch_up,
+        )
         self.replays: list[Callable[[], bool]] = []  # what happens while it catches up
 
     @property

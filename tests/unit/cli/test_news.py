@@ -10,7 +10,7 @@ FAILED = QueryState.FAILED
 
 def test_a_failure_is_told_once_with_its_whole_cause(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     system.topology.queries["q"] = live_query("q")
     assert news.fresh() == []
     system.topology.queries["q"] = live_query("q", FAILED, "SINK_FAILED: x\nhint: y")
@@ -21,7 +21,7 @@ def test_a_failure_is_told_once_with_its_whole_cause(tmp_path: Path) -> None:
 
 def test_another_cause_is_told_again(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     for cause in ("one", "two"):
         system.topology.queries["q"] = live_query("q", FAILED, cause)
         assert len(news.fresh()) == 1
@@ -30,7 +30,7 @@ def test_another_cause_is_told_again(tmp_path: Path) -> None:
 def test_a_source_that_cannot_be_read_is_told_of_and_is_no_failed_query(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     system.topology.feeds["s"] = feed("s", cause="SOURCE_FAILED: gone")
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     assert news.fresh() == ["stream s cannot be read now:\n  SOURCE_FAILED: gone"]
     assert news.failed() == []
 
@@ -42,14 +42,14 @@ def test_what_a_restart_could_not_bring_back_is_told_of(tmp_path: Path) -> None:
     system.catalog.all = lambda: [lost, held]
     system.directory.known["held"] = known_query("held")
     system.topology.queries["held"] = live_query("held", FAILED, "RUN_FAILED: x")
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     assert len(news.fresh()) == 2
     assert news.failed() == ["held", "lost"]
 
 
 def test_only_a_running_query_goes_on(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     for state in (FAILED, QueryState.FINISHED, QueryState.STOPPED):
         system.topology.queries["q"] = live_query("q", state)
         assert not news.runs()
@@ -59,7 +59,7 @@ def test_only_a_running_query_goes_on(tmp_path: Path) -> None:
 
 def test_who_is_suspended_is_told_of_and_counts_as_going_on(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    news = News(system)  # type: ignore[arg-type]
+    news = News(system.topology, system.catalog, system.directory)
     assert not news.runs()
     system.topology.suspended["q"] = live_query("q", QueryState.SUSPENDED, "since noon: no room")
     assert news.fresh() == ["query q is suspended:\n  since noon: no room"]

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from penstock.cli.commands.command import Command, add_master
 from penstock.cli.demo.sampler import Sampler
@@ -16,14 +17,14 @@ from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
 from penstock.cli.guard import FAILED
 from penstock.cli.home_session import opened
-from penstock.cli.news import News
+from penstock.cli.news import news_of
 from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.engine.states.gate import GateState
 from penstock.errors import BadOptionError
-from penstock.runtime.system.system import System
+from penstock.runtime.names.directory import Directory
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.schema import show
 
@@ -57,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         play = Play(connection, scene, screen)
         play.begin()
-        news = News(connection.system)
+        news = news_of(connection)
         most = Until(seconds=scene.seconds * 2)
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
@@ -77,7 +78,7 @@ class Play:
 
     def begin(self) -> None:
         """Make the streams and the queries, and show some of what they find."""
-        refuse_used(self._connection.system)
+        refuse_used(self._connection.system.directory, self._connection.system.home.path)
         self._screen.live("setting up streams and queries …")
         streams, queries, rules = self._scene.scripts()
         self._connection.script(streams)
@@ -98,7 +99,7 @@ class Play:
     def _look(self) -> None:
         system = self._connection.system
         rows = sum(feed.rows for feed in system.topology.feeds.values())
-        figures = observe(system)
+        figures = observe(system.topology, system.clock.now())
         at = time.monotonic() - self._began
         states = [live.state for live in list(system.topology.units.values())]
         keep = min((each.keep for each in states if isinstance(each, GateState)), default=1.0)
@@ -115,11 +116,11 @@ def home_of(given: str | None) -> Iterator[str]:
         yield home
 
 
-def refuse_used(system: System) -> None:
+def refuse_used(directory: Directory, home: Path) -> None:
     """Refuse a home that has definitions of its own."""
-    if system.directory.known:
+    if directory.known:
         raise BadOptionError(
-            f"the home {system.home.path} is not empty", hint="the demo wants a home of its own"
+            f"the home {home} is not empty", hint="the demo wants a home of its own"
         )
 
 

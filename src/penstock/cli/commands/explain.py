@@ -15,8 +15,7 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError, PenstockError
 from penstock.model.schema import quoted
-from penstock.runtime.statements.execute import carry_out
-from penstock.runtime.system.system import System
+from penstock.runtime.statements.statements import Statements
 from penstock.sql import (
     CreateQuery,
     CreateStream,
@@ -83,23 +82,23 @@ def explained(
     Nothing flows.
     """
     system = connection.system
-    with system.supervisor.quiesced():
+    with system.quiescence.quiesced():
         try:
             for statement in statements:
                 if isinstance(statement, Create | Drop):
-                    _carry_out(system, statement)
+                    _carry_out(system.statements, statement)
             if drawn:
                 return [connection.sql(f"EXPLAIN ALL AS {drawn}").message]
             names = [query] if query else [q.definition.name for q in system.directory.queries()]
             return [connection.sql(f"EXPLAIN {quoted(name)}").message for name in names]
         finally:
             for name in list(system.topology.queries):
-                system.withdraw(name)
+                system.queries.withdraw(name)
 
 
-def _carry_out(system: System, statement: Statement) -> None:
+def _carry_out(statements: Statements, statement: Statement) -> None:
     try:
-        carry_out(system, statement)
+        statements.carry_out(statement)
     except PenstockError as error:
         if error.place is not None and not error.place.source:
             error.place = replace(error.place, source=statement.place.source)

@@ -18,7 +18,7 @@ from penstock.cli.formats import FORMATS
 from penstock.cli.guard import FAILED
 from penstock.cli.home_session import opened
 from penstock.cli.leftovers import leftovers
-from penstock.cli.news import News
+from penstock.cli.news import News, news_of
 from penstock.cli.row_printer import Printer, tap_of
 from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
@@ -122,9 +122,11 @@ class Attempt:
             args.home, args.master, screen, signals.listen, begin=False, allow=grants(args)
         ) as connection:
             printer = Printer(FORMATS[args.format](screen.columns), screen)
-            connection.tap(tap_of(connection.system, printer))  # before anything can be delivered
+            connection.tap(
+                tap_of(connection.system.directory, printer)
+            )  # before anything can be delivered
             screen.live(CATCHING_UP)
-            news = News(connection.system)
+            news = news_of(connection)
             if go_on(connection, signals):
                 news = self._stand(connection, printer)
                 follow(connection, news, screen, signals, Until(args.until_idle, self._left()))
@@ -147,7 +149,7 @@ class Attempt:
             self.stands = True
             for statement, result in zip(self.statements, results, strict=True):
                 printer.result(statement, result)
-        news = News(connection.system)
+        news = news_of(connection)
         if not news.runs():
             self.screen.say(NOTHING_RUNS)
         return news

@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 
 from penstock import __version__
@@ -19,14 +20,14 @@ from penstock.cli.formats.rolling_table import RollingTable
 from penstock.cli.formats.table_format import TableFormat
 from penstock.cli.home_session import opened
 from penstock.cli.live_line import counted
-from penstock.cli.news import News
+from penstock.cli.news import news_of
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.shell.dot_commands import Around
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import read_terminal
-from penstock.runtime.system.system import System
+from penstock.runtime.names.directory import Directory
 
 ABOUT = """A shell for statements. On a terminal it edits, remembers and completes; statements may
 also be piped in. Leaving writes a checkpoint; queries go on when the home is opened again."""
@@ -50,24 +51,23 @@ def run(args: argparse.Namespace) -> int:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form
         printer = Printer(form(screen.columns), screen, most_rows=most)
-        around = Around(connection, printer, News(connection.system), rolling)
+        around = Around(connection, printer, news_of(connection), rolling)
         interpreter = Interpreter(around)
         around.tell_news()
         if not typed:
             return read_piped(sys.stdin.buffer, interpreter)
-        screen.say(greeting(connection.system))
-        read_terminal(connection.system, interpreter)
+        screen.say(greeting(connection.system.directory, connection.system.home.path))
+        read_terminal(connection, interpreter)
         if connection.system.topology.queries:
             screen.say("queries are kept, and go on when this home is opened again")
     return 0
 
 
-def greeting(system: System) -> str:
+def greeting(directory: Directory, home: Path) -> str:
     """Return the first lines of a session."""
-    directory = system.directory
     streams, queries = list(directory.streams()), list(directory.queries())
     return (
-        f"Penstock {__version__}, home {system.home.path}: "
+        f"Penstock {__version__}, home {home}: "
         f"{counted(len(streams), 'stream', 'streams')}, "
         f"{counted(len(queries), 'query', 'queries')}\n"
         "Statements end with ;   .help helps   Ctrl-D leaves"

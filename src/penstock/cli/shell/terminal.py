@@ -15,7 +15,10 @@ from penstock.cli.shell.completion import SqlCompleter, known_names
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.statement_end import is_complete
-from penstock.runtime.system.system import System
+from penstock.client import Connection
+from penstock.clock import Clock
+from penstock.runtime.names.directory import Directory
+from penstock.runtime.topology.topology import Topology
 
 PROMPT = "penstock> "
 MORE = "      ..> "
@@ -23,9 +26,11 @@ REFRESH_SECONDS = 0.5
 PLAIN = Style.from_dict({"bottom-toolbar": "noreverse fg:ansibrightblack"})
 
 
-def read_terminal(system: System, interpreter: Interpreter) -> None:
+def read_terminal(connection: Connection, interpreter: Interpreter) -> None:
     """Read and carry out until the user leaves."""
-    session = make_session(system, system.home.path / "history")
+    system = connection.system
+    toolbar = Toolbar(system.topology, system.clock)
+    session = make_session(system.directory, toolbar, system.home.path / "history")
     while True:
         try:
             text = session.prompt(PROMPT)
@@ -41,17 +46,17 @@ def read_terminal(system: System, interpreter: Interpreter) -> None:
             return
 
 
-def make_session(system: System, history: Path) -> PromptSession[str]:
+def make_session(directory: Directory, toolbar: "Toolbar", history: Path) -> PromptSession[str]:
     """Return the prompt: Enter goes on to a new line until the statement is whole."""
     return PromptSession(
         multiline=True,
         prompt_continuation=MORE,
         history=FileHistory(history),
         auto_suggest=AutoSuggestFromHistory(),
-        completer=SqlCompleter(lambda: known_names(system.directory), tuple(DOT_COMMANDS)),
+        completer=SqlCompleter(lambda: known_names(directory), tuple(DOT_COMMANDS)),
         complete_while_typing=False,
         key_bindings=_keys(),
-        bottom_toolbar=Toolbar(system),
+        bottom_toolbar=toolbar,
         refresh_interval=REFRESH_SECONDS,
         style=PLAIN,
     )
@@ -60,15 +65,16 @@ def make_session(system: System, history: Path) -> PromptSession[str]:
 class Toolbar:
     """The figures of now, not looked up more often than they change."""
 
-    def __init__(self, system: System) -> None:
-        self._system, self._began = system, time.monotonic()
+    def __init__(self, topology: Topology, clock: Clock) -> None:
+        self._topology, self._clock, self._began = topology, clock, time.monotonic()
         self._drawn, self._text = 0.0, ""
 
     def __call__(self) -> str:
         now = time.monotonic()
         if now - self._drawn >= REFRESH_SECONDS:
-            queries = counted(len(self._system.topology.queries), "query", "queries")
-            line = live_line(observe(self._system), now - self._began)
+            queries = counted(len(self._topology.queries), "query", "queries")
+            figures = observe(self._topology, self._clock.now())
+            line = live_line(figures, now - self._began)
             self._drawn, self._text = now, f"{queries}  {line}"
         return self._text
 

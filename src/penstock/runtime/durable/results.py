@@ -7,7 +7,8 @@ A log in memory is a few numbers, however much it holds.
 import io
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +225,15 @@ def _packed(rows: pa.Table) -> pa.Buffer:
 def _write(rows: pa.Table, out: Any) -> None:
     with pa.ipc.new_file(out, rows.schema) as writer:
         writer.write_table(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class ResultLogs:
+    """The result logs of all queries; `place` says where one has its files."""
+
+    place: Callable[[str], Path]
+    index: ResultIndex
+
+    def of(self, name: str) -> ResultLog:
+        """Return a query's result log."""
+        return ResultLog(self.place(name.lower()), name, self.index)

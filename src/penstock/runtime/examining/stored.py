@@ -16,13 +16,13 @@ from penstock.engine.sinks.files import ASIDE, FilesSink, unknown_parts
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryDefinition
 from penstock.plan.operators import Scan, key
+from penstock.runtime.definitions.streams import file_of, scan_of
 from penstock.runtime.durable.home import file_name
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.manifest import Checkpoint
 from penstock.runtime.examining.finding import Finding, set_aside
 from penstock.runtime.names.stream_types import StreamTypes
 from penstock.runtime.sources.archive import give_up
-from penstock.runtime.system.defining import file_of, scan_of
 from penstock.runtime.work.live_query import READER
 from penstock.sql import CreateQuery, CreateStream, CreateType, parse
 

@@ -205,6 +205,16 @@ def _alone(
     return processor.select(leaves, sql, leaf.schema, single=False)
 
 
+def ask_again(
+    processor: Processor,
+    held: Callable[[str, ExitStack], list[Rows]],
+    rule: LiveRule,
+    rows: pa.Table,
+) -> Answer:
+    """Return which of a rule's dead letters fire it now."""
+    return ask(processor, f"again:{key(rule.bound.leaf)}", [rule], [in_memory(rows)], held)
+
+
 def made(processor: Processor, rule: LiveRule, action: int, rows: pa.Table) -> pa.Table | None:
     """Return what a rule makes of tuples for one of its actions, or None where that is nothing."""
     make = rule.bound.makes[action]

@@ -9,8 +9,8 @@ and checkpoints happen while quiesced: no new work is started until what runs ha
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from penstock.engine.spark.spark_life import refuse_dead
 from penstock.errors import PenstockError, RunError, told
@@ -62,14 +62,16 @@ class Settings:
 DEFAULTS = Settings()
 
 
-class Duties(Protocol):
-    """What the supervisor has others do about queries, while quiesced."""
+@dataclass(frozen=True, slots=True)
+class Duties:
+    """What the supervisor has others do about queries, while quiesced.
 
-    def obey(self, orders: Orders) -> None:
-        """Suspend and call back whom quality of service says."""
+    `obey` suspends and calls back whom quality of service says; `admit` lets in those who wait and
+    have room.
+    """
 
-    def admit(self) -> None:
-        """Let in the queries that wait and have room."""
+    obey: Callable[[Orders], None]
+    admit: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,14 +9,14 @@ import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
 from penstock.engine.spark.once import Relation, Stored
 from penstock.engine.trains.rows import fit, laid_together, read_parquet
 from penstock.engine.trains.types import arrow_schema
-from penstock.errors import BadQueryError, FunctionError, PenstockError, TimedOutError
+from penstock.errors import BadQueryError, FunctionError, PenstockError
 from penstock.functions.data.types import StreamType
 from penstock.functions.flows.run import Runner
 from penstock.model.definitions import FunctionDefinition
@@ -24,14 +24,12 @@ from penstock.model.own_names import own
 from penstock.plan.operators import EventTime, Operator, Scan
 from penstock.plan.relations.bind_function import filled_body
 from penstock.plan.relations.sources import EventSource, StreamSource, with_name
-from penstock.plan.select.bind import Binder
 from penstock.plan.select.once import Called, calls_as_names
+from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.names.flows import graph_of, type_of
-from penstock.runtime.system.binding import flow_binder
-from penstock.runtime.system.system import System
+from penstock.runtime.statements.settings import StatementLimit
 
 MOST_BYTES = 1 << 30  # of items in one process; a query takes them train by train
-Result = TypeVar("Result")
 Answer = Callable[[Any, Mapping[str, pa.Table]], pa.Table]
 
 
@@ -47,7 +45,8 @@ class Given:
 class OnceFunctions:
     """`rows` gives what a name holds, `answer` runs a SELECT that may read some tables by name."""
 
-    system: System
+    binder: DefinitionBinder
+    limit: StatementLimit
     rows: Callable[[str], Relation]
     answer: Answer
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
@@ -68,13 +67,13 @@ class OnceFunctions:
 
     def _is_ours(self, name: str, over: str) -> bool:
         """Say whether a function is one of flows: by its name, or since it reads a stream."""
-        known = self.system.functions.find(name) is not None
-        return known or self.system.directory.get(over) is not None
+        known = self.binder.functions.find(name) is not None
+        return known or self.binder.directory.get(over) is not None
 
     def _of(self, call: Called, known: Mapping[str, Given]) -> Given:
         over = call.over
         given = self._of(over, known) if isinstance(over, Called) else self._stream(over, known)
-        definition = self.system.functions.written.get(call.name.lower())
+        definition = self.binder.functions.written.get(call.name.lower())
         if definition is not None:
             return self._selected(definition, call, given)
         return self._ran(call, given)
@@ -82,7 +81,7 @@ class OnceFunctions:
     def _stream(self, name: str, known: Mapping[str, Given]) -> Given:
         if name.lower() in known:
             return known[name.lower()]
-        source = self.system.directory.source(name, "", None)
+        source = self.binder.source(name)
         if isinstance(source, EventSource) or not isinstance(source, StreamSource):
             raise BadQueryError(f"{name} is no stream", hint="a function reads a stream first")
         kind = self._type_of(source.operator)
@@ -91,7 +90,7 @@ class OnceFunctions:
     def _ran(self, call: Called, given: Given) -> Given:
         try:
             term = call.term
-            runner = Runner(graph_of(term, self.system.functions.registry), (given.kind,))
+            runner = Runner(graph_of(term, self.binder.functions.registry), (given.kind,))
         except PenstockError as error:
             error.place = error.place or call.place
             raise
@@ -102,7 +101,7 @@ class OnceFunctions:
                 place=call.place,
             )
         step = partial(runner.step, runner.fresh(), {0: given.table}, ended=True)
-        delivered, _ = in_time(self.system, step)
+        delivered, _ = self.limit.within(step)
         if delivered.withheld:
             count, first = (
                 sum(len(each.items) for each in delivered.withheld),
@@ -121,28 +120,13 @@ class OnceFunctions:
         body = filled_body(definition, call.given, call.place)
         times = (EventTime(given.kind.ordering),) if given.kind.ordering else ()
         stream = Scan(definition.stream, 0, given.kind.schema, times)
-        directory = self.system.directory
-        lookup = with_name(
-            lambda name: directory.source(name, "", None), definition.stream, StreamSource(stream)
-        )
-        binder = Binder(lookup, self.system.analyst, flows=flow_binder(self.system))
-        kind = self._type_of(binder.bind(body))
+        lookup = with_name(self.binder.source, definition.stream, StreamSource(stream))
+        kind = self._type_of(self.binder.over(lookup).bind(body))
         select, found = self.called(body, {definition.stream.lower(): given})
         return Given(fit(self.answer(select, found), arrow_schema(kind.schema)), kind)
 
     def _type_of(self, operator: Operator) -> StreamType:
-        return type_of(operator, (known.kind for known in self.system.types))
-
-
-def in_time(system: System, work: Callable[[], Result]) -> Result:
-    """Return what a part of a one-time SELECT gives, or raise TimedOutError."""
-    context = system.sessions.large.sparkContext
-    try:
-        return system.processor.limits.within(system.statement_seconds, context, work)
-    except TimedOutError as error:
-        error.message += " (statement_timeout)"
-        error.hint = "ask for less; SET statement_timeout = '1 hour' allows more"
-        raise
+        return type_of(operator, (known.kind for known in self.binder.types))
 
 
 def _bare(cause: str) -> str:

@@ -1,30 +1,57 @@
 """SET STRATEGY, SET BATCHING and SET of time-outs."""
 
-from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.runtime.system.system import System
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.session import Sessions
+from penstock.errors import BadOptionError, TimedOutError, UnknownOptionError
+from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.schedule.choice import choice_of
 from penstock.sql import SetDecider, SetTimeout
 
+T = TypeVar("T")
 
-def set_decider(system: System, statement: SetDecider) -> str:
+
+@dataclass(slots=True)
+class StatementLimit:
+    """How long a part of a one-time SELECT may take; None is no limit."""
+
+    processor: Processor
+    sessions: Sessions
+    seconds: float | None
+
+    def within(self, work: Callable[[], T]) -> T:
+        """Return what a part of a one-time SELECT gives, or raise TimedOutError."""
+        context = self.sessions.large.sparkContext
+        try:
+            return self.processor.limits.within(self.seconds, context, work)
+        except TimedOutError as error:
+            error.message += " (statement_timeout)"
+            error.hint = "ask for less; SET statement_timeout = '1 hour' allows more"
+            raise
+
+
+def set_decider(cutter: GraphCutter, statement: SetDecider) -> str:
     """Let another strategy or batching rule decide; while quiesced."""
     try:
         choice = choice_of(statement.name, statement.options)
         if statement.what == "STRATEGY":
-            system.cutter.use_strategy(choice)
+            cutter.use_strategy(choice)
         else:
-            system.control.use_batching(choice)
+            cutter.control.use_batching(choice)
     except (BadOptionError, UnknownOptionError) as error:
         error.place = error.place or statement.place
         raise
     return f"{statement.what.lower()} {choice.text()} decides"
 
 
-def set_timeout(system: System, statement: SetTimeout) -> str:
+def set_timeout(limit: StatementLimit, statement: SetTimeout) -> str:
     """Let statements or runs take so long from now on, until the home is closed."""
     seconds = None if statement.length is None else statement.length.total_seconds()
     if statement.what == "STATEMENT_TIMEOUT":
-        system.statement_seconds = seconds
+        limit.seconds = seconds
     else:
-        system.processor.run_seconds = seconds
+        limit.processor.run_seconds = seconds
     return f"{statement.what.lower()} is {'none' if seconds is None else f'{seconds:g} s'}"

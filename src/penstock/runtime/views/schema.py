@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from penstock.runtime.system.inspected import Inspected
+from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.views.relations.buffers import BUFFERS, TRAINS
 from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.runtime.system.inspected import Inspected
+from penstock.runtime.views.inspected import Inspected
 
 TYPES = {
     "STRING": pa.string(),

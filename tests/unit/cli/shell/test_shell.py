@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.cli.formats import FORMATS
-from penstock.cli.news import News
+from penstock.cli.news import news_of
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
@@ -28,7 +28,7 @@ class Shell:
         self.out, self.err = Output(), Terminal(tty=False)
         screen = Screen(self.out, self.err)
         printer = Printer(FORMATS["json"](lambda: None), screen, most_rows=most_rows)
-        news = News(self.connection.system)  # type: ignore[arg-type]
+        news = news_of(self.connection)  # type: ignore[arg-type]
         self.interpreter = Interpreter(Around(self.connection, printer, news, FORMATS["json"]))  # type: ignore[arg-type]
 
     def pipe(self, text: str) -> int:

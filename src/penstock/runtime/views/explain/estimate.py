@@ -9,7 +9,7 @@ from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.system.prospect import Prospect
+from penstock.runtime.queries.prospect import Prospect
 from penstock.runtime.work.live_query import LiveQuery
 
 MILLI, MEGA = 1000.0, 1e6

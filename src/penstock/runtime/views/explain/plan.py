@@ -14,7 +14,7 @@ from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.system.tuning import Tuner
+from penstock.runtime.queries.tuner import Tuner
 from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.units import short

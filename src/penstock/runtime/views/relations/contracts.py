@@ -10,7 +10,7 @@ from penstock.plan.operators import Gate, Scan, key
 from penstock.qos.contracts.contracts import Contract
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory, KnownQuery
-from penstock.runtime.system.steering import missed_rows
+from penstock.runtime.queries.suspension import missed_rows
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.view import Row, View, columns
 from penstock.runtime.work.live_query import LiveQuery

@@ -8,10 +8,10 @@ from penstock.catalog import Catalog
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Action, Alter, Call, Insert, Reach, RuleDefinition, Steer
+from penstock.runtime.definitions.rules import find
 from penstock.runtime.durable.firing import CONDITION, Firing
 from penstock.runtime.durable.firings import Firings
 from penstock.runtime.names.directory import Directory, KnownRule
-from penstock.runtime.system.rules import find
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.view import Row, View, columns, first_line
 from penstock.runtime.work.live_rule import LiveOccasions, LiveRule

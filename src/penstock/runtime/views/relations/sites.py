@@ -21,12 +21,6 @@ def site_rows(directory: Directory, supervisor: Supervisor, name: str | None = N
         return [row for query in known for row in _rows(query, supervisor.topology)]
 
 
-def crowded(known: KnownQuery, slots: int) -> str:
-    """Say where a flow has more branches than can run at once."""
-    most = max((flow.stages.degree for flow in flows_in(known.root)), default=0)
-    return f"; its {most} branches share {slots} slots" if most > slots else ""
-
-
 def _rows(known: KnownQuery, topology: Topology) -> Iterator[Row]:
     for flow in flows_in(known.root):
         stages, ledger = _run_of(flow, topology)

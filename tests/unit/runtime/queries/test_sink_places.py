@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,20 +9,20 @@ from penstock.engine.allowed import Allowed
 from penstock.errors import BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector, QueryDefinition, StreamDefinition
 from penstock.model.schema import Schema
-from penstock.runtime.system.sink_places import refuse_sink, refuse_source
+from penstock.runtime.queries.sink_places import SinkPlaces
 
 
-def system(
+def places(
     home: Path,
     streams: tuple[StreamDefinition, ...] = (),
     queries: tuple[QueryDefinition, ...] = (),
-) -> Any:
-    """Return what the rules look at: a home, streams and queries."""
-    directory = SimpleNamespace(
+) -> SinkPlaces:
+    """Return places beside a home, streams and queries."""
+    directory: Any = SimpleNamespace(
         streams=lambda: [SimpleNamespace(definition=each) for each in streams],
         queries=lambda: [SimpleNamespace(definition=each) for each in queries],
     )
-    return SimpleNamespace(home=SimpleNamespace(path=home), directory=directory, allowed=Allowed)
+    return SinkPlaces(home, directory, Allowed)
 
 
 def query(path: str | Path, form: str = "json") -> QueryDefinition:
@@ -59,23 +60,22 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 def test_a_sink_inside_the_home_is_refused(place: Path, path: str) -> None:
     with pytest.raises(BadOptionError):
-        refuse_sink(system(place / "home"), query(path.format(here=place)))
+        places(place / "home").refuse_sink(query(path.format(here=place)))
 
 
 @pytest.mark.parametrize("path", ["out", "home/mine", "homely/state", "in"])
 def test_a_sink_elsewhere_is_not(place: Path, path: str) -> None:
-    refuse_sink(system(place / "home"), query(path))
+    places(place / "home").refuse_sink(query(path))
 
 
 @pytest.mark.parametrize("path", ["..", "../out", "/tmp", "out/../../x", "away", "away/x", "~/x"])
 def test_a_sink_outside_of_the_working_directory_is_closed(place: Path, path: str) -> None:
     (place / "away").symlink_to(place.parent)
     with pytest.raises(NotAllowedError) as caught:
-        refuse_sink(system(place / "home"), query(path))
+        places(place / "home").refuse_sink(query(path))
     assert "writable" in caught.value.hint
-    opened = system(place / "home")
-    opened.allowed = lambda: Allowed(writable=frozenset(["/", "~"]))
-    refuse_sink(opened, query(path))
+    everywhere = Allowed(writable=frozenset(["/", "~"]))
+    replace(places(place / "home"), allowed=lambda: everywhere).refuse_sink(query(path))
 
 
 READ = [
@@ -103,23 +103,23 @@ def test_a_sink_where_a_stream_reads_is_refused_and_so_is_the_stream(
     place: Path, source: str, sink: str
 ) -> None:
     with pytest.raises(BadOptionError):
-        refuse_sink(system(place / "home", streams=(stream(source),)), query(sink))
+        places(place / "home", streams=(stream(source),)).refuse_sink(query(sink))
     with pytest.raises(BadOptionError):
-        refuse_source(system(place / "home", queries=(query(sink),)), stream(source))
+        places(place / "home", queries=(query(sink),)).refuse_source(stream(source))
 
 
 @pytest.mark.parametrize(("source", "sink"), UNREAD)
 def test_what_no_stream_reads_may_be_written(place: Path, source: str, sink: str) -> None:
-    refuse_sink(system(place / "home", streams=(stream(source),)), query(sink))
-    refuse_source(system(place / "home", queries=(query(sink),)), stream(source))
+    places(place / "home", streams=(stream(source),)).refuse_sink(query(sink))
+    places(place / "home", queries=(query(sink),)).refuse_source(stream(source))
 
 
 def test_spark_reads_directories_inside_too(place: Path) -> None:
     with pytest.raises(BadOptionError):
-        refuse_sink(system(place / "home", streams=(stream("in", "spark"),)), query("in/deep"))
+        places(place / "home", streams=(stream("in", "spark"),)).refuse_sink(query("in/deep"))
 
 
 def test_queries_without_files_are_left_alone(place: Path) -> None:
     bare = QueryDefinition("q", "")
-    refuse_sink(system(place / "home", streams=(stream("in"),)), bare)
-    refuse_source(system(place / "home", queries=(bare,)), stream("in"))
+    places(place / "home", streams=(stream("in"),)).refuse_sink(bare)
+    places(place / "home", queries=(bare,)).refuse_source(stream("in"))

@@ -1,44 +1,41 @@
-"""Prospect: the plan with one more query, and whether that may come in beside what was promised."""
+"""A prospect: the plan with one more query, and what it was promised."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 
-from penstock.plan.explain.abridged import few
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit, cut_at_shared
-from penstock.qos.contracts.admission import TAIL, Plan, Refused, Shortage, admission, least_latency
+from penstock.qos.contracts.admission import TAIL, Plan
 from penstock.qos.contracts.contracts import Contract
 from penstock.qos.load.estimates import TrainSize, estimated
 from penstock.qos.load.network import Network
+from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.names.directory import KnownQuery
+from penstock.runtime.quality.quality import Quality
 from penstock.runtime.topology.standing import standing_of
 from penstock.schedule.costs.shape import shape_of
-
-if TYPE_CHECKING:
-    from penstock.runtime.system.system import System
 
 
 class Prospect:
     """The plan with a query, and under which name the query is in it; while quiesced."""
 
-    def __init__(self, system: "System", known: KnownQuery | None = None) -> None:
+    def __init__(
+        self, cutter: GraphCutter, quality: Quality, now: float, known: KnownQuery | None = None
+    ) -> None:
         """Cut the graph as it would be; without a query, as it is."""
-        self._system, self._now = system, system.clock.now()
-        topology = system.topology
-        graph = topology.graph
+        self._topology, self._statistics = cutter.topology, cutter.statistics
+        graph = self._topology.graph
         if known is not None:
             graph = graph.with_query(known.definition.name.lower(), known.root)
-        standing = standing_of(topology)
-        shared = system.cutter.shared(graph, standing)
+        standing = standing_of(self._topology)
+        shared = cutter.shared(graph, standing)
         self._units = {unit.key: unit for unit in cut_at_shared(shared, standing.units)}
         self._roots = {name: key(root) for name, root in graph.queries.items()}
         self._known = known
-        seen = system.statistics.observation(topology, self._now)
-        network = system.quality.network_of(shape_of(shared), self._units, seen, self._now)
+        seen = self._statistics.observation(self._topology, now)
+        network = quality.network_of(shape_of(shared), self._units, seen, now)
         trains = {name: self._train(name) for name in network.rates}
-        self.plan = Plan(
-            network, trains, float(sum(live.state_bytes for live in topology.units.values()))
-        )
+        states = sum(live.state_bytes for live in self._topology.units.values())
+        self.plan = Plan(network, trains, float(states))
 
     @property
     def network(self) -> Network:
@@ -48,7 +45,7 @@ class Prospect:
     @property
     def measured(self) -> tuple[int, int]:
         """Return how many units have run, and how many there are."""
-        records = self._system.statistics.records
+        records = self._statistics.records
         return sum(name in records for name in self._units), len(self._units)
 
     def name_of(self, query: str) -> str:
@@ -63,14 +60,14 @@ class Prospect:
         latency = estimated(self.network, self.plan.trains).latency
         return {
             name
-            for name, query in self._system.topology.queries.items()
+            for name, query in self._topology.queries.items()
             if TAIL * latency.get(self.name_of(name), 0.0)
             > Contract.of(query.definition.goals).max_latency
         }
 
     def contracts(self, but: Collection[str] = ()) -> dict[str, Contract]:
         """Return what was promised, by the names of the network: of a bundle, the hardest."""
-        running = self._system.topology.queries.items()
+        running = self._topology.queries.items()
         asked = {name: query.definition.goals for name, query in running if name not in but}
         if self._known is not None:
             asked[self._known.definition.name.lower()] = self._known.definition.goals
@@ -87,33 +84,8 @@ class Prospect:
         return {key(each) for each in found.roots} if found is not None else {unit}
 
     def _train(self, name: str) -> TrainSize:
-        feed = self._system.topology.feeds.get(name)
+        feed = self._topology.feeds.get(name)
         return TrainSize(max(1.0, feed.rows / feed.number) if feed and feed.number else 1.0)
-
-
-def room_for(system: "System", known: KnownQuery) -> Refused | None:
-    """Return why a query would break what it or others were promised, if it would; while quiesced.
-
-    Where nobody was promised a latency, or nothing is known of rates, everybody may come in. Raise
-    where its own contract cannot be kept by anybody.
-    """
-    name, topology = known.definition.name.lower(), system.topology
-    standing = [*topology.queries.values(), *topology.suspended.values()]
-    goals = [known.definition.goals, *(query.definition.goals for query in standing)]
-    if known.definition.forced or all(each.max_latency is None for each in goals):
-        return None
-    before, after = Prospect(system), Prospect(system, known)
-    if after.measured[0]:
-        least = least_latency(after.plan, after.name_of(name))
-        Contract.of(known.definition.goals).refuse_below(least)
-    if any(each != name for each in topology.suspended):
-        short = Shortage("room", few(sorted(topology.suspended)), 0.0, 0.0)
-        return Refused(0.0, 0.0, (short,), may_wait=True)
-    if not any(after.network.rates.values()):
-        return None
-    contracts = after.contracts(but=before.broken())
-    found = admission(after.name_of(name), before.plan, after.plan, contracts)
-    return found if isinstance(found, Refused) else None
 
 
 def _hardest(contracts: Iterable[Contract]) -> Contract:

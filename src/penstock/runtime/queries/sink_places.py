@@ -1,45 +1,51 @@
 """Where sinks may write: where all statements may, but in no room of the home, nor what is read."""
 
 import glob
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.formats.listing import is_pattern
 from penstock.engine.options import local_path
 from penstock.engine.sinks.files import FilesSink
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryDefinition, StreamDefinition
 from penstock.runtime.durable.home import ROOMS
-
-if TYPE_CHECKING:
-    from penstock.runtime.system.system import System
+from penstock.runtime.names.directory import Directory
 
 
-def refuse_sink(system: "System", query: QueryDefinition) -> None:
-    """Raise where a query would write outside of where it may, or where a stream reads."""
-    parts = parts_of(query)
-    if parts is None:
-        return
-    system.allowed().require_writable(parts.parent)
-    home = system.home.path.resolve()
-    if parts.parent == home or any(parts.is_relative_to(home / room) for room in ROOMS):
-        raise BadOptionError(
-            f"{parts.parent} belongs to the home {home}, which removes what it does not know",
-            hint="name a directory outside of the home",
-        )
-    for known in system.directory.streams():
-        if reads(known.definition, parts):
-            raise _feeds(query.name, known.definition.name, parts.parent)
+@dataclass(frozen=True, slots=True)
+class SinkPlaces:
+    """Knows where the home is, what is defined, and what is allowed."""
 
+    home: Path
+    directory: Directory
+    allowed: Callable[[], Allowed]
 
-def refuse_source(system: "System", stream: StreamDefinition) -> None:
-    """Raise where a stream would read what a query writes."""
-    for known in system.directory.queries():
-        parts = parts_of(known.definition)
-        if parts is not None and reads(stream, parts):
-            raise _feeds(known.definition.name, stream.name, parts.parent)
+    def refuse_sink(self, query: QueryDefinition) -> None:
+        """Raise where a query would write outside of where it may, or where a stream reads."""
+        parts = parts_of(query)
+        if parts is None:
+            return
+        self.allowed().require_writable(parts.parent)
+        home = self.home.resolve()
+        if parts.parent == home or any(parts.is_relative_to(home / room) for room in ROOMS):
+            raise BadOptionError(
+                f"{parts.parent} belongs to the home {home}, which removes what it does not know",
+                hint="name a directory outside of the home",
+            )
+        for known in self.directory.streams():
+            if reads(known.definition, parts):
+                raise _feeds(query.name, known.definition.name, parts.parent)
+
+    def refuse_source(self, stream: StreamDefinition) -> None:
+        """Raise where a stream would read what a query writes."""
+        for known in self.directory.queries():
+            parts = parts_of(known.definition)
+            if parts is not None and reads(stream, parts):
+                raise _feeds(known.definition.name, stream.name, parts.parent)
 
 
 def parts_of(query: QueryDefinition) -> Path | None:

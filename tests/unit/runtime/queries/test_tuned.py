@@ -7,8 +7,8 @@ from penstock.functions.tuning.plans import CENTRAL, Limits
 from penstock.functions.tuning.prediction import predict
 from penstock.functions.tuning.profile import Profile
 from penstock.functions.tuning.sites import Costs
-from penstock.runtime.system.tuned import Tuned, read_tuned, tuned_of, write_tuned
-from penstock.runtime.system.tuning import Watched, is_due
+from penstock.runtime.queries.tuned import Tuned, read_tuned, tuned_of, write_tuned
+from penstock.runtime.queries.tuner import Watched, is_due
 
 COSTS = Costs(compute=Curve(loglinear=1e-6))
 

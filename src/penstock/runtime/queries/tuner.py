@@ -1,4 +1,4 @@
-"""Tuning: OPTIMIZE QUERY, and flows that choose their plan by themselves and again when they drift.
+"""The tuner: OPTIMIZE QUERY, and flows that choose their plan by themselves, again when they drift.
 
 Measuring is done beside what runs; only the change of a plan comes while quiesced.
 """
@@ -6,9 +6,11 @@ Measuring is done beside what runs; only the change of a plan comes while quiesc
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
+from penstock.clock import Clock
+from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spare_processor import spare_processor
 from penstock.engine.states.sites import SitesState
 from penstock.errors import BadQueryError, PenstockError
@@ -19,12 +21,11 @@ from penstock.functions.tuning.place import predict_placed, worth_trying
 from penstock.functions.tuning.plans import Limits
 from penstock.functions.tuning.profile import Profile, profile_of
 from penstock.functions.tuning.spread import function_in, written_for
-from penstock.runtime.system.flow_trials import LEAST_WINDOWS, FlowTrials, trials_of
-from penstock.runtime.system.tuned import Tuned, read_tuned, tuned_of, write_tuned
+from penstock.runtime.loop.quiescence import Quiescence
+from penstock.runtime.names.directory import Directory
+from penstock.runtime.queries.flow_trials import LEAST_WINDOWS, FlowTrials, trials_of
+from penstock.runtime.queries.tuned import Tuned, read_tuned, tuned_of, write_tuned
 from penstock.runtime.work.live_unit import LiveUnit
-
-if TYPE_CHECKING:
-    from penstock.runtime.system.system import System
 
 AUTO = "auto("
 LOOK_SECONDS = 1.0
@@ -59,10 +60,18 @@ class Watched:
 class Tuner:
     """Chooses plans, keeps what they were chosen from, and looks after flows with `auto`."""
 
-    def __init__(self, system: "System") -> None:
-        """Remember what the home remembers."""
-        self._system = system
-        self._path = system.home.path / "profiles.json"
+    def __init__(
+        self,
+        directory: Directory,
+        quiescence: Quiescence,
+        sessions: Sessions,
+        clock: Clock,
+        path: Path,
+    ) -> None:
+        """Remember what was kept at the path."""
+        self._clock = clock
+        self._directory, self._quiescence = directory, quiescence
+        self._topology, self._sessions, self._path = quiescence.topology, sessions, path
         self.tuned = read_tuned(self._path)
         self._watched: dict[str, Watched] = {}
         self._over = threading.Event()
@@ -81,12 +90,11 @@ class Tuner:
 
     def optimize(self, name: str) -> str:
         """Choose the plan of a query's flow anew, and return the table."""
-        system = self._system
-        system.directory.query(name)
-        query = system.topology.queries.get(name.lower())
+        self._directory.query(name)
+        query = self._topology.queries.get(name.lower())
         if query is None:
             raise BadQueryError(f"query {name} does not run", hint=f"RESUME QUERY {name}")
-        lives = list(_flows_in(system.topology.units_of(query).values()))
+        lives = list(_flows_in(self._topology.units_of(query).values()))
         if not lives:
             raise BadQueryError(
                 f"query {name} is no flow", hint="OPTIMIZE chooses how FLOW f OVER stream is spread"
@@ -104,7 +112,7 @@ class Tuner:
         return found
 
     def _optimized(self, live: LiveUnit) -> Tuned:
-        system, state = self._system, live.state
+        state = live.state
         assert isinstance(state, SitesState)  # noqa: S101  (it was looked for)
         function = function_in(state.operator.stages.flow)
         if function is None:
@@ -114,12 +122,12 @@ class Tuner:
             )
         with (
             self._measuring,  # two at once would measure each other
-            spare_processor(system.sessions, system.topology.buffers.spill) as processor,
+            spare_processor(self._sessions, self._topology.buffers.spill) as processor,
         ):
             trials = trials_of(processor, state.operator, function, state.recent.table)
             tuned = _chosen(trials, self._watched.get(live.unit.key, Watched()))
-        with system.quiescence.between_runs():
-            current = system.topology.units.get(live.unit.key)
+        with self._quiescence.between_runs():
+            current = self._topology.units.get(live.unit.key)
             if current is not None and isinstance(current.state, SitesState):
                 current.state.spread_as(tuned.chosen)
         with self._keeping:
@@ -129,8 +137,8 @@ class Tuner:
 
     def _look_after(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
-            now = self._system.clock.now()
-            for live in list(self._system.topology.units.values()):
+            now = self._clock.now()
+            for live in list(self._topology.units.values()):
                 if isinstance(live.state, SitesState):
                     self._look_at(live, live.state, now)
 

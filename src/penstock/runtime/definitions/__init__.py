@@ -1,0 +1,1 @@
+"""What has a name: how it is bound, made, changed, taken away, and brought back."""

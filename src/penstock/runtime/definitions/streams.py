@@ -1,0 +1,135 @@
+"""Streams as they are made, opened, taken away and brought back; while quiesced."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.catalog import Entry
+from penstock.clock import Clock
+from penstock.engine import interfaces
+from penstock.engine.allowed import Allowed
+from penstock.engine.interfaces.interface import Interface, Surroundings
+from penstock.engine.interfaces.pushed.push import Push
+from penstock.engine.spark.analysis import SparkAnalyst, check_types
+from penstock.engine.spark.session import Sessions
+from penstock.engine.trains.buffers import KEEP_TRAINS
+from penstock.errors import BadQueryError
+from penstock.model.definitions import StreamDefinition
+from penstock.plan.operators import EventTime, Scan, key
+from penstock.plan.shedding.shed_by import bind_worth
+from penstock.runtime.definitions.definition_binder import at_shed_by
+from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
+from penstock.runtime.durable.home import Home
+from penstock.runtime.durable.manifest import Manifest
+from penstock.runtime.names.directory import Directory, KnownStream
+from penstock.runtime.queries.sink_places import SinkPlaces
+from penstock.runtime.sources.archive import Archive
+from penstock.runtime.sources.feed import Feed
+from penstock.runtime.topology.topology import Topology
+from penstock.sql import CreateStream
+
+
+@dataclass(frozen=True, slots=True)
+class SourceMaker:
+    """Makes the interfaces of streams; `wake` is called when pushed rows have come."""
+
+    sessions: Sessions
+    clock: Clock
+    allowed: Callable[[], Allowed]
+    wake: Callable[[], None]
+
+    def make(self, definition: StreamDefinition, own: Path) -> Interface:
+        """Return a stream's interface, with a directory of its own."""
+        around = Surroundings(self.sessions.large, self.clock, own, self.allowed)
+        made = interfaces.build(definition, around)
+        if isinstance(made, Push):
+            made.on_arrival = self.wake
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Puts feeds into the topology, and takes them out."""
+
+    directory: Directory
+    topology: Topology
+    home: Home
+    sources: SourceMaker
+    places: SinkPlaces
+    analyst: SparkAnalyst
+    warn: Callable[[str], None]
+
+    def prepared(self, statement: CreateStream) -> Enter:
+        """Raise what is wrong with a stream; return what makes it."""
+        definition = statement.definition
+        interfaces.check(definition)
+        self.places.refuse_source(definition)
+        check_types(definition.schema)
+        if definition.shed_by:
+            with at_shed_by(statement):
+                bind_worth(definition.shed_by, definition.name, definition.schema, self.analyst)
+
+        def enter(entry: Entry) -> str:
+            self._define(definition, entry.incarnation).open()
+            return f"stream {definition.name} created"
+
+        return enter
+
+    def bring_back(self, statement: CreateStream, entry: Entry, _: Manifest) -> Newcomers:
+        """Make a stream known again; it is opened with the state of its feed."""
+        self._define(statement.definition, entry.incarnation)
+        return NOBODY
+
+    def forget(self, known: KnownStream) -> None:
+        """Close a stream that nobody reads, and forget its trains."""
+        topology, name = self.topology, file_of(known.scan)
+        feed = topology.feeds.pop(key(known.scan))
+        feed.interface.close()
+        topology.buffers.drop(feed.key)
+        topology.gone_streams.add(feed.key)
+        if (archive := topology.archives.pop(feed.key, None)) is not None:
+            archive.remove()
+        for directory in (self.home.stream(name), self.home.rejects(name)):
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def push_source(self, name: str) -> Push:
+        """Return the source of a push stream."""
+        return self.keyed_source(name)[1]
+
+    def keyed_source(self, name: str) -> tuple[str, Push]:
+        """Return the key and the source of a push stream."""
+        feed = self.topology.feeds[key(self.directory.stream(name).scan)]
+        if not isinstance(feed.interface, Push):
+            raise BadQueryError(f"stream {name} takes no pushed rows", hint="define it FROM push()")
+        return feed.key, feed.interface
+
+    def _define(self, definition: StreamDefinition, incarnation: int) -> Feed:
+        """Make a stream known, with a feed that is not open yet."""
+        scan = scan_of(definition, incarnation)
+        name, topology = file_of(scan), self.topology
+        interface = self.sources.make(definition, self.home.stream(name))
+        feed = Feed(scan, definition, interface, self.home.rejects(name))
+        self.directory.add(KnownStream(definition, scan))
+        topology.feeds[feed.key] = feed
+        buffer = topology.buffers.open(feed.key, definition.schema, keep=KEEP_TRAINS)
+        if definition.archive_for is not None:
+            archive = Archive(feed.key, definition, self.home.archive(name))
+            topology.archives[feed.key] = archive
+            if archive.damaged:
+                self.warn(f"stream {definition.name}: {archive.trouble}")
+            buffer.register(archive.reader)
+        return feed
+
+
+def scan_of(definition: StreamDefinition, incarnation: int) -> Scan:
+    """Return the stream as the graph has it."""
+    time = definition.time_column
+    column = definition.schema.find(time) if time else None
+    times = (EventTime(column.name),) if column else ()
+    return Scan(definition.name, incarnation, definition.schema, times)
+
+
+def file_of(scan: Scan) -> str:
+    """Return the name of a stream's files; a stream made anew under its name gets others."""
+    return f"{scan.stream.lower()}.{scan.incarnation}"

@@ -1,1 +1,0 @@
-"""One running Penstock: definitions come, go, and come back after a restart."""
