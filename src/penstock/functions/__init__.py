@@ -1,7 +1,6 @@
 """Scientific streams, without Spark: items with vectors, functions over them, flows."""
 
-from penstock.functions.data.items import Items
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.vectors import Kind, Vectors
 from penstock.functions.data.windows import current_window, sliding_window, time_window
 from penstock.functions.flows.flow import Dataflow

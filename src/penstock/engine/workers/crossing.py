@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.functions.data.items import Items
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, StreamType
 
 
 def write_items(items: Items, path: Path) -> None:

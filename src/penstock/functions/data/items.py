@@ -1,10 +1,14 @@
-"""Items of a stream, many at once: an Arrow table, its type, and the number of each item."""
+"""Items of a stream, many at once: an Arrow table, its type, and the number of each item.
 
-from collections.abc import Mapping, Sequence
+A type has the columns of an item, what orders items, and what it stands under; it makes items, and
+items have a type, so both are here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,15 +16,117 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import TypeMismatchError, UnknownColumnError
-from penstock.functions.data.vectors import Array, Vectors, one_chunk
+from penstock.functions.data.scalars import arrow_type, is_order
+from penstock.functions.data.vectors import ELEMENT, Array, Kind, Vectors, kind_of, one_chunk
 from penstock.model.own_names import own
-
-if TYPE_CHECKING:
-    from penstock.functions.data.types import StreamType
+from penstock.model.schema import Column, Schema
 
 NUMBER = own("item")  # the column in which an item's number travels from site to site
 
 Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class StreamType:
+    """What the items of a stream are: columns of its own after those of the type it is under.
+
+    `ordering` names the column that items are ordered by (GSDM-11); without one they are in the
+    order in which they come. Call the type to make items, `radio(ts=…, x=…)`, and an attribute of
+    it to read them, `radio.x(items)`.
+    """
+
+    name: str
+    own: tuple[Column, ...]
+    ordering: str | None = None
+    under: "StreamType | None" = None
+
+    def __post_init__(self) -> None:
+        """Refuse a name that is there twice, and an order by what has none."""
+        names = [column.name.lower() for column in self.columns]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise TypeMismatchError(
+                f"type {self.name} has two columns {twice}",
+                hint="a type has the columns of the type it is under, too",
+            )
+        if self.ordering is None and self.under is not None:
+            object.__setattr__(self, "ordering", self.under.ordering)
+        if self.ordering is not None and not is_order(self.field(self.ordering).type):
+            raise TypeMismatchError(
+                f"items cannot be ordered by {self.ordering}: {self[self.ordering].type}",
+                hint="order them by a TIMESTAMP, a DATE or a whole number",
+            )
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Return all columns, those of the supertype first."""
+        return (*(self.under.columns if self.under else ()), *self.own)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Return the columns as a schema."""
+        return Schema(self.columns)
+
+    @cached_property
+    def vectors(self) -> dict[str, Kind]:
+        """Return the vector columns and what they are made of."""
+        kinds = ((column.name, kind_of(column.type)) for column in self.columns)
+        return {name: kind for name, kind in kinds if kind is not None}
+
+    def __getitem__(self, name: str) -> Column:
+        """Return the column of that name, whatever its case."""
+        found = self.schema.find(name)
+        if found is None:
+            raise UnknownColumnError(
+                f"type {self.name} has no column {name}",
+                hint=f"it has {', '.join(self.schema.names)}",
+            )
+        return found
+
+    def __call__(self, **columns: Any) -> "Items":
+        """Return items with these columns: the constructor that GSDM-09 generates."""
+        return Items.of(self, columns)
+
+    def __getattr__(self, name: str) -> "Callable[[Items], Any]":
+        """Return the function that reads a column of items: GSDM-09's attribute functions."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        column = self.schema.find(name)
+        if column is None:
+            raise AttributeError(f"type {self.name} has no column {name}")
+        return lambda items: items[column.name]
+
+    def is_a(self, other: "StreamType") -> bool:
+        """Whether what works on the other type works on this one."""
+        return any(each == other for each in self._line())
+
+    def arrow(self) -> pa.Schema:
+        """Return the columns as Arrow has them; vectors say what they are made of."""
+        return pa.schema([arrow_field(column) for column in self.columns])
+
+    def field(self, name: str) -> pa.Field:
+        """Return one column as Arrow has it."""
+        return arrow_field(self[name])
+
+    def with_columns(self, name: str, columns: tuple[Column, ...]) -> "StreamType":
+        """Return a type of its own with these columns and the same order, if it is still there."""
+        kept = self.ordering and Schema(columns).find(self.ordering)
+        return StreamType(name, columns, kept.name if kept else None)
+
+    def with_vectors(self, kinds: dict[str, Kind]) -> "StreamType":
+        """Return the type with other kinds of vectors; the same type if none is another."""
+        if all(self.vectors[name] is kind for name, kind in kinds.items()):
+            return self
+        columns = tuple(
+            Column(each.name, kinds[each.name].value) if each.name in kinds else each
+            for each in self.columns
+        )
+        return StreamType(self.name, columns, self.ordering)
+
+    def _line(self) -> "Iterator[StreamType]":
+        yield self
+        if self.under is not None:
+            yield from self.under._line()
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +137,12 @@ class Items:
     of it keeps the number. Splits are put together by it, and it orders items of equal time.
     """
 
-    type: "StreamType"
+    type: StreamType
     table: pa.Table
     numbers: Numbers
 
     @classmethod
-    def of(cls, kind: "StreamType", columns: Mapping[str, Any]) -> "Items":
+    def of(cls, kind: StreamType, columns: Mapping[str, Any]) -> "Items":
         """Return items with these columns, numbered from zero."""
         given = {kind[name].name: value for name, value in columns.items()}
         missing = [each.name for each in kind.columns if each.name not in given]
@@ -49,7 +155,7 @@ class Items:
 
     @classmethod
     def from_table(
-        cls, kind: "StreamType", table: pa.Table, numbers: Numbers | None = None
+        cls, kind: StreamType, table: pa.Table, numbers: Numbers | None = None
     ) -> "Items":
         """Return a table's rows as items; their numbers are given, in the table, or from zero."""
         if numbers is None and NUMBER in table.column_names:
@@ -68,7 +174,7 @@ class Items:
         return cls(kind, table.select(names), numbers)
 
     @classmethod
-    def none(cls, kind: "StreamType") -> "Items":
+    def none(cls, kind: StreamType) -> "Items":
         """Return no items of a type."""
         return cls(kind, kind.arrow().empty_table(), np.empty(0, dtype=np.int64))
 
@@ -107,7 +213,7 @@ class Items:
         """Return how many bytes the items are made of."""
         return int(self.table.nbytes)
 
-    def with_columns(self, kind: "StreamType", columns: Mapping[str, Any]) -> "Items":
+    def with_columns(self, kind: StreamType, columns: Mapping[str, Any]) -> "Items":
         """Return the same items as another type: some columns new, the others as they are."""
         given = {kind[name].name: value for name, value in columns.items()}
         arrays = []
@@ -166,7 +272,7 @@ def _gathered(table: pa.Table, rows: npt.NDArray[Any]) -> pa.Table:
     return pa.concat_tables(parts or [table.slice(0, 0)])
 
 
-def joined(kind: "StreamType", parts: Sequence[Items]) -> Items:
+def joined(kind: StreamType, parts: Sequence[Items]) -> Items:
     """Return several runs of items of one type, one after another."""
     full = [each for each in parts if len(each)]
     if not full:
@@ -177,7 +283,7 @@ def joined(kind: "StreamType", parts: Sequence[Items]) -> Items:
     return Items(kind, table, np.concatenate([each.numbers for each in full]))
 
 
-def made_table(kind: "StreamType", columns: Mapping[str, Any]) -> pa.Table:
+def made_table(kind: StreamType, columns: Mapping[str, Any]) -> pa.Table:
     """Return columns of numpy, Arrow or Python values as the table of a type."""
     arrays = [_column(kind, each.name, columns[each.name]) for each in kind.columns]
     if len({len(array) for array in arrays}) > 1:
@@ -189,7 +295,7 @@ def made_table(kind: "StreamType", columns: Mapping[str, Any]) -> pa.Table:
     return pa.Table.from_arrays(arrays, names=[each.name for each in kind.columns])
 
 
-def _column(kind: "StreamType", name: str, value: Any) -> pa.Array | pa.ChunkedArray:
+def _column(kind: StreamType, name: str, value: Any) -> pa.Array | pa.ChunkedArray:
     made_of = kind.vectors.get(name)
     if made_of is not None:
         return _packed(name, value, made_of)
@@ -224,3 +330,11 @@ def _fits(name: str, value: Array | Sequence[Any], dtype: np.dtype[Any]) -> None
                 f"column {name} is made of {dtype}, and {part.dtype} came",
                 hint="cast the values, or declare the column as what they are",
             )
+
+
+def arrow_field(column: Column) -> pa.Field:
+    """Return a column as Arrow's field."""
+    kind = kind_of(column.type)
+    if kind is not None:
+        return pa.field(column.name, pa.binary(), metadata={ELEMENT: kind.dtype.name.encode()})
+    return pa.field(column.name, arrow_type(column.type))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import TypeMismatchError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.data.vectors import Kind
 
 

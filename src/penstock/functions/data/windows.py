@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import BadRowError, BadWindowError
-from penstock.functions.data.items import Items
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, StreamType
 
 Size = int | str
 Span = timedelta | float | str

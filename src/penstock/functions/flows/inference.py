@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from penstock.errors import BadFlowError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.flows.flow import Dataflow, Input, Node
 from penstock.functions.operators.function import Role
 from penstock.functions.operators.operator import Operator

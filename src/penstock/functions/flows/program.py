@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 from penstock.functions.flows.figures import Figures
 from penstock.functions.flows.flow import Dataflow, Input, Node, Source
 from penstock.functions.flows.inference import operators

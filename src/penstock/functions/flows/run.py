@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.operator_state import Kept, from_bytes, to_bytes
-from penstock.functions.data.types import StreamType
 from penstock.functions.flows.figures import Figures
 from penstock.functions.flows.flow import Dataflow, Input, Source
 from penstock.functions.flows.program import Clock, Program, program, run_program

@@ -9,7 +9,7 @@ none. Where streams come together, or branches begin, another task begins.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.flows.flow import Dataflow, Input, Node, Source
 from penstock.functions.flows.program import Program, program
 from penstock.functions.operators.function import Role

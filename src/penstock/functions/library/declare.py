@@ -15,9 +15,8 @@ from typing import Any, Literal, get_type_hints
 import pyarrow as pa
 
 from penstock.errors import BadFlowError, TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same, with_vectors
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import Array, Kind, Vectors, checked_rows, kind_of, together
 from penstock.functions.data.windows import Window, Windows
 from penstock.functions.operators.function import REQUIRED, Function, Parameter, Result, Role, Split

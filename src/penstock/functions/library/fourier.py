@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import BadRowError, TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import complex_vectors, with_vectors
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import Array, together
 from penstock.functions.operators.function import Function, Role, Split
 

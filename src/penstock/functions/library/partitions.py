@@ -9,9 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import one_chunk
 from penstock.functions.operators.function import Function, Parameter, Role
 

@@ -7,9 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same, vector_column, with_vectors
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import Array, Kind, Vectors
 from penstock.functions.library.fourier import fourier
 from penstock.functions.operators.function import Function, Parameter, Role

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from penstock.errors import BadRowError, TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import vector_column, with_vectors
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import Array, kind_of_dtype, together
 from penstock.functions.operators.function import Function, Parameter, Role, Split
 from penstock.model.schema import Column

@@ -8,9 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import BadOptionError, BadRowError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.vectors import Array, Kind, Vectors
 from penstock.functions.data.windows import Windows, sliding_window, span_of, time_window
 from penstock.functions.library.partitions import mixed

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from penstock.errors import BadFlowError, TypeMismatchError, UnknownOptionError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.data.windows import Window
 
 BRANCH = "#"  # as a parameter: the number of the branch that the function stands in (GSDM-25)

@@ -9,8 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import FunctionError, PenstockError, RunError, TypeMismatchError, told
-from penstock.functions.data.items import Items
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.operators.function import Call
 
 

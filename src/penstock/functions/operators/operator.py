@@ -6,9 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 
 BEGIN = -(2**63)
 END = 2**63 - 1

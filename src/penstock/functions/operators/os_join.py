@@ -17,9 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.errors import BadFlowError
-from penstock.functions.data.items import Items, Numbers, joined
+from penstock.functions.data.items import Items, Numbers, StreamType, joined
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 from penstock.functions.operators.function import Call, Function, Parameter, Role
 from penstock.functions.operators.guard import Made, guarded, judged
 from penstock.functions.operators.operator import BEGIN, Arrival, Step, Withheld, frontier

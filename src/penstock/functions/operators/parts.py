@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.functions.data.items import Items, Numbers
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, Numbers, StreamType
 from penstock.functions.operators.operator import BEGIN
 from penstock.functions.operators.s_merge import ARRIVED, INPUT
 from penstock.model.own_names import own

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import BadOptionError, TypeMismatchError
-from penstock.functions.data.items import Items
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 from penstock.functions.operators.function import Function, Parameter, Role
 from penstock.functions.operators.operator import BEGIN, Arrival, Step, Withheld, frontier
 from penstock.model.own_names import own

@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.errors import RunError
-from penstock.functions.data.items import Items, joined
+from penstock.functions.data.items import Items, StreamType, joined
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 from penstock.functions.operators.guard import Made, guarded
 from penstock.functions.operators.operator import Arrival, Step, Withheld
 from penstock.model.own_names import own

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.functions.data.items import Items, joined
+from penstock.functions.data.items import Items, StreamType, joined
 from penstock.functions.data.operator_state import Kept
-from penstock.functions.data.types import StreamType
 from penstock.functions.data.windows import BySize, BySpan
 from penstock.functions.operators.function import Call
 from penstock.functions.operators.guard import Made, guarded, judged

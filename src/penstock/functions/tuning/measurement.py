@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from penstock.functions.data.items import Items
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import Items, StreamType
 from penstock.functions.flows.program import Clock
 from penstock.functions.flows.run import Delivered, Runner
 from penstock.functions.operators.function import Call

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import BadFlowError, NotRepeatableError, PenstockError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.flows.flow import Dataflow
 from penstock.functions.flows.flow_text import from_text, to_text
 from penstock.functions.flows.resolution import flow_of

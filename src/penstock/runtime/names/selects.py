@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.errors import BadFlowError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.operators.function import Function, Parameter, Role
 from penstock.functions.operators.select_call import Selecting
 from penstock.model.definitions import FunctionDefinition

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from penstock.catalog import Catalog
 from penstock.engine.options import near_miss
 from penstock.errors import CycleError, InUseError, NameTakenError, UnknownNameError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.model.definitions import StreamDefinition, TypeDefinition
 from penstock.model.schema import Schema
 from penstock.sql import time_column

@@ -17,7 +17,7 @@ from penstock.engine.spark.once import Relation, Stored
 from penstock.engine.trains.rows import fit, laid_together, read_parquet
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadQueryError, FunctionError, PenstockError
-from penstock.functions.data.types import StreamType
+from penstock.functions.data.items import StreamType
 from penstock.functions.flows.run import Runner
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.own_names import own
