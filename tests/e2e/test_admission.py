@@ -114,7 +114,7 @@ def test_who_waits_does_so_after_a_restart(spark: SparkSession, tmp_path: Path) 
             "CREATE QUERY stays WITH (max_latency => INTERVAL 1 HOUR) AS SELECT n FROM s;"
             "CREATE QUERY gone AS SELECT n + 1 AS n FROM s"
         )
-        with ps.system.supervisor.quiesced():
+        with ps.system.quiescence.quiesced():
             ps.system.suspension.suspend("gone", "there is too little room")
         told = ps.sql("CREATE QUERY late OR WAIT AS SELECT n + 2 AS n FROM s").message
         assert "gone had to be suspended" in told

@@ -133,7 +133,7 @@ def settled(ps: Connection, rows: int, but: Set[str] = frozenset()) -> None:
 
     def settled_twice() -> bool:
         before = all_read()
-        with ps.system.supervisor.quiesced():
+        with ps.system.quiescence.quiesced():
             pass  # a train that is being read stands in its buffer now
         return before and all_read()
 

@@ -169,7 +169,7 @@ def test_a_damaged_checkpoint_gives_way_to_the_one_before_it(
     with opener() as ps:
         ps.sql(f"{WINDOWED} INTO files(path => '{tmp_path / 'out'}')")
         pushed(ps, 0, 50)
-        with ps.system.supervisor.quiesced():
+        with ps.system.quiescence.quiesced():
             pass  # a checkpoint of the same graph as the last one
         pushed(ps, 50, 130)
     for path in of_the_last_checkpoint_alone(tmp_path / "home"):
@@ -199,7 +199,7 @@ def test_a_home_without_a_whole_checkpoint_says_so(
     with opener() as ps:
         ps.sql(WINDOWED)
         pushed(ps, 0, 3)
-        with ps.system.supervisor.quiesced():
+        with ps.system.quiescence.quiesced():
             pass  # now both checkpoints have rows
     files = {path: path.read_bytes() for path in (tmp_path / "home" / "state").iterdir()}
     for path in files:
@@ -232,7 +232,7 @@ def with_everything(place: Path, spark: SparkSession, rows: int) -> Iterator[Non
     with penstock.connect(place / "home", spark=spark) as ps:
         ps.sql(ALL.format(out=place / "out", given=place / "given"))
         pushed(ps, 0, 70)
-        with ps.system.supervisor.quiesced():
+        with ps.system.quiescence.quiesced():
             pass
         pushed(ps, 70, 130)
         yield

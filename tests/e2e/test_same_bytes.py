@@ -40,7 +40,7 @@ def test_parts_that_are_written_again_are_the_same(spark: SparkSession, tmp_path
         before = parts(tmp_path / "out")
     assert len({path.parent for path in before}) == len(QUERIES) * 2
     with penstock.connect(image, spark=spark, settings=SELDOM) as ps:
-        ps.system.supervisor.catch_up()
+        ps.system.quiescence.catch_up()
         until(ps, lambda: parts(tmp_path / "out").keys() == before.keys())
         push(ps, 6)
     after = parts(tmp_path / "out")

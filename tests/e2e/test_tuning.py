@@ -39,7 +39,7 @@ def states(ps: Connection) -> list[SitesState]:
 
 
 def spread_as(ps: Connection, plan: str) -> None:
-    with ps.system.supervisor.quiesced():
+    with ps.system.quiescence.quiesced():
         (state,) = states(ps)
         state.spread_as(plan)
 

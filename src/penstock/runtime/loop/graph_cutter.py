@@ -13,8 +13,7 @@ from penstock.plan.sharing.bundling import Standing, bundled
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.runtime.loop.control import Control
 from penstock.runtime.topology.connecting import connect
-from penstock.runtime.topology.cuts import needed_cuts
-from penstock.runtime.topology.standing import may_bundle, standing_of
+from penstock.runtime.topology.standing import may_bundle, needed_cuts, standing_of
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Choice
 

@@ -11,16 +11,35 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, StalledError
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.deliveries import Deliveries
-from penstock.runtime.loop.watchdog import Watchdog, stalled
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import WorkerPool
 
 QUIET_STEPS = 3  # in a row without work: what one passes over without any, the next may wait for
 POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
+
+# A worker that is busy counts as progress, and so does every look of the supervisor: where neither
+# comes for so long, nobody is going to do what is waited for.
+STALL_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class Watchdog:
+    """Looks at marks that change while there is progress; times are passed in."""
+
+    seconds: float = STALL_SECONDS
+    _mark: object = None
+    _since: float = 0.0
+
+    def sees_no_progress(self, mark: object, now: float) -> bool:
+        """Say whether the mark has been the same for too long."""
+        if mark != self._mark:
+            self._mark, self._since = mark, now
+        return now - self._since >= self.seconds
 
 
 class Quiescence:
@@ -135,3 +154,11 @@ class Quiescence:
             if self.pool.is_quiesced:
                 return
             self.pool.settle_all(POLL_SECONDS)
+
+
+def stalled() -> StalledError:
+    """Return what to tell of a wait that would not end."""
+    return StalledError(
+        "recorded runs are to be done again, and nothing does them",
+        hint="nothing is lost: end the process, and the same command goes on; please report it",
+    )

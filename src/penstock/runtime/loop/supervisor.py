@@ -115,9 +115,9 @@ class Supervisor:
         self.quality, self._duties = quality, duties
         self.control, self.statistics = cutter.control, cutter.statistics
         self.watching, self.samples = stages.intake.watching, Samples(self.topology)
-        self.resting, self.quiesced = quiescence.resting, quiescence.quiesced
-        self.catch_up, self.units_of = quiescence.catch_up, cutter.units_of
-        self.shared, self.shared_graph = cutter.shared, cutter.shared_graph
+        # For those who look at what runs, and at what would run.
+        self.resting = quiescence.resting
+        self.units_of, self.shared_graph = cutter.units_of, cutter.shared_graph
         self._stopped_at = 0.0
         self._thread = threading.Thread(target=self._loop, name="penstock", daemon=True)
 

@@ -11,13 +11,11 @@ from penstock.engine.trains.buffers import BufferPool
 from penstock.errors import StalledError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.journal_memory import MemoryJournal
-from penstock.runtime.loop import watchdog
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.loop.deliveries import Deliveries
 from penstock.runtime.loop.dispatcher import Dispatcher
-from penstock.runtime.loop.quiescence import Quiescence
-from penstock.runtime.loop.watchdog import Watchdog
+from penstock.runtime.loop.quiescence import Quiescence, Watchdog
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import WorkerPool
 from penstock.schedule import RoundRobin
@@ -62,7 +60,7 @@ def test_a_wait_with_a_time_out_ends(quiescence: Quiescence) -> None:
 def test_a_wait_for_a_supervisor_that_never_looks_is_an_error(
     quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchdog.Watchdog.__init__, "__defaults__", (0.05, None, 0.0))
+    monkeypatch.setattr(Watchdog.__init__, "__defaults__", (0.05, None, 0.0))
     with pytest.raises(StalledError):
         quiescence.catch_up()
 
