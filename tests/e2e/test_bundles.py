@@ -22,8 +22,8 @@ from penstock.client import Connection
 from penstock.engine.states.sharing import closing_small, passes
 from penstock.engine.trains.buffers import Bounds
 from penstock.plan.operators import Bundle, key
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.sharing import bundling, regrouping
-from penstock.plan.sharing.member import Member
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import (

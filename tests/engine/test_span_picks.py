@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.trains.span_picks import pick
 from penstock.model.schema import Column, Schema
-from penstock.plan.sharing.spans import condition_of
+from penstock.plan.operators.bundles.spans import condition_of
 
 pytestmark = pytest.mark.spark
 

@@ -8,7 +8,7 @@ from penstock.engine.states.above import root_rows
 from penstock.engine.states.detection import Detection
 from penstock.engine.states.state import Kept, Run, State, Step
 from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
-from penstock.plan.sharing.member import Asking
+from penstock.plan.operators.bundles.member import Asking
 
 
 @dataclass(slots=True)

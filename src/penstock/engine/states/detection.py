@@ -24,9 +24,9 @@ from penstock.events.detection.detector import Answer, KeptEvents
 from penstock.events.occurrences.event_input import ORDER
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import Detect, Operator, key
+from penstock.plan.operators.bundles.event_member import primitives_of
 from penstock.plan.operators.detect import END, START, base_of
 from penstock.plan.operators.lateness import MISSED
-from penstock.plan.sharing.event_member import primitives_of
 
 BASE_BITS = 44  # of an occurrence's number are its place in its base: more than ever come
 

@@ -2,7 +2,7 @@
 
 Rows are laid out by bucket once for each column, whoever asks; what one who asks adds is a look at
 where its buckets begin and end. Spans are comparisons that numpy and Arrow decide as Spark does
-(plan/sharing/spans.py): no rounding, NaN above all numbers, strings by their bytes.
+(plan/operators/bundles/spans.py): no rounding, NaN above all numbers, strings by their bytes.
 """
 
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.plan.operators.bundles.member import ColumnSpans
+from penstock.plan.operators.bundles.spans import Span
 from penstock.plan.sharing.buckets import NONE, Buckets, Numbers, buckets_of
-from penstock.plan.sharing.member import ColumnSpans
-from penstock.plan.sharing.spans import Span
 
 Array = np.ndarray
 

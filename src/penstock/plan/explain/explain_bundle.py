@@ -7,9 +7,9 @@ from penstock.model.schema import quoted
 from penstock.plan.algebra.plain import combinations
 from penstock.plan.explain.abridged import abridged, few, few_items
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
+from penstock.plan.operators.bundles.member import FlowMember, Member, sections_of
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
-from penstock.plan.sharing.member import FlowMember, Member, sections_of
 from penstock.plan.sharing.sweep import sweep_of, swept
 from penstock.plan.sharing.tails import Constant, Tail, constant, flow_tail_of, tail_of
 from penstock.plan.sharing.told import Told, told_by

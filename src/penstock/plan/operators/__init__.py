@@ -1,7 +1,7 @@
 """The operators, one file each."""
 
-from penstock.plan.operators.bundle import Bundle, FlowBundle
-from penstock.plan.operators.detect import Detect, EventBundle
+from penstock.plan.operators.bundles.bundle import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators.detect import Detect
 from penstock.plan.operators.flow import Flow
 from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.identity import key, walk

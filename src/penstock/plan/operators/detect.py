@@ -6,9 +6,8 @@ conditions over a base at once, and detects by `penstock.events`.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from penstock.model.event_forms import event_text, shared_form
 from penstock.model.events import Watch
@@ -18,9 +17,6 @@ from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.tuples.filter import Filter
 from penstock.plan.operators.tuples.project import Project
 from penstock.sql.dialect.intervals import duration_sql
-
-if TYPE_CHECKING:
-    from penstock.plan.sharing.event_member import EventMember
 
 START, END = "_start", "_end"
 SPAN = re.compile(r"\b(\d+) us\b")
@@ -69,27 +65,6 @@ class Detect:
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: detection is not Spark's work."""
         raise TypeError(f"{self.text()} is no SELECT")
-
-
-@dataclass(frozen=True, slots=True)
-class EventBundle:
-    """The operator that detects all events over the same bases by one graph.
-
-    Members come and go, the operator stays the same: they are not part of what it is.
-    """
-
-    inputs: tuple[Operator, ...]
-    members: "tuple[EventMember, ...]" = field(default=(), compare=False)
-    schema: Schema = field(default=Schema(), compare=False)
-    times: tuple[EventTime, ...] = field(default=(), compare=False)
-
-    def text(self) -> str:
-        """Say what it does for its members."""
-        return "detection of events"
-
-    def sql(self, inputs: Sequence[str]) -> str:
-        """Refuse: what it gives are the members' rows, each with columns of its own."""
-        raise TypeError(f"{self.text()} has no rows of its own")
 
 
 def with_spans(text: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from penstock.model.own_names import own
 from penstock.model.schema import quoted
-from penstock.plan.sharing.spans import BEFORE, Cut, Span, Value
+from penstock.plan.operators.bundles.spans import BEFORE, Cut, Span, Value
 
 Numbers = tuple[int, int]  # the first and the last bucket of a span
 PLACE, STEP = own("p"), own("s")

@@ -21,10 +21,8 @@ from penstock.plan.operators import (
     Operator,
     key,
 )
-from penstock.plan.operators.graph import Graph
-from penstock.plan.operators.identity import REMEMBERED
-from penstock.plan.sharing.event_member import EventMember, event_member
-from penstock.plan.sharing.member import (
+from penstock.plan.operators.bundles.event_member import EventMember, event_member
+from penstock.plan.operators.bundles.member import (
     Asking,
     FlowMember,
     Member,
@@ -32,6 +30,8 @@ from penstock.plan.sharing.member import (
     flow_member_of,
     member_of,
 )
+from penstock.plan.operators.graph import Graph
+from penstock.plan.operators.identity import REMEMBERED
 from penstock.plan.sharing.regrouping import A_LOT
 from penstock.plan.sharing.tails import flow_tail_of
 

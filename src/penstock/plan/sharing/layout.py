@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import quoted
 from penstock.plan.algebra.aggregates import Aggregate
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.operators.windows.window_aggregate import PANE
-from penstock.plan.sharing.member import Member
 from penstock.plan.sharing.told import NODE, SELECTION, WINDOWS, Told, bucket, told_by
 
 NUMBER = own("number")

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from penstock.plan.sharing.member import Section
+from penstock.plan.operators.bundles.member import Section
 
 A_LOT = 48  # claims that tell tuples apart at once: more make nearly as many partials as tuples
 A_PARTIAL = 3  # costs as much as grouping so many tuples: it is carried, kept and looked at

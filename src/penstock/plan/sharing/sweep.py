@@ -14,9 +14,9 @@ from typing import Any
 from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.algebra.plain import plain_partials
+from penstock.plan.operators.bundles.spans import WHOLE, Span
 from penstock.plan.sharing.buckets import Buckets, buckets_of
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.spans import WHOLE, Span
 from penstock.plan.sharing.told import Told, bucket, claim, searched_at
 
 SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker

@@ -14,11 +14,11 @@ from sqlglot import exp, parse_one
 from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Filter, Project
+from penstock.plan.operators.bundles.member import FlowMember, Member
 from penstock.plan.operators.gate import ADDED
 from penstock.plan.operators.windows.weighing import Weighing
 from penstock.plan.operators.windows.window_aggregate import END, START
 from penstock.plan.sharing.layout import aggregate_name
-from penstock.plan.sharing.member import FlowMember, Member
 from penstock.sql import spark_sql
 
 MEMBER, STARTS, ENDS = own("m"), own("start"), own("end")

@@ -13,9 +13,9 @@ from typing import Any
 
 from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import quoted
+from penstock.plan.operators.bundles.member import Asked, Asking, ColumnSpans
+from penstock.plan.operators.bundles.spans import Span
 from penstock.plan.sharing.buckets import Buckets, Numbers, buckets_of
-from penstock.plan.sharing.member import Asked, Asking, ColumnSpans
-from penstock.plan.sharing.spans import Span
 
 CLAIMS_A_COLUMN = 62  # bits of a bigint that need no care for its sign
 SELECTION, WINDOWS, NODE = own("selection"), own("windows"), own("node")

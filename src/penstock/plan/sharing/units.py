@@ -26,8 +26,8 @@ from penstock.plan.operators import (
     key,
     walk,
 )
+from penstock.plan.operators.bundles.member import lot_of
 from penstock.plan.operators.graph import Graph
-from penstock.plan.sharing.member import lot_of
 
 
 @dataclass(frozen=True, slots=True)

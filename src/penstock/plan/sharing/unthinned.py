@@ -9,9 +9,9 @@ matter how many there were, only whether there were any.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.gate import KEPT
 from penstock.plan.sharing.layout import Layout, aggregate_name
-from penstock.plan.sharing.member import Member
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema
 from penstock.plan.events.bind_rule import BoundRule, plain_picks
 from penstock.plan.operators import Project, key
-from penstock.plan.sharing.member import ColumnSpans, FlowMember
+from penstock.plan.operators.bundles.member import ColumnSpans, FlowMember
 from penstock.plan.sharing.told import told_by
 from penstock.plan.sharing.units import select_sql
 from penstock.runtime.durable.firing import CONDITION, Fired

@@ -22,7 +22,7 @@ from penstock.engine.trains.times import span_of
 from penstock.errors import told
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Operator, Scan, key
-from penstock.plan.sharing.member import Asking
+from penstock.plan.operators.bundles.member import Asking
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.failure_bisection import bisect_failures
 from penstock.runtime.loop.looking_ahead import LookingAhead

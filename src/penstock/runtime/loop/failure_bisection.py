@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from penstock.plan.sharing.member import Asking
+from penstock.plan.operators.bundles.member import Asking
 
 MAX_PROBES = 64  # each is a run; six failing members among a thousand are found with as many
 

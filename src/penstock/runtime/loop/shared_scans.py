@@ -20,8 +20,8 @@ from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.state import Run
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Bundle, key
+from penstock.plan.operators.bundles.member import Section
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.member import Section
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology

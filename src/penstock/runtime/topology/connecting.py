@@ -8,7 +8,7 @@ from penstock.engine.states.sites import SitesState
 from penstock.engine.trains.buffers import BufferPool
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Bundle, EventBundle, Operator, Ordered, Scan, key
-from penstock.plan.sharing.member import Asking, Member
+from penstock.plan.operators.bundles.member import Asking, Member
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit

@@ -5,8 +5,8 @@ from collections.abc import Container
 from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.operators.bundles.member import inner_of
 from penstock.plan.sharing.bundling import Standing, bundle_of
-from penstock.plan.sharing.member import inner_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 

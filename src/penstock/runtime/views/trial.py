@@ -19,8 +19,8 @@ from penstock.engine.trains.buffers import Buffer, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table, in_memory
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
-from penstock.plan.sharing.event_member import EventMember
-from penstock.plan.sharing.member import Asking, Member
+from penstock.plan.operators.bundles.event_member import EventMember
+from penstock.plan.operators.bundles.member import Asking, Member
 from penstock.plan.sharing.units import Unit
 
 MOST_ROWS = 200_000  # enough for a job's fixed costs not to be all, and still a second or two

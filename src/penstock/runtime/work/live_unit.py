@@ -16,8 +16,8 @@ from penstock.engine.trains.rows import Rows, write_parquet_at
 from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import key
+from penstock.plan.operators.bundles.member import Asking
 from penstock.plan.select.punctuation import carried
-from penstock.plan.sharing.member import Asking
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.durable.journal import Ranges, RecordedRun
 from penstock.runtime.work.grouping import ranges_of

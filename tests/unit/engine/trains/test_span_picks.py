@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from penstock.engine.trains.span_picks import pick
 from penstock.model.schema import Column, Schema
-from penstock.plan.sharing.member import ColumnSpans
-from penstock.plan.sharing.spans import condition_of
+from penstock.plan.operators.bundles.member import ColumnSpans
+from penstock.plan.operators.bundles.spans import condition_of
 
 SCHEMA = Schema((Column("n", "int"), Column("x", "double"), Column("s", "string")))
 TYPES = {"n": pa.int32(), "x": pa.float64(), "s": pa.string()}

@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.plan.algebra.clauses import conjuncts, in_order
 from penstock.plan.algebra.fallible import can_fail
 from penstock.plan.operators import Filter
-from penstock.plan.sharing.member import flow_member_of, member_of
+from penstock.plan.operators.bundles.member import flow_member_of, member_of
 from penstock.sql import parse_select
 from tests.unit.plan.twin import bind, columns
 

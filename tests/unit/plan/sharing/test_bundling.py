@@ -1,9 +1,9 @@
 """Who runs together with whom."""
 
 from penstock.plan.operators import Bundle, FlowBundle, Operator, key
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.bundling import Standing, bundled
-from penstock.plan.sharing.member import Member
 from penstock.plan.sharing.regrouping import A_LOT
 from penstock.plan.sharing.units import cut_at_shared
 from tests.unit.plan.bundles.queries import MAX, SCAN, aggregate, kept, shown

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.plan.sharing.member import Section
+from penstock.plan.operators.bundles.member import Section
 from penstock.plan.sharing.regrouping import A_LOT, Lot, regrouped
 
 SECTION = Section((("k0", "`k`"),), 1, "", claims=True)

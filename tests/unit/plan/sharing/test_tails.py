@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from penstock.model.own_names import readable
-from penstock.plan.sharing.member import Member, member_of
+from penstock.plan.operators.bundles.member import Member, member_of
 from penstock.plan.sharing.tails import tail_of
 from tests.unit.plan.bundles.queries import aggregate, kept, shown
 

@@ -6,11 +6,11 @@ import pytest
 from penstock.engine.states.sharing.section_rows import with_shares
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import Gate, Weigh, WindowAggregate
+from penstock.plan.operators.bundles.member import Member, member_of
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.windows.weighing import Estimate, Weighing
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import Layout, aggregate_name, layout_of
-from penstock.plan.sharing.member import Member, member_of
 from penstock.plan.sharing.unthinned import Unthinned, unthinned_of
 from tests.unit.plan.bundles.queries import RESULT, SCAN, aggregate, kept
 

@@ -12,9 +12,9 @@ from penstock.plan.operators import (
     WhenAggregate,
     WindowAggregate,
 )
+from penstock.plan.operators.bundles.member import member_of
 from penstock.plan.operators.windows.grouping_sets import SET
 from penstock.plan.operators.windows.sets_aggregate import SetsAggregate
-from penstock.plan.sharing.member import member_of
 from penstock.plan.sharing.units import cut_at_shared
 from penstock.plan.windows.grouping import MAX_SETS, Grouping, grouping_of
 from penstock.sql import parse_select, spark_sql

@@ -16,7 +16,7 @@ from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Gate, Operator, key
-from penstock.plan.sharing.member import Member, member_of
+from penstock.plan.operators.bundles.member import Member, member_of
 from penstock.runtime.loop.shared_scans import APART, SharedScan, SharedScans
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics

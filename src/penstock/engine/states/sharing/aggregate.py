@@ -42,11 +42,11 @@ from penstock.engine.trains.rows import empty_table, in_memory, is_small, laid_t
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import key
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.operators.windows.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
 from penstock.plan.select.punctuation import over_groups
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
-from penstock.plan.sharing.member import Member
 from penstock.plan.sharing.told import Told
 from penstock.plan.sharing.unthinned import Unthinned, unthinned_of
 

@@ -13,8 +13,8 @@ from penstock.engine.states.sharing.tails import finished
 from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
 from penstock.engine.trains.rows import empty_table
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
+from penstock.plan.operators.bundles.member import Asking, Section, sections_of
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.member import Asking, Section, sections_of
 from penstock.plan.sharing.regrouping import Lot, regrouped
 from penstock.plan.sharing.tails import Tail, tail_of
 

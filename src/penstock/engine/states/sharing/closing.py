@@ -12,9 +12,9 @@ from penstock.engine.states.sharing.closing_small import Columns, small_closer
 from penstock.engine.states.sharing.kept_partials import within
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import Rows, in_memory, laid_together
+from penstock.plan.operators.bundles.member import Asked, Member
 from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout
-from penstock.plan.sharing.member import Asked, Member
 from penstock.plan.sharing.told import NODE, SELECTION
 
 

@@ -14,7 +14,7 @@ from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import INPUT
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
-from penstock.plan.sharing.member import Asking, FlowMember
+from penstock.plan.operators.bundles.member import Asking, FlowMember
 from penstock.plan.sharing.tails import MEMBER, Tail, flow_tail_of
 from penstock.plan.sharing.told import Told, told_by
 

@@ -17,8 +17,8 @@ from penstock.engine.trains.rows import Rows, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import INPUT, own
 from penstock.model.trains import BEGIN_OF_TIME
+from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.windows.window_aggregate import PANE, WindowAggregate
-from penstock.plan.sharing.member import Member
 from penstock.plan.sharing.told import Told
 
 AT = own("section_at")

@@ -16,8 +16,8 @@ from penstock.events.occurrences.event_input import ORDER
 from penstock.model.own_names import INPUT
 from penstock.model.schema import quoted
 from penstock.plan.operators import Operator
-from penstock.plan.sharing.event_member import asking
-from penstock.plan.sharing.member import FlowMember
+from penstock.plan.operators.bundles.event_member import asking
+from penstock.plan.operators.bundles.member import FlowMember
 from penstock.plan.sharing.tails import MEMBER, Tail, flow_tail_of
 from penstock.plan.sharing.told import Told, told_by
 

@@ -12,8 +12,8 @@ from penstock.engine.states.sharing.sweeping import SCHEMA, sweeping, tables_of
 from penstock.engine.states.state import Run
 from penstock.errors import PenstockError
 from penstock.model.schema import Schema
+from penstock.plan.operators.bundles.member import Section
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.member import Section
 from penstock.plan.sharing.sweep import Sweep, sweep_of, swept
 from penstock.plan.sharing.told import Told
 

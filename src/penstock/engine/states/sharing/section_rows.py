@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from penstock.engine.states.parts import Part
 from penstock.engine.states.sharing.kept_partials import KeptPartials, table_of
 from penstock.engine.trains.rows import in_memory
+from penstock.plan.operators.bundles.member import Asked, Member
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import Layout, aggregate_name
-from penstock.plan.sharing.member import Asked, Member
 from penstock.plan.sharing.told import CLAIMS_A_COLUMN, Told, bucket, claim
 from penstock.plan.sharing.unthinned import Unthinned
 

@@ -17,9 +17,9 @@ from penstock.engine.trains.rows import fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema, quoted
+from penstock.plan.operators.bundles.member import Asking, Member
 from penstock.plan.operators.windows.window_aggregate import END, START
 from penstock.plan.sharing.layout import NUMBER
-from penstock.plan.sharing.member import Asking, Member
 from penstock.plan.sharing.tails import ENDS, MEMBER, STARTS, Shape, Tail, constant
 from penstock.plan.sharing.told import SELECTION
 

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 from penstock.engine.states.state import Kept, Run, State, Step
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
-from penstock.plan.sharing.member import Asking
+from penstock.plan.operators.bundles.member import Asking
 
 
 @runtime_checkable

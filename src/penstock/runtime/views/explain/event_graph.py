@@ -10,9 +10,9 @@ from penstock.model.events import Mode
 from penstock.model.own_names import readable
 from penstock.plan.explain.explain import explain
 from penstock.plan.operators import Detect, Operator, Scan, key, walk
+from penstock.plan.operators.bundles.event_member import asking
 from penstock.plan.operators.detect import bases_of, with_spans
 from penstock.plan.operators.graph import Graph
-from penstock.plan.sharing.event_member import asking
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory, KnownEvent
 from penstock.runtime.topology.topology import Topology

@@ -12,10 +12,10 @@ from penstock.engine.states.sharing import closing_small
 from penstock.engine.states.sharing.closing_small import matched, small_closer
 from penstock.engine.states.sharing.section_rows import asked_for
 from penstock.plan.algebra.aggregates import Aggregate
+from penstock.plan.operators.bundles.member import Member, member_of
 from penstock.plan.operators.windows.hops import spans
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout, layout_of
-from penstock.plan.sharing.member import Member, member_of
 from penstock.plan.sharing.told import NODE, SELECTION, bucket, claim
 from tests.unit.plan.bundles.queries import COUNT, SCAN, SECOND, aggregate, kept
 

@@ -10,8 +10,8 @@ from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.state import Run
 from penstock.errors import RunError
 from penstock.plan.operators import Operator
+from penstock.plan.operators.bundles.member import Section, member_of
 from penstock.plan.sharing.layout import Layout, layout_of
-from penstock.plan.sharing.member import Section, member_of
 from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SCHEMA, SECOND, aggregate, kept
 
 

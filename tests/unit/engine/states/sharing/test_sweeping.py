@@ -17,10 +17,10 @@ from penstock.engine.states.sharing.section_rows import asked_for
 from penstock.engine.states.sharing.sweeping import SECTION, TABLE, sweeping, swept, tables_of
 from penstock.model.own_names import own
 from penstock.plan.algebra.aggregates import Aggregate
+from penstock.plan.operators.bundles.member import Member, member_of, sections_of
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.buckets import NONE, Buckets
 from penstock.plan.sharing.layout import Layout, layout_of
-from penstock.plan.sharing.member import Member, member_of, sections_of
 from penstock.plan.sharing.sweep import Sweep, all_buckets, sweep_of
 from tests.unit.plan.bundles.queries import COUNT, MAX, SCAN, SCHEMA, SECOND, aggregate, kept
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.plan.sharing.member import member_of
+from penstock.plan.operators.bundles.member import member_of
 from tests.unit.plan.bundles.queries import SCAN, aggregate, kept
 
 

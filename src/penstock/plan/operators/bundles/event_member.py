@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.plan.operators import Operator, key
+from penstock.plan.operators.bundles.member import Asking, FlowMember, flow_member_of
 from penstock.plan.operators.detect import Detect, base_of
-from penstock.plan.sharing.member import Asking, FlowMember, flow_member_of
+from penstock.plan.operators.identity import key
+from penstock.plan.operators.operator import Operator
 
 
 @dataclass(frozen=True, slots=True, eq=False)

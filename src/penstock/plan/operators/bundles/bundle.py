@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from penstock.model.schema import Schema
+from penstock.plan.operators.bundles.event_member import EventMember
+from penstock.plan.operators.bundles.member import FlowMember, Member
 from penstock.plan.operators.operator import EventTime, Operator
-
-if TYPE_CHECKING:
-    from penstock.plan.sharing.member import FlowMember, Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +18,7 @@ class Bundle:
 
     input: Operator
     time: EventTime
-    members: "tuple[Member, ...]" = field(default=(), compare=False)
+    members: tuple[Member, ...] = field(default=(), compare=False)
     schema: Schema = field(default=Schema(), compare=False)
     times: tuple[EventTime, ...] = field(default=(), compare=False)
 
@@ -47,7 +45,7 @@ class FlowBundle:
 
     input: Operator
     shape: str
-    members: "tuple[FlowMember, ...]" = field(default=(), compare=False)
+    members: tuple[FlowMember, ...] = field(default=(), compare=False)
     schema: Schema = field(default=Schema(), compare=False)
     times: tuple[EventTime, ...] = field(default=(), compare=False)
 
@@ -62,4 +60,25 @@ class FlowBundle:
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: what it gives are the members' rows."""
+        raise TypeError(f"{self.text()} has no rows of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class EventBundle:
+    """The operator that detects all events over the same bases by one graph.
+
+    Members come and go, the operator stays the same: they are not part of what it is.
+    """
+
+    inputs: tuple[Operator, ...]
+    members: tuple[EventMember, ...] = field(default=(), compare=False)
+    schema: Schema = field(default=Schema(), compare=False)
+    times: tuple[EventTime, ...] = field(default=(), compare=False)
+
+    def text(self) -> str:
+        """Say what it does for its members."""
+        return "detection of events"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Refuse: what it gives are the members' rows, each with columns of its own."""
         raise TypeError(f"{self.text()} has no rows of its own")

@@ -13,9 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from penstock.model.schema import Schema
-from penstock.plan.operators import Filter, Operator, Project, Weigh, WindowAggregate, key
+from penstock.plan.operators.bundles.spans import EVERYTHING, Span, both, condition_of
+from penstock.plan.operators.identity import key
+from penstock.plan.operators.operator import Operator
+from penstock.plan.operators.tuples.filter import Filter
+from penstock.plan.operators.tuples.project import Project
+from penstock.plan.operators.windows.weigh import Weigh
 from penstock.plan.operators.windows.weighing import Weighing
-from penstock.plan.sharing.spans import EVERYTHING, Span, both, condition_of
+from penstock.plan.operators.windows.window_aggregate import WindowAggregate
 
 SECOND = 1_000_000
 # Panes no longer than needed and no shorter than worth it: members whose panes are multiples of

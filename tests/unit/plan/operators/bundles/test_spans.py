@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.model.schema import Column, Schema
+from penstock.plan.operators.bundles.spans import EVERYTHING, Span, both, condition_of
 from penstock.plan.sharing.buckets import Buckets, buckets_of
-from penstock.plan.sharing.spans import EVERYTHING, Span, both, condition_of
 
 SCHEMA = Schema((Column("n", "int"), Column("x", "double"), Column("t", "string")))
 NUMBERS = st.integers(-6, 6)
