@@ -8,7 +8,7 @@ import penstock
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import end_children, sigterm_kept
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `penstock check` and its like take what is here, and need not wait for Spark
     from penstock.client import Connection
 
 

@@ -6,7 +6,7 @@ They are loaded when they are used, so that `penstock --help` need not wait for 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # `penstock --help` loads no command
     from penstock.cli.commands.command import Command
 
 # In the order in which `penstock --help` lists them.
