@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
 from penstock.engine.interfaces.interface import Boundary, Surroundings
-from penstock.engine.interfaces.pushed import push_log as log_module
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.errors import BadOptionError, BadRowError, SourceError, UnknownOptionError
 from penstock.model.definitions import Connector, Option, StreamDefinition
@@ -128,10 +127,11 @@ def test_the_end_comes_when_all_is_drained_and_is_for_good(make: Make) -> None:
 
 
 def test_many_threads_push_and_every_append_wakes(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    make: Make, spark: SparkSession, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(log_module, "SEGMENT_BYTES", 5_000)
-    push, calls = make(), []
+    home, calls = tmp_path / "home", list[int]()
+    push = Push(defined(), Surroundings(spark, HandClock(7.0), home), segment_bytes=5_000)
+    push.open(None)
     push.on_arrival = lambda: calls.append(1)
     threads = [
         threading.Thread(target=lambda k=k: [push.push([row(100 * k + n)]) for n in range(25)])
@@ -153,6 +153,7 @@ def test_many_threads_push_and_every_append_wakes(
     assert sorted(got) == sorted(100 * k + n for k in range(4) for n in range(25))
     assert [mph for mph in got if mph < 100] == list(range(25))
     assert len(calls) == 100
+    assert min(home.glob("*.log")).stem > "0" * 20  # segments were begun, and given up
     assert waiting(make(last)) == []
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.engine.interfaces.durable import make_home
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.pushed.push_log import BEGINNING, Log, Place, Span
+from penstock.engine.interfaces.pushed.push_log import BEGINNING, SEGMENT_BYTES, Log, Place, Span
 from penstock.engine.interfaces.pushed.push_rows import table_of
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.interfaces.rows import require_times
@@ -31,7 +31,12 @@ OPTIONS = {
 class Push:
     """One stream that Python code feeds; safe to use from many threads."""
 
-    def __init__(self, definition: StreamDefinition, around: Surroundings) -> None:
+    def __init__(
+        self,
+        definition: StreamDefinition,
+        around: Surroundings,
+        segment_bytes: int = SEGMENT_BYTES,
+    ) -> None:
         """Keep the options; `on_arrival` is called after each append, by the thread that pushed."""
         options = read_options(definition.source, OPTIONS)
         self.on_arrival: Callable[[], None] | None = None
@@ -40,7 +45,7 @@ class Push:
         self._lenient: bool = options["lenient"]
         self._sync: bool = options["sync"]
         self._rows_per_train: int = options["rows_per_train"]
-        self._around = around
+        self._around, self._segment_bytes = around, segment_bytes
         self._lock = threading.Lock()
         self._log: Log | None = None
         self._damage: PenstockError | None = None  # why it could not be opened
@@ -170,7 +175,13 @@ class Push:
 
     def _open(self, place: Place) -> None:
         schema = arrow_schema(self._stream.schema)
-        log = Log(self._around.home, schema, sync=self._sync, read=place)
+        log = Log(
+            self._around.home,
+            schema,
+            sync=self._sync,
+            read=place,
+            segment_bytes=self._segment_bytes,
+        )
         try:
             self._waiting = deque(log.after(*place))
         except BaseException:
