@@ -7,7 +7,6 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from penstock.engine.trains import arrow_bridge
 from penstock.engine.trains.arrow_bridge import collect_small
 
 pytestmark = pytest.mark.spark
@@ -89,11 +88,8 @@ def test_a_frame_without_a_jvm_side_is_read_the_public_way(spark: SparkSession) 
     assert frame.asked == 1
 
 
-def test_a_result_larger_than_a_batch_comes_whole(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow_bridge, "MAX_BATCH_ROWS", 10)
-    found = collect_small(spark.sql("SELECT id FROM range(0, 35, 1, 1)"))
+def test_a_result_larger_than_a_batch_comes_whole(spark: SparkSession) -> None:
+    found = collect_small(spark.sql("SELECT id FROM range(0, 35, 1, 1)"), batch_rows=10)
     assert found["id"].to_pylist() == list(range(35))
 
 

@@ -7,6 +7,7 @@ The keys of a map are strings.
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,13 +17,22 @@ from penstock.engine.trains.vectors import shown
 
 MUST_ESCAPE = '["\\\\\\x00-\\x1f]'
 ESCAPES = {chr(code): json.dumps(chr(code))[1:-1] for code in range(0x20)}
-BATCH_ROWS = 65_536  # small enough for the caches
-BATCH_BYTES = 64 << 20  # a batch's text has to stay below 2 GiB, where Arrow's offsets end
 
 
-def json_lines(table: pa.Table) -> bytes:
+@dataclass(frozen=True, slots=True)
+class BatchSize:
+    """The most that becomes text at once."""
+
+    rows: int = 65_536  # small enough for the caches
+    bytes: int = 64 << 20  # a batch's text has to stay below 2 GiB, where Arrow's offsets end
+
+
+BATCH_SIZE = BatchSize()
+
+
+def json_lines(table: pa.Table, most: BatchSize = BATCH_SIZE) -> bytes:
     """Return one JSON object a row, each ended by a newline, as UTF-8."""
-    return b"".join(joined(json_objects(batch, after="\n")) for batch in batches(table))
+    return b"".join(joined(json_objects(batch, after="\n")) for batch in batches(table, most))
 
 
 def json_objects(batch: pa.RecordBatch, *, before: str = "", after: str = "") -> pa.Array:
@@ -80,10 +90,10 @@ def is_nested(kind: pa.DataType) -> bool:
     return is_list(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind)
 
 
-def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+def batches(table: pa.Table, most: BatchSize = BATCH_SIZE) -> Iterator[pa.RecordBatch]:
     """Cut the table into batches whose text Arrow can hold."""
     table = shown(table)
-    rows = max(1, min(BATCH_ROWS, table.num_rows * BATCH_BYTES // max(1, table.nbytes)))
+    rows = max(1, min(most.rows, table.num_rows * most.bytes // max(1, table.nbytes)))
     for start in range(0, table.num_rows, rows):
         yield from table.slice(start, rows).combine_chunks().to_batches()
 

@@ -41,7 +41,7 @@ def collect(frame: DataFrame) -> pa.Table:
     return collect_small(frame) if alone else frame.toArrow()
 
 
-def collect_small(frame: DataFrame) -> pa.Table:
+def collect_small(frame: DataFrame, batch_rows: int = MAX_BATCH_ROWS) -> pa.Table:
     """Return the rows of a frame whose result fits the driver easily."""
     jvm = frame.sparkSession._jvm
     jdf = getattr(frame, "_jdf", None)
@@ -54,7 +54,7 @@ def collect_small(frame: DataFrame) -> pa.Table:
         batches = converters.toBatchWithSchemaIterator(
             predef.genericWrapArray(rows).iterator(),
             plan.schema(),
-            MAX_BATCH_ROWS,
+            batch_rows,
             PIECE_BYTES if len(rows) <= FEW_ROWS else MAX_BATCH_BYTES,
             "UTC",
             True,

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.sinks import json_lines as module
-from penstock.engine.sinks.json_lines import json_lines, json_objects
+from penstock.engine.sinks.json_lines import BatchSize, batches, json_lines, json_objects
 
 Oracle = Callable[[Any], Any]
 
@@ -154,17 +153,15 @@ def test_intervals_are_iso_texts() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 1000])
-def test_batches_do_not_show(monkeypatch: pytest.MonkeyPatch, rows: int) -> None:
+def test_batches_do_not_show(rows: int) -> None:
     table = pa.concat_tables([pa.table({"a": [f"é{i}" for i in range(10)]})] * 3)
-    whole = json_lines(table)
-    monkeypatch.setattr(module, "BATCH_ROWS", rows)
-    assert json_lines(table) == whole
+    assert json_lines(table, BatchSize(rows=rows)) == json_lines(table)
 
 
-def test_wide_rows_are_taken_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BATCH_BYTES", 100)
-    table = pa.table({"a": ["x" * 80] * 5})
-    assert [batch.num_rows for batch in module.batches(table)] == [1] * 5
+def test_wide_rows_are_taken_a_few_at_a_time() -> None:
+    table, narrow = pa.table({"a": ["x" * 80] * 5}), BatchSize(bytes=100)
+    assert [batch.num_rows for batch in batches(table, narrow)] == [1] * 5
+    assert json_lines(table, narrow) == json_lines(table)
     assert len(lines(table)) == 5
 
 

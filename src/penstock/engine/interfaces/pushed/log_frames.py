@@ -69,10 +69,10 @@ def whole_body(data: memoryview, place: int) -> memoryview | None:
     return body if whole and zlib.crc32(body) == check else None
 
 
-def next_whole(data: memoryview, place: int) -> int | None:
+def next_whole(data: memoryview, place: int, look_bytes: int = LOOK_BYTES) -> int | None:
     """Return where the first whole frame behind a place begins, wherever that is."""
-    for start in range(place + 1, len(data) - LEAST + 1, LOOK_BYTES):
-        for found in _likely(data, start):
+    for start in range(place + 1, len(data) - LEAST + 1, look_bytes):
+        for found in _likely(data, start, look_bytes):
             if whole_body(data, found) is not None:
                 return found
     return None
@@ -125,9 +125,9 @@ def _rest(data: memoryview, place: int) -> Rest:
     return "torn"
 
 
-def _likely(data: memoryview, start: int) -> Iterator[int]:
+def _likely(data: memoryview, start: int, look_bytes: int) -> Iterator[int]:
     """Return the places from `start` on, of so many as are searched at once, that may be frames."""
-    count = min(LOOK_BYTES, len(data) - LEAST + 1 - start)
+    count = min(look_bytes, len(data) - LEAST + 1 - start)
     lengths = np.ndarray((count,), "<u4", data, start, (1,))  # at every byte
     ends = np.arange(start + FRAME.size, start + FRAME.size + count) + lengths
     bare = (lengths >= RECORD.size) & (lengths < RECORD.size + len(BATCH))  # without a batch

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.pushed import log_frames
 from penstock.engine.interfaces.pushed.log_frames import (
     LEAST,
     RECORD,
@@ -29,10 +28,8 @@ def test_a_gap_is_a_whole_frame_of_its_size_that_is_found_behind_damage(size: in
 
 @given(junk=st.binary(max_size=200), size=st.integers(30, 300), behind=st.binary(max_size=50))
 def test_a_whole_frame_is_found_wherever_it_is(junk: bytes, size: int, behind: bytes) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(log_frames, "LOOK_BYTES", size)
-        data = memoryview(b"?" + junk + FRAME + behind)
-        found = next_whole(data, 0)
+    data = memoryview(b"?" + junk + FRAME + behind)
+    found = next_whole(data, 0, look_bytes=size)
     brute = next(at for at in range(1, len(data)) if whole_body(data, at) is not None)
     assert found is not None
     assert found <= 1 + len(junk)
