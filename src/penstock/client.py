@@ -350,8 +350,9 @@ class Connection:
 
         Args:
             query: the query's name.
-            after: the position of a row, to resume behind it; a slow reader then reads from the
-                log what did not fit into memory. None gives only what comes from now on.
+            after: the position of a row, to resume behind it; without one, reading begins with the
+                first row that the log keeps. A slow reader reads from the log what did not fit
+                into memory. None gives only what comes from now on.
             max_rows: how many rows wait in memory. With `after=None` a reader that falls further
                 behind loses the oldest; `Subscription.left_out` counts them.
         """

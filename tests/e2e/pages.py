@@ -26,7 +26,7 @@ import pytest
 from penstock.cli.main import main
 
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
-HERE_DOCUMENT = re.compile(r"(.*) <<'(\w+)'\n(.*?)^\2$\n?", re.MULTILINE | re.DOTALL)
+HERE_DOCUMENT = re.compile(r"([^\n]*) <<'(\w+)'\n(.*?)^\2$\n?", re.MULTILINE | re.DOTALL)
 SHOWN = {"text", "csv", "json"}
 ELSEWHERE = {"console"}
 # What sets a reader's machine up, and has happened where tests run.
@@ -80,9 +80,11 @@ class Reader:
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._printed: str | None = None
 
-    def follow(self, page: Path) -> None:
-        """Do everything that a page says, in order."""
+    def follow(self, page: Path, *kinds: str) -> None:
+        """Do everything that a page says, in order, or its blocks of some kinds alone."""
         for block in blocks(page):
+            if kinds and block.kind not in kinds:
+                continue
             where = f"{page.name}:{block.line}"
             if block.title:
                 Path(block.title).write_text(block.code)

@@ -36,6 +36,10 @@ def test_a_page_does_what_it_says(page: Path, reader: Reader) -> None:
     reader.follow(page)
 
 
+def test_the_python_of_the_readme_runs(reader: Reader) -> None:
+    reader.follow(ROOT / "README.md", "python")
+
+
 def test_only_the_page_about_clusters_shows_what_nobody_runs() -> None:
     assert {page.stem for page in PAGES for each in blocks(page) if each.kind in ELSEWHERE} == {
         "cluster"
