@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 DECISIONS = "decisions/"
+PICTURES = "benchmarks/results"
 PROJECT_PAGES = {
     "ARCHITECTURE.md": "project/architecture.md",
     "CONTRIBUTING.md": "project/contributing.md",
@@ -40,9 +41,12 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages that lie above docs/."""
+    """Add the pages and the pictures that lie above docs/."""
     for name, uri in PROJECT_PAGES.items():
         files.append(File.generated(config, uri, content=(ROOT / name).read_text()))
+    for picture in sorted((ROOT / PICTURES).glob("*.png")):
+        uri = f"{PICTURES}/{picture.name}"
+        files.append(File.generated(config, uri, abs_src_path=str(picture)))
     return files
 
 
@@ -81,6 +85,8 @@ def _led(link: re.Match[str], uri: str) -> str:
         made = str(target.relative_to("docs"))
     elif str(target) in PROJECT_PAGES:
         made = PROJECT_PAGES[str(target)]
+    elif str(target.parent) == PICTURES and target.suffix == ".png":
+        made = str(target)
     elif str(target) == "docs/decisions":
         made = min(f"{DECISIONS}{each.name}" for each in (ROOT / target).glob("*.md"))
     elif (ROOT / target).exists():
