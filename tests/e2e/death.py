@@ -134,8 +134,12 @@ def _statement(name: str, arguments: tuple[Any, ...]) -> str:
         return f"catalog {name}"
     words = str(arguments[0]).split()
     label = " ".join(words[:3] if words[0] in ("INSERT", "DELETE") else words[:1])
-    owner = str(arguments[1]).partition(":")[0] if "runs" in label and len(arguments) > 1 else ""
+    owner = arguments[1].partition(":")[0] if "runs" in label and _is_text(arguments[1:]) else ""
     return f"{name} {label} {owner}".rstrip()
+
+
+def _is_text(values: tuple[Any, ...]) -> bool:
+    return bool(values) and isinstance(values[0], str)
 
 
 @contextmanager
@@ -146,7 +150,8 @@ def reaping(
     if not _hooked:
         sys.addaudithook(_audit)
         _hooked.append(True)
-    monkeypatch.setattr(Database, "execute", _watched_file(Database.execute))
+    for method in ("execute", "execute_all"):
+        monkeypatch.setattr(Database, method, _watched_file(getattr(Database, method)))
     for method in ("put", "remove", "set_state"):
         changed = _watched(method, getattr(SqliteCatalog, method))
         monkeypatch.setattr(SqliteCatalog, method, changed)
