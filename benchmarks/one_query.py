@@ -55,9 +55,9 @@ def until_read(connection: Connection, rows: int, seconds: float = 600.0) -> Non
     """Wait until all of the one stream is in, and nothing of it waits."""
     system, until = connection.system, time.monotonic() + seconds
     while time.monotonic() < until:
-        (feed,) = system.topology.feeds.values()
+        (source_reader,) = system.topology.source_readers.values()
         idle = system.supervisor._pool.is_idle and not system.topology.buffers.waited_for()
-        if feed.rows >= rows and idle:
+        if source_reader.rows >= rows and idle:
             return
         time.sleep(0.02)
     raise TimeoutError("it is never done")

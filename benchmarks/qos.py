@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.qos.load.load import Outlook, load_of
-from penstock.qos.load.network import Network, Node
+from penstock.qos.load.network import Network, NetworkNode
 from penstock.qos.monitor.stream import StreamMonitor
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.controller import NOT_SHEDDING, adjusted
-from penstock.qos.shedding.gates import Gate
+from penstock.qos.shedding.gates import DropGate
 from penstock.schedule.costs.work import Crossing
 
 
@@ -47,13 +47,13 @@ def monitor_seconds(rows: int, now: float) -> float:
 def gate_seconds(rows: int) -> float:
     """Return what a random gate costs a train in numpy."""
     trains, numbers = np.zeros(rows, dtype=np.int64), np.arange(rows)
-    return fastest(lambda: Gate(0.5, 7).passes(trains, numbers))
+    return fastest(lambda: DropGate(0.5, 7).passes(trains, numbers))
 
 
 def controller_seconds(queries: int) -> float:
     """Return what one decision costs for queries over one stream that share its first operator."""
-    nodes = {"shared": Node({"s": Crossing(1e-4, 1.0)})}
-    nodes |= {f"n{n}": Node({"shared": Crossing(1e-4, 1.0)}) for n in range(queries)}
+    nodes = {"shared": NetworkNode({"s": Crossing(1e-4, 1.0)})}
+    nodes |= {f"n{n}": NetworkNode({"shared": Crossing(1e-4, 1.0)}) for n in range(queries)}
     network = Network(nodes, {"s": 2e4 / queries}, {f"q{n}": f"n{n}" for n in range(queries)})
     limits = {f"q{n}": Limit(0.3 + n % 7 / 10, 1.0 + n % 5) for n in range(queries)}
     seen = {name: Outlook(load, load, 0.0) for name, load in load_of(network).items()}

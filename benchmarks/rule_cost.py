@@ -10,7 +10,7 @@ import pyarrow as pa
 import penstock
 from penstock.client import Connection
 from penstock.engine.trains.rows import in_memory
-from penstock.runtime.loop.asking import ask
+from penstock.runtime.loop.conditions import ask
 from penstock.runtime.work.live_rule import LiveRule
 
 RULES = (1, 10, 100, 1000)
@@ -46,7 +46,7 @@ def _rules(connection: Connection, kind: str, condition: str) -> list[LiveRule]:
     whens = (condition.format(far=1_000 + n, n=n) for n in range(max(RULES)))
     made = (f"CREATE RULE {kind}{n} ON s WHEN {w} DO CALL nothing" for n, w in enumerate(whens))
     connection.script(";".join(made))
-    standing = next(iter(connection.system.topology.occasions.values())).rules
+    standing = next(iter(connection.system.topology.trigger_batches.values())).rules
     return [rule for name, rule in standing.items() if name.startswith(kind)]
 
 

@@ -111,7 +111,7 @@ def _steps(spark: SparkSession, home: Path) -> Iterator[list[Step]]:
             found.partials.parts = [part_of(partials)]
             return found
 
-        progress = Progress(windows.aggregate.hops)
+        progress = Progress(windows.aggregate.assigner)
         numbers = progress.closing(later, state().partials.spread())
         assert numbers is not None
 

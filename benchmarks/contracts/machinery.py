@@ -8,7 +8,7 @@ from statistics import median
 import numpy as np
 from pyspark.sql import SparkSession
 
-from benchmarks.contracts.penstock_side import drain, feed, system
+from benchmarks.contracts.penstock_side import drain, source_reader, system
 from benchmarks.contracts.scene import MAX_ERROR, QUERIES, Query, amounts
 from benchmarks.cpu import sampling
 from benchmarks.session import start_spark
@@ -64,12 +64,12 @@ def _turn(
     """Return the CPU seconds of half load, and the rows that were dropped."""
     drawn, rate = np.random.default_rng(1), capacity * HALF
     with system(max_error, spark, queries) as connection:
-        feed(connection, drawn, amounts("constant", rate, WARM_SECONDS))
+        source_reader(connection, drawn, amounts("constant", rate, WARM_SECONDS))
         drain(connection, PATIENCE_SECONDS)
         before = _dropped(connection)
         with sampling(spark) as usage:
             began = time.time()
-            feed(connection, drawn, amounts("constant", rate, SECONDS))
+            source_reader(connection, drawn, amounts("constant", rate, SECONDS))
             drain(connection, PATIENCE_SECONDS)
             over = time.time()
         return usage.between(began, over), _dropped(connection) - before

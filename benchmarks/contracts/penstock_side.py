@@ -34,8 +34,8 @@ def run(phase: Phase, seconds: float) -> Found:
     """Let so much come for so long, wait until all is done, and judge."""
     with system(MAX_ERROR if phase.mode == GATES else 0.0) as connection:
         drawn = np.random.default_rng(2)
-        feed(connection, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
-        feed(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
+        source_reader(connection, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
+        source_reader(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
         drain(connection, PATIENCE_SECONDS)
         keep = min(1.0, 1 / phase.load) if phase.mode == UNIFORM else 1.0
         watch = Watch(1 / keep)
@@ -43,9 +43,11 @@ def run(phase: Phase, seconds: float) -> Found:
             lambda delivery: watch.hear(delivery.query, delivery.rows)
         )
         began = time.time()
-        pushed = feed(connection, drawn, amounts(phase.traffic, phase.rate, seconds), keep)
+        pushed = source_reader(connection, drawn, amounts(phase.traffic, phase.rate, seconds), keep)
         over = time.time()
-        feed(connection, drawn, amounts("constant", CALM_RATE, 2.0))  # closes the last windows
+        source_reader(
+            connection, drawn, amounts("constant", CALM_RATE, 2.0)
+        )  # closes the last windows
         drain(connection, PATIENCE_SECONDS)
         return judged(phase, watch, pa.concat_tables(pushed), (began, over))
 
@@ -64,7 +66,7 @@ def capacity(dispatcher: int = 3) -> int:
 def _full(connection: Connection, dispatcher: int) -> list[float]:
     """Return the rows a second of each turn in which all is there at once."""
     drawn = np.random.default_rng(1)
-    feed(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
+    source_reader(connection, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
     found: list[float] = []
     for _ in range(dispatcher + 1):
         drain(connection, 120.0)
@@ -93,7 +95,7 @@ def system(
         yield connection
 
 
-def feed(
+def source_reader(
     connection: Connection, drawn: np.random.Generator, rows: Sequence[int], keep: float = 1.0
 ) -> list[pa.Table]:
     """Push a train at a time; return all that came, also what was not kept."""

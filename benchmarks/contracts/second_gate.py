@@ -14,7 +14,7 @@ import numpy as np
 
 import penstock
 from benchmarks.beside import beside
-from benchmarks.contracts.penstock_side import SLOTS, drain, feed
+from benchmarks.contracts.penstock_side import SLOTS, drain, source_reader
 from benchmarks.contracts.scene import MAX_LATENCY, STREAM, Query, amounts
 from penstock.client import Connection
 from penstock.plan.operators import Gate
@@ -50,14 +50,14 @@ def steps() -> list[Step]:
             f"k, count(*) AS c, {dear} AS total FROM shown [RANGE 1 SECONDS] GROUP BY k"
         )
         drawn = np.random.default_rng(1)
-        feed(connection, drawn, amounts("constant", RATE / 2, WARM_SECONDS))
+        source_reader(connection, drawn, amounts("constant", RATE / 2, WARM_SECONDS))
         return [_step(connection, drawn, load) for load in LOADS]
 
 
 def _step(connection: Connection, drawn: np.random.Generator, load: float) -> Step:
     step = Step(load)
     with _watching(connection, step):
-        feed(connection, drawn, amounts("constant", RATE * load, SECONDS))
+        source_reader(connection, drawn, amounts("constant", RATE * load, SECONDS))
     drain(connection, PATIENCE_SECONDS if load > 1 else 1.0)
     shown = connection.sql("SHOW QUERIES").table
     for row in shown.to_pylist() if shown is not None else ():

@@ -40,12 +40,12 @@ def _run(phase: Phase, seconds: float, where: Path, session: SparkSession) -> Fo
     source.mkdir()
     files = max(1, round(LIMIT_SECONDS / TRAIN_SECONDS / max(1.0, phase.load)))
     queries = [_started(session, query, source, files, watch) for query in QUERIES]
-    _feed(source, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
-    _feed(source, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
+    _source_reader(source, drawn, amounts("constant", warm_rate(phase), WARM_SECONDS))
+    _source_reader(source, drawn, amounts("constant", CALM_RATE, CALM_SECONDS))
     began = time.time()
-    pushed = _feed(source, drawn, amounts(phase.traffic, phase.rate, seconds))
+    pushed = _source_reader(source, drawn, amounts(phase.traffic, phase.rate, seconds))
     over = time.time()
-    _feed(source, drawn, amounts("constant", CALM_RATE, 2.0))
+    _source_reader(source, drawn, amounts("constant", CALM_RATE, 2.0))
     time.sleep(PATIENCE_SECONDS)
     for query in queries:
         query.stop()
@@ -76,7 +76,7 @@ def _heard(name: str, watch: Watch) -> Callable[[DataFrame, int], None]:
     return hear
 
 
-def _feed(source: Path, drawn: np.random.Generator, rows: Sequence[int]) -> list[pa.Table]:
+def _source_reader(source: Path, drawn: np.random.Generator, rows: Sequence[int]) -> list[pa.Table]:
     pushed, began = [], time.monotonic()
     for number, count in enumerate(rows):
         time.sleep(max(0.0, began + (number + 1) * TRAIN_SECONDS - time.monotonic()))

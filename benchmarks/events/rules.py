@@ -64,8 +64,8 @@ def _train(ps: Connection, number: int) -> float:
     quiet = 0
     while quiet < 3:
         topology, pool = ps.system.topology, ps.system.supervisor._pool
-        (feed,) = topology.feeds.values()
-        idle = feed.rows == (number + 1) * TRAIN and pool.is_idle
+        (source_reader,) = topology.source_readers.values()
+        idle = source_reader.rows == (number + 1) * TRAIN and pool.is_idle
         quiet = quiet + 1 if idle and not topology.buffers.waited_for() else 0
         time.sleep(0.002)
     return time.monotonic() - began

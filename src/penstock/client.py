@@ -16,7 +16,7 @@ from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.spark.session import open_sessions
 from penstock.engine.spark.spark_life import death_told
-from penstock.engine.trains.buffers import DEFAULT_BOUNDS, Bounds
+from penstock.engine.trains.buffers import DEFAULT_BOUNDS, BufferBounds
 from penstock.errors import ClosedError
 from penstock.functions.flows.flow import Dataflow
 from penstock.functions.flows.templates import central
@@ -32,7 +32,7 @@ from penstock.model.arguments import (
     TEXT,
     TEXTS,
     WHOLE,
-    Kind,
+    ArgumentKind,
     instance_of,
     many,
     require,
@@ -52,7 +52,7 @@ from penstock.runtime.work.subscription import MAX_ROWS, Subscription
 from penstock.sql import fragment
 
 DEFAULT_HOME = ".penstock"
-CLOCK = Kind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
+CLOCK = ArgumentKind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
 AGGREGATE = instance_of("an aggregate", UserAggregate)
 STREAM_FUNCTION = instance_of("a stream function", StreamFunction)
 FLOW = instance_of("a flow or a stream function", Dataflow, StreamFunction)
@@ -66,7 +66,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     clock: Clock | None = None,
     begin: bool = True,
     settings: Settings = DEFAULTS,
-    bounds: Bounds = DEFAULT_BOUNDS,
+    bounds: BufferBounds = DEFAULT_BOUNDS,
     aggregates: Sequence[UserAggregate] = (),
     actions: Mapping[str, Function] | None = None,
     commands: Sequence[str] = (),
@@ -126,7 +126,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         clock=(clock, CLOCK.or_none()),
         begin=(begin, FLAG),
         settings=(settings, instance_of("Settings", Settings)),
-        bounds=(bounds, instance_of("Bounds", Bounds)),
+        bounds=(bounds, instance_of("BufferBounds", BufferBounds)),
         aggregates=(aggregates, many("a list of aggregates", AGGREGATE)),
         actions=(actions, ACTIONS.or_none()),
         commands=(commands, TEXTS),
@@ -152,8 +152,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         with death_told():
             system = System(parts, settings)
             system.recover()
-        if held.lost_firings():
-            system.warn(f"{held.firings} was lost: what rules had still to do is not known")
+        if held.lost_pending_actions():
+            system.warn(f"{held.pending_actions} was lost: what rules had still to do is not known")
     except BaseException:
         held.close()
         raise

@@ -26,7 +26,7 @@ COPY = "restore it from a copy, or see what is whole: penstock check HOME"
 
 
 @dataclass(frozen=True, slots=True)
-class FileFormat:
+class DatabaseFormat:
     """What a file is called in errors, the tables that a new one gets, and their version.
 
     `application` marks whose file it is, where files of others may lie in its place. `damaged` is
@@ -43,7 +43,7 @@ class FileFormat:
 class Database:
     """One file for many threads of one process."""
 
-    def __init__(self, path: Path, format_: FileFormat, *, sync: bool = False) -> None:
+    def __init__(self, path: Path, format_: DatabaseFormat, *, sync: bool = False) -> None:
         """Open the file, made where it is missing; with `sync`, every transaction waits for disk.
 
         Raises HomeError where the file is damaged, another program's, or of another version.
@@ -201,7 +201,7 @@ class Database:
         return HomeError(f"{self._format.name} {self.path} {why}", hint=hint)
 
 
-def rows_of(path: Path, format_: FileFormat, statement: str, *values: Any) -> list[Any]:
+def rows_of(path: Path, format_: DatabaseFormat, statement: str, *values: Any) -> list[Any]:
     """Return all rows of a SELECT from a file that this process has not opened, or has closed."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as reading:

@@ -74,10 +74,10 @@ def shortened(text: str, most: int = SHOWN) -> str:
     """
     if len(text) <= most:
         return text
-    told = f" … ({len(text):,} characters) … "
-    kept = max(0, most - len(told))
+    describe = f" … ({len(text):,} characters) … "
+    kept = max(0, most - len(describe))
     end = kept // 4
-    return f"{text[: kept - end]}{told}{text[len(text) - end :]}"
+    return f"{text[: kept - end]}{describe}{text[len(text) - end :]}"
 
 
 def quoted_value(value: object) -> str:
@@ -450,7 +450,7 @@ class SparkDiedError(PenstockError):
     code = "SPARK_DIED"
 
 
-def told(error: BaseException) -> str:
+def describe(error: BaseException) -> str:
     """Return an error as a query's cause: ours as it is, others on one line."""
     if isinstance(error, PenstockError):
         return str(error)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog import Catalog, Entry, MemoryCatalog, SqliteCatalog
+from penstock.catalog import Catalog, CatalogEntry, MemoryCatalog, SqliteCatalog
 from penstock.errors import NameTakenError, UnknownNameError
 from penstock.model.definitions import QueryState
 from tests.examples import examples
@@ -40,7 +40,7 @@ def test_a_new_catalog_is_empty(catalog: Catalog) -> None:
 def test_what_is_put_is_found_as_it_was_put(catalog: Catalog) -> None:
     text = "CREATE STREAM `Größe` (a INT)\n  FROM push() -- it's \U0001f697"
     put = catalog.put("STREAM", "Größe", text)
-    assert put == Entry("STREAM", "Größe", text, put.incarnation, None, "")
+    assert put == CatalogEntry("STREAM", "Größe", text, put.incarnation, None, "")
     assert catalog.get("Größe") == put
     assert catalog.all() == [put]
 
@@ -66,7 +66,7 @@ def test_replacing_gives_a_new_incarnation_without_a_state(catalog: Catalog) -> 
     catalog.set_state("fast", QueryState.FAILED, "why")
     second = catalog.put("QUERY", "FAST", "two", replace=True)
     assert second.incarnation > first.incarnation
-    assert catalog.all() == [Entry("QUERY", "FAST", "two", second.incarnation, None, "")]
+    assert catalog.all() == [CatalogEntry("QUERY", "FAST", "two", second.incarnation, None, "")]
 
 
 def test_replacing_what_is_not_there_puts_it(catalog: Catalog) -> None:
@@ -105,7 +105,9 @@ def test_a_state_and_its_cause_are_kept_until_the_next(catalog: Catalog) -> None
     assert (found.state, found.cause) == (QueryState.FAILED, "RUN_FAILED: no room\nhint: make some")
     assert found.incarnation == put.incarnation
     catalog.set_state("fast", QueryState.RUNNING)
-    assert catalog.all() == [Entry("QUERY", "fast", "x", put.incarnation, QueryState.RUNNING, "")]
+    assert catalog.all() == [
+        CatalogEntry("QUERY", "fast", "x", put.incarnation, QueryState.RUNNING, "")
+    ]
 
 
 @pytest.mark.parametrize("state", list(QueryState))
@@ -120,7 +122,7 @@ def test_another_text_changes_nothing_else(catalog: Catalog) -> None:
     catalog.put("QUERY", "faster", "SELECT FROM fast")
     catalog.set_state("fast", QueryState.FAILED, "why")
     catalog.amend("FAST", "two")
-    amended = Entry("QUERY", "Fast", "two", first.incarnation, QueryState.FAILED, "why")
+    amended = CatalogEntry("QUERY", "Fast", "two", first.incarnation, QueryState.FAILED, "why")
     assert catalog.get("fast") == amended
     assert names(catalog) == ["Fast", "faster"]
 

@@ -36,7 +36,7 @@ class Case:
     """A source of the twelve rows (or of twelve others) that ends by itself."""
 
     connector: Callable[[Path], Connector]
-    feed: Callable[[Interface], None] = lambda _: None
+    source_reader: Callable[[Interface], None] = lambda _: None
 
 
 def connector(name: str, **options: Option) -> Connector:
@@ -173,7 +173,7 @@ def drained(
     source = source_of(CASES[request.param], tmp_path_factory.mktemp("drained"), spark)
     scheduler = spark.sparkContext._jsc.sc().dagScheduler()
     with source.fresh() as interface:
-        source.case.feed(interface)
+        source.case.source_reader(interface)
         before = scheduler.numTotalJobs()
         boundaries = source.drain(interface)
         jobs = scheduler.numTotalJobs() - before
@@ -221,7 +221,7 @@ def test_a_restart_and_a_commit_after_every_train_lose_and_repeat_nothing(
     rows: list[object] = []
     after: Boundary | None = None
     with source.fresh() as interface:
-        source.case.feed(interface)
+        source.case.source_reader(interface)
     while True:
         with source.fresh(after) as interface:
             if (boundary := source.take(interface)) is None:

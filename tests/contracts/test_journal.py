@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.shedding.worths import Cut
+from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
@@ -68,8 +68,8 @@ def test_a_run_comes_back_with_its_ranges(journal: Journal) -> None:
     assert run.inputs == {"traffic": (1, 4), "weather": (3, 3)}
 
 
-@pytest.mark.parametrize("cut", [None, Cut(-math.inf, 0.5), Cut(2.25, 1.0)])
-def test_a_gate_s_run_comes_back_with_what_it_kept(journal: Journal, cut: Cut | None) -> None:
+@pytest.mark.parametrize("cut", [None, WorthCut(-math.inf, 0.5), WorthCut(2.25, 1.0)])
+def test_a_gate_s_run_comes_back_with_what_it_kept(journal: Journal, cut: WorthCut | None) -> None:
     journal.record_run("unit", 1, {"traffic": (1, 4)}, (1.0, 0.25, 0.5, 1.0), cut)
     (run,) = journal.runs_after("unit", 0)
     assert (run.keeps, run.cut) == ((1.0, 0.25, 0.5, 1.0), cut)

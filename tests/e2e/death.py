@@ -185,10 +185,10 @@ def bury(ps: Connection, reaper: Reaper) -> None:
     system.pool.dismiss()
     system.pool._pools["sink"].shutdown()  # else it might go on in the next life
     system.tuner.stop()
-    for feed in system.topology.feeds.values():
-        feed.interface.close()
+    for source_reader in system.topology.source_readers.values():
+        source_reader.interface.close()
     system.journal.close()
-    system.firings.close()
+    system.pending_actions.close()
     system.catalog.close()
     system.home.close()
 

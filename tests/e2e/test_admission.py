@@ -37,7 +37,7 @@ def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             until(connection, lambda many=many: results(connection, "first").num_rows >= many)
         leave_alone(connection)  # the stream goes on as it did, however long this takes
         quality = connection.system.supervisor.quality
-        quality._trends = {name: Trend(30.0) for name in connection.system.topology.feeds}
+        quality._trends = {name: Trend(30.0) for name in connection.system.topology.source_readers}
         load_is(connection, 0.1)  # whatever a run takes on this machine
         yield connection
 
@@ -74,7 +74,7 @@ def load_is(ps: Connection, load: float) -> None:
     """Let the stream bring so much that what runs needs such a share of the slots."""
     quality = ps.system.supervisor.quality
     with ps.system.supervisor.resting():
-        now = load_of(ps.system.admission.prospect().network)[HERE]
+        now = load_of(ps.system.admission.what_if().network)[HERE]
         rates = {name: each.level * load / now for name, each in quality._trends.items()}
         quality._trends = {name: Trend(rate) for name, rate in rates.items()}
 

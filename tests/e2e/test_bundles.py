@@ -20,10 +20,11 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.states.sharing import closing_small, passes
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.plan.operators import Bundle, key
 from penstock.plan.operators.bundles.member import Member
-from penstock.plan.sharing import bundling, regrouping
+from penstock.plan.sharing import bundles as bundling
+from penstock.plan.sharing import regroup as regrouping
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.reference.trial import LAW
 from tests.e2e.support import (
@@ -305,7 +306,7 @@ def members_in(ps: Connection) -> list[Member]:
 def test_a_slow_sink_slows_nobody_and_says_what_it_missed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    release, bounds = threading.Event(), Bounds(queue_bytes=200)
+    release, bounds = threading.Event(), BufferBounds(queue_bytes=200)
     with penstock.connect(tmp_path / "home", spark=spark, bounds=bounds) as ps:
         sql = "SELECT k, count(*) AS c FROM s [RANGE 2 SECONDS] WHERE n > {0} GROUP BY k"
         creates = [f"CREATE QUERY q{n} AS {sql.format(n)}" for n in (0, 1)]

@@ -15,8 +15,8 @@ from penstock.engine.states.gate import gate_state
 from penstock.plan.operators import Gate
 from penstock.runtime.loop import shared_scans
 from penstock.runtime.loop.dispatcher import Dispatcher
-from penstock.runtime.loop.intake import Intake
 from penstock.runtime.loop.shared_scans import SharedScans
+from penstock.runtime.loop.source_poller import SourcePoller
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
@@ -60,7 +60,7 @@ def train(number: int) -> pa.Table:
 def went(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return how many units went together, each time that some did."""
     found: list[int] = []
-    start = Dispatcher._start_convoy
+    start = Dispatcher._start_shared_scan
 
     def started(self: Dispatcher, shared_scan: shared_scans.SharedScan) -> None:
         found.append(len(shared_scan.going))
@@ -179,7 +179,9 @@ def has_to_read(topology: Topology) -> bool:
 
 @pytest.fixture
 def reaper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Reaper]:
-    monkeypatch.setattr(Intake, "_is_ahead", lambda intake, _: has_to_read(intake.topology))
+    monkeypatch.setattr(
+        SourcePoller, "_is_ahead", lambda source_poller, _: has_to_read(source_poller.topology)
+    )
     monkeypatch.setattr(Quality, "look", lambda *_: None)  # nobody shuts the gate
     with reaping(tmp_path, monkeypatch) as watching:
         yield watching

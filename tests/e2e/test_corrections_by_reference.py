@@ -12,9 +12,9 @@ from penstock.client import Connection
 from tests.e2e.reference.streams import BEGIN, SECOND, Flow, flows
 from tests.e2e.reference.trial import LAW, each_train_alone, numbers
 from tests.e2e.reference.windows import (
-    Hops,
     Row,
     Window,
+    WindowAssigner,
     landmarks,
     micros,
     moment,
@@ -72,9 +72,9 @@ def forms(first: int, size: int) -> dict[str, Callable[[list[Row]], list[Window]
         ),
     }
     for lower, upper in ((2, 0), (1, 3), (0, 3)):
-        hops = Hops(begin, end, lower * SECOND, upper * SECOND)
+        assigner = WindowAssigner(begin, end, lower * SECOND, upper * SECOND)
         text = f"BEGIN {time_sql(begin)} END {time_sql(end)} HOP ({lower} SECONDS, {upper} SECONDS)"
-        found[text] = lambda rows, hops=hops: over_times(rows, hops)  # type: ignore[misc]
+        found[text] = lambda rows, assigner=assigner: over_times(rows, assigner)  # type: ignore[misc]
     return found
 
 

@@ -21,7 +21,7 @@ from tests.fuzz.windows import told_apart
 pytestmark = pytest.mark.spark
 
 SEED, QUERIES = "smoke-90", 2  # few, and each answer has rows
-CUT = Variant(train=20, feed="files", share=False, strategy="chain")
+CUT = Variant(train=20, source_reader="files", share=False, strategy="chain")
 
 
 def test_a_drawn_case_is_answered_as_by_a_spark_batch(spark: SparkSession, tmp_path: Path) -> None:
@@ -56,7 +56,9 @@ def test_a_table_has_the_types_that_were_drawn(
 def test_the_command_writes_what_the_fuzzer_compares(
     spark: SparkSession, tmp_path: Path, small: Case
 ) -> None:
-    found = run_killed(spark, small, Variant(train=1, feed="files", kills=0), tmp_path)["q"]
+    found = run_killed(spark, small, Variant(train=1, source_reader="files", kills=0), tmp_path)[
+        "q"
+    ]
     assert isinstance(found, pa.Table), found
     assert found.to_pydict() == {"n": [1], "over": [timedelta(seconds=1)]}
 

@@ -39,7 +39,7 @@ QUERIES = ("tumbling", "hours", "sessions", "last", "each", "full", "pairs", "ta
 HALF, ALL = 15, 35
 
 
-def feed(ps: Connection, numbers: range) -> None:
+def source_reader(ps: Connection, numbers: range) -> None:
     for name in ("s", "r"):
         ps.push(name, [row(n, k="ab"[n % 2]) for n in numbers])
 
@@ -47,7 +47,7 @@ def feed(ps: Connection, numbers: range) -> None:
 def write_half(ps: Connection) -> None:
     """Define everything, and let windows, sessions, joins and events stand half way."""
     ps.script(SCRIPT)
-    feed(ps, range(HALF))
+    source_reader(ps, range(HALF))
     arrive(ps, "taken", 9)
 
 
@@ -64,7 +64,7 @@ def expected(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> d
     """Return what comes out where nothing happens on the way."""
     with penstock.connect(tmp_path_factory.mktemp("undisturbed"), spark=spark) as ps:
         ps.script(SCRIPT)
-        feed(ps, range(ALL))
+        source_reader(ps, range(ALL))
         found = told(ps)
     assert all(found.values())
     return found
@@ -78,7 +78,7 @@ def test_states_are_found_again_when_explain_says_it_in_other_words(
     reword(monkeypatch)
     identity._known.clear()
     with opener() as ps:
-        feed(ps, range(HALF, ALL))
+        source_reader(ps, range(HALF, ALL))
         assert told(ps) == expected
 
 
@@ -114,7 +114,7 @@ def test_a_home_that_a_release_wrote_goes_on(
     with tarfile.open(home) as kept:
         kept.extractall(tmp_path, filter="data")
     with penstock.connect(tmp_path / "home", spark=spark) as ps:
-        feed(ps, range(HALF, ALL))
+        source_reader(ps, range(HALF, ALL))
         assert told(ps) == expected
 
 

@@ -290,7 +290,7 @@ def test_a_chain_over_rows_keeps_what_has_no_partner(
 
 
 @st.composite
-def hops(draw: st.DrawFn) -> Ask:
+def assigner(draw: st.DrawFn) -> Ask:
     size = draw(st.integers(2, 12))
     slide, on = draw(st.integers(1, size)), draw(st.sampled_from(CONDITIONS))
     options = draw(st.sampled_from(("", "join => 'reuse'", "join => 'recompute'")))
@@ -313,7 +313,7 @@ def hops(draw: st.DrawFn) -> Ask:
 
 
 @LAW
-@given(flows=streams("ab"), asked=several(hops()))
+@given(flows=streams("ab"), asked=several(assigner()))
 def test_a_pair_appears_in_every_window_that_holds_both(
     flows: dict[str, Flow], asked: list[Ask], ps: Connection
 ) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.runtime.sources import watching
+from penstock.runtime.sources import stream_monitor as watching
 from tests.e2e.support import rows_of, until
 
 pytestmark = pytest.mark.spark

@@ -95,9 +95,9 @@ def test_a_condition_asks_anew_at_each_occasion_also_after_a_restart(
         "CREATE RULE r ON house WHEN room IN (SELECT room FROM doors) "
         "DO INSERT INTO alarms SELECT room, temp"
     )
-    (each,) = ps.system.topology.occasions
+    (each,) = ps.system.topology.trigger_batches
     ps.push("house", [reading(1, "attic", 50)])
-    until(ps, lambda: ps.system.firings.place(each) == 1)
+    until(ps, lambda: ps.system.pending_actions.place(each) == 1)
     opened(ps, door(1, "attic"))
     ps.push("house", [reading(2, "attic", 51)])
     until(ps, lambda: rule(ps, "r")["done"] == 1)
@@ -121,9 +121,9 @@ def test_what_was_decided_is_not_asked_again_after_a_death(
             "CREATE RULE r ON house WHEN EXISTS (SELECT 1 FROM opened) "
             "DO INSERT INTO alarms SELECT room, temp"
         )
-        (each,) = ps.system.topology.occasions
+        (each,) = ps.system.topology.trigger_batches
         ps.push("house", [reading(1, "attic", 50)])
-        until(ps, lambda: ps.system.firings.place(each) == 1)
+        until(ps, lambda: ps.system.pending_actions.place(each) == 1)
         opened(ps, door(1, "attic"))  # now it would fire, were it asked about the attic again
         bury(ps, reaper)
         reaper.live_until(None)

@@ -23,7 +23,7 @@ from penstock.client import Connection
 from penstock.clock import HandClock
 from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.profile import profile
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
 from penstock.qos.contracts.strategy_need import PATIENCE_SECONDS, SHORT
 from penstock.runtime.loop import control, dispatcher
@@ -297,7 +297,7 @@ def test_the_schedule_says_who_is_next_and_why_and_changes_nothing(
         ps.sql("SET STRATEGY pcs")
         with ps.system.supervisor.resting():
             ps.push("s", rows(0, 30))
-            ps.system.supervisor._stages.intake.start(ps.system.clock.now())
+            ps.system.supervisor._stages.source_poller.start(ps.system.clock.now())
             ps.system.supervisor._pool.settle_all(0.02)
             text = ps.sql("EXPLAIN SCHEDULE").message
             assert ps.sql("EXPLAIN SCHEDULE").message.splitlines()[-1] == text.splitlines()[-1]
@@ -358,7 +358,10 @@ def test_memory_that_is_short_changes_the_strategy_until_it_has_been_enough_for_
         Dispatcher, "start", lambda *given: start(*given) if may_run.is_set() else None
     )
     monkeypatch.setattr(control, "OBSERVED_SHARE", math.inf)  # a look takes no time
-    clock, bounds = HandClock(1000.0), Bounds(buffer_bytes=1_000, total_bytes=10_000, keep_bytes=0)
+    clock, bounds = (
+        HandClock(1000.0),
+        BufferBounds(buffer_bytes=1_000, total_bytes=10_000, keep_bytes=0),
+    )
     with penstock.connect(tmp_path / "home", spark=spark, clock=clock, bounds=bounds) as ps:
         ps.script(SCRIPT.replace("push()", "push(rows_per_train => 10)"))
         ps.sql("SET STRATEGY need")

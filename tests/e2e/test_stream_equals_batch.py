@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
@@ -22,7 +22,7 @@ from tests.examples import NIGHTLY, examples
 
 pytestmark = pytest.mark.spark
 
-NARROW = Bounds(buffer_bytes=2_000, total_bytes=4_000, keep_bytes=0)
+NARROW = BufferBounds(buffer_bytes=2_000, total_bytes=4_000, keep_bytes=0)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 numbers = itertools.count()
 
@@ -83,7 +83,7 @@ def run_and_compare(case: Case, spark: SparkSession, batch: Batch, place: Path) 
     batch.see(whole)
     with penstock.connect(home / "home", spark=spark) as ps:
         ps.script(definitions(case, home, place))
-        feed(ps, case, whole)
+        source_reader(ps, case, whole)
         finish(ps)
         for query, expected in batch.answers(case.queries):
             compare(ps, query, expected)
@@ -111,7 +111,7 @@ def definitions(case: Case, home: Path, place: Path) -> str:
     return text
 
 
-def feed(ps: Connection, case: Case, whole: dict[str, pa.Table]) -> None:
+def source_reader(ps: Connection, case: Case, whole: dict[str, pa.Table]) -> None:
     for name, cut in case.cuts.items():
         if cut.rows_per_train is None:
             sizes, start = itertools.cycle(cut.pushes), 0
@@ -244,11 +244,11 @@ MANY = (
 
 @pytest.mark.parametrize(
     "bounds",
-    [pytest.param(Bounds(), marks=NIGHTLY), NARROW],  # what fits is in memory everywhere else
+    [pytest.param(BufferBounds(), marks=NIGHTLY), NARROW],  # what fits is in memory everywhere else
     ids=["in memory", "spilled"],
 )
 def test_many_rows_in_small_and_large_trains_equal_the_batch_whatever_fits_in_memory(
-    bounds: Bounds, spark: SparkSession, batch: Batch, tmp_path: Path
+    bounds: BufferBounds, spark: SparkSession, batch: Batch, tmp_path: Path
 ) -> None:
     whole = as_table(make_rows(50, sum(PUSHES), minutes=200))
     assert whole.num_rows == 50_000

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.runtime.quality.suspending import Orders
+from penstock.runtime.quality.suspension import Orders
 from tests.e2e.support import PATIENCE, figures, leave_alone, results, rows_of, until
 
 pytestmark = pytest.mark.spark

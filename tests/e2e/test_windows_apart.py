@@ -20,9 +20,9 @@ from penstock.errors import BadQueryError
 from tests.e2e.reference.streams import BEGIN, SECOND, Flow, flows
 from tests.e2e.reference.trial import LAW, Question, ask, each_train_alone
 from tests.e2e.reference.windows import (
-    Hops,
     Row,
     Window,
+    WindowAssigner,
     landmarks,
     micros,
     moment,
@@ -110,18 +110,18 @@ def hopping_times(draw: st.DrawFn) -> Form:
     lower, upper = draw(st.sampled_from(HOPS))
     begin, size = draw(st.integers(1, 20)), draw(st.integers(4, 25))
     end = START + (begin + size) * SECOND
-    hops = Hops(
+    assigner = WindowAssigner(
         START + begin * SECOND,
         end,
         lower * SECOND,
         upper * SECOND,
         end if not lower and not upper else None,
     )
-    until = f" UNTIL {time_sql(end)}" if hops.until else ""
+    until = f" UNTIL {time_sql(end)}" if assigner.until else ""
     return Form(
-        f"BEGIN {time_sql(hops.begin)} END {time_sql(end)} "
+        f"BEGIN {time_sql(assigner.begin)} END {time_sql(end)} "
         f"HOP ({lower} SECONDS, {upper} SECONDS){until}",
-        lambda rows: over_times(rows, hops),
+        lambda rows: over_times(rows, assigner),
         moving(lower, upper),
     )
 
@@ -131,11 +131,11 @@ def hopping_numbers(draw: st.DrawFn) -> Form:
     lower, upper = draw(st.sampled_from(HOPS))
     begin = draw(st.integers(1, 10))
     end = begin + draw(st.integers(3, 15))
-    hops = Hops(begin, end, lower, upper, end if not lower and not upper else None)
-    until = f" UNTIL {end}" if hops.until else ""
+    assigner = WindowAssigner(begin, end, lower, upper, end if not lower and not upper else None)
+    until = f" UNTIL {end}" if assigner.until else ""
     return Form(
         f"BEGIN {begin} END {end} HOP ({lower}, {upper}){until}",
-        lambda rows: over_numbers(rows, hops),
+        lambda rows: over_numbers(rows, assigner),
         moving(lower, upper),
         timed=False,
     )

@@ -15,9 +15,9 @@ from tests.e2e.reference.measures import BY_TIME, MEASURES, Measure, answers, co
 from tests.e2e.reference.streams import BEGIN, SECOND, Flow, flows, untimed
 from tests.e2e.reference.trial import LAW, Question, ask, each_train_alone
 from tests.e2e.reference.windows import (
-    Hops,
     Row,
     Window,
+    WindowAssigner,
     counts,
     landmarks,
     micros,
@@ -187,13 +187,13 @@ def test_rows_of_a_stream_without_times_follow_arrival(
 
 
 @st.composite
-def forward(draw: st.DrawFn, most: int, inside: int) -> Hops:
+def forward(draw: st.DrawFn, most: int, inside: int) -> WindowAssigner:
     """Draw hops that go on; `inside` is 1 where END is the last place of the window."""
     begin, size = draw(st.integers(1, most)), draw(st.integers(1, 12))
     end = begin + size - inside
     shape = draw(st.sampled_from(("even", "uneven", "landmark", "shrinking", "snapshot")))
     if shape == "snapshot":
-        return Hops(begin, end, 0, 0, until=end)
+        return WindowAssigner(begin, end, 0, 0, until=end)
     hop = draw(st.integers(1, 8))
     other = draw(st.integers(1, 8))
     lower, upper = {
@@ -202,28 +202,28 @@ def forward(draw: st.DrawFn, most: int, inside: int) -> Hops:
         "landmark": (0, hop),
         "shrinking": (hop, draw(st.integers(0, hop - 1))),
     }[shape]
-    return Hops(begin, end, lower, upper, draw(st.none() | st.integers(end, end + 30)))
+    return WindowAssigner(begin, end, lower, upper, draw(st.none() | st.integers(end, end + 30)))
 
 
 @st.composite
-def backward(draw: st.DrawFn, most: int, inside: int) -> Hops:
+def backward(draw: st.DrawFn, most: int, inside: int) -> WindowAssigner:
     """Draw hops that go back into history."""
     begin, size = draw(st.integers(1, most)), draw(st.integers(1, 12))
     end = begin + size - inside
     upper = draw(st.integers(1, 8))
     lower = draw(st.sampled_from((0, upper, draw(st.integers(1, 8)))))
     last = (begin if lower else end) - 1
-    return Hops(begin, end, -lower, -upper, draw(st.none() | st.integers(0, last)))
+    return WindowAssigner(begin, end, -lower, -upper, draw(st.none() | st.integers(0, last)))
 
 
-def at_seconds(hops: Hops) -> Hops:
+def at_seconds(assigner: WindowAssigner) -> WindowAssigner:
     """Return the hops as seconds since the streams begin."""
-    until = None if hops.until is None else START + hops.until * SECOND
-    return Hops(
-        START + hops.begin * SECOND,
-        START + hops.end * SECOND,
-        hops.lower * SECOND,
-        hops.upper * SECOND,
+    until = None if assigner.until is None else START + assigner.until * SECOND
+    return WindowAssigner(
+        START + assigner.begin * SECOND,
+        START + assigner.end * SECOND,
+        assigner.lower * SECOND,
+        assigner.upper * SECOND,
         until,
     )
 
@@ -233,34 +233,34 @@ def time_sql(at: int) -> str:
 
 
 def hops_sql(
-    hops: Hops, bound: Callable[[int], str] = str, length: Callable[[int], str] = str
+    assigner: WindowAssigner, bound: Callable[[int], str] = str, length: Callable[[int], str] = str
 ) -> str:
-    until = "" if hops.until is None else f" UNTIL {bound(hops.until)}"
+    until = "" if assigner.until is None else f" UNTIL {bound(assigner.until)}"
     return (
-        f"BEGIN {bound(hops.begin)} END {bound(hops.end)} "
-        f"HOP ({length(hops.lower)}, {length(hops.upper)}){until}"
+        f"BEGIN {bound(assigner.begin)} END {bound(assigner.end)} "
+        f"HOP ({length(assigner.lower)}, {length(assigner.upper)}){until}"
     )
 
 
 @st.composite
-def hopping_times(draw: st.DrawFn, kind: Callable[..., st.SearchStrategy[Hops]]) -> Ask:
-    hops = at_seconds(draw(kind(40, 0)))
+def hopping_times(draw: st.DrawFn, kind: Callable[..., st.SearchStrategy[WindowAssigner]]) -> Ask:
+    assigner = at_seconds(draw(kind(40, 0)))
     return over_time(
-        hops_sql(hops, time_sql, lambda hop: f"{hop // SECOND} SECONDS"),
+        hops_sql(assigner, time_sql, lambda hop: f"{hop // SECOND} SECONDS"),
         draw(st.sampled_from(KEYS)),
         draw(measures()),
-        lambda given_rows: over_times(given_rows, hops),
+        lambda given_rows: over_times(given_rows, assigner),
     )
 
 
 @st.composite
-def hopping_numbers(draw: st.DrawFn, kind: Callable[..., st.SearchStrategy[Hops]]) -> Ask:
-    hops = draw(kind(30, 1))
+def hopping_numbers(draw: st.DrawFn, kind: Callable[..., st.SearchStrategy[WindowAssigner]]) -> Ask:
+    assigner = draw(kind(30, 1))
     return over_number(
-        hops_sql(hops),
+        hops_sql(assigner),
         draw(st.sampled_from(KEYS)),
         draw(measures()),
-        lambda given_rows: over_numbers(given_rows, hops),
+        lambda given_rows: over_numbers(given_rows, assigner),
     )
 
 

@@ -138,7 +138,7 @@ WINDOWS = st.sampled_from([(10, 10), (10, 4), (3, 1)])
 def numbers(unit: Unit, first: datetime, last: datetime) -> tuple[int, int]:
     """Return the numbers of the windows that start between two times."""
     assert unit.aggregate is not None
-    slide = unit.aggregate.hops.lower
+    slide = unit.aggregate.assigner.lower
     return micros(first) // slide, micros(last) // slide
 
 
@@ -166,7 +166,7 @@ class Shop:
             combined = self.processor.compact(unit, parts[:compacted])
             parts = [in_memory(combined), *parts[compacted:]]
         assert unit.aggregate is not None
-        size = timedelta(microseconds=unit.aggregate.hops.end)
+        size = timedelta(microseconds=unit.aggregate.assigner.end)
         return self.processor.close(unit, parts, numbers(unit, START - size, START + DAY))
 
     def batch(self, rows: pa.Table, select: str) -> pa.Table:

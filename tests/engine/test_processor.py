@@ -60,7 +60,7 @@ def processor(sessions: Sessions, tmp_path: Path) -> Processor:
 def at_start(unit: Unit) -> tuple[int, int]:
     """Return the number of the window that starts with START, as the first and the last."""
     assert unit.aggregate is not None
-    number = int(START.timestamp()) * 1_000_000 // unit.aggregate.hops.lower
+    number = int(START.timestamp()) * 1_000_000 // unit.aggregate.assigner.lower
     return number, number
 
 

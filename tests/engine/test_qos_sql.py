@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.qos.shedding.gates import Gate
+from penstock.qos.shedding.gates import DropGate
 from penstock.qos.shedding.semantic import SemanticGate
 
 pytestmark = pytest.mark.spark
@@ -15,7 +15,9 @@ def test_spark_decides_as_numpy_does(spark: SparkSession) -> None:
     train = drawn.integers(-(2**63), 2**63 - 1, 500)
     row = np.concatenate([np.arange(400), drawn.integers(-(2**63), 2**63 - 1, 100)])
     worth = drawn.choice([1.5, 2.5, np.nan, np.inf, -np.inf, 0.0], 500)
-    gates = [Gate(keep, seed) for keep, seed in ((0.05, -3), (0.5, 2**62), (1.0, 0), (1 / 3, 99))]
+    gates = [
+        DropGate(keep, seed) for keep, seed in ((0.05, -3), (0.5, 2**62), (1.0, 0), (1 / 3, 99))
+    ]
     ranked = [SemanticGate(cut, gates[1]) for cut in (-np.inf, 1.5, 0.1 + 0.2)]
     frame = spark.createDataFrame(
         list(zip(train.tolist(), row.tolist(), worth.tolist(), strict=True)),

@@ -7,20 +7,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from penstock.engine.states.sharing.weighing import weighed
+from penstock.engine.states.sharing.sample_scaling import weighed
 from penstock.plan.algebra.bounds import definitions
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
-from penstock.plan.operators.windows.weighing import Estimate, Weighing
+from penstock.plan.operators.windows.sample_scaling import SampleEstimate, SampleScaling
 
 pytestmark = pytest.mark.spark
 
-WEIGHING = Weighing(
+WEIGHING = SampleScaling(
     ("k",),
     (
-        Estimate("c", "count", "bigint", shown=True).of("n"),
-        Estimate("t", "sum", "double", shown=True).of("m", "x", "xx"),
-        Estimate("w", "sum", "bigint", shown=True).of("m", "y", "yy"),
-        Estimate("a", "avg", "double", shown=False).of("m", "x", "xx"),
+        SampleEstimate("c", "count", "bigint", shown=True).of("n"),
+        SampleEstimate("t", "sum", "double", shown=True).of("m", "x", "xx"),
+        SampleEstimate("w", "sum", "bigint", shown=True).of("m", "y", "yy"),
+        SampleEstimate("a", "avg", "double", shown=False).of("m", "x", "xx"),
     ),
     "n",
 )

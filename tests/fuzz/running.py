@@ -29,7 +29,7 @@ class Variant:
     """How rows come in and who decides: none of it may change an answer."""
 
     train: int = 1000
-    feed: str = "push"  # or "files"
+    source_reader: str = "push"  # or "files"
     share: bool = True
     strategy: str = ""
     each_alone: bool = False  # whether trains that wait are run one by one
@@ -39,7 +39,7 @@ class Variant:
 
     def __str__(self) -> str:
         """Return it in a few words."""
-        words = [self.feed, f"trains of {self.train}", self.strategy]
+        words = [self.source_reader, f"trains of {self.train}", self.strategy]
         words += [f"killed {self.kills} times"] if self.kills else []
         words += [name for name in ("each_alone", "restart") if getattr(self, name)]
         return " ".join(filter(None, (*words, "" if self.share else "unshared")))
@@ -71,7 +71,7 @@ def draw_variant(chance: random.Random, case: Case) -> Variant:
     """Draw a way of running a case."""
     return Variant(
         train=chance.choice((1, 7, 7, 1000) if case.row_count <= 60 else (7, 7, 1000)),
-        feed=chance.choice(("push", "push", "files")),
+        source_reader=chance.choice(("push", "push", "files")),
         share=chance.random() < 0.6,
         strategy=chance.choice(STRATEGIES),
         each_alone=chance.random() < (0.5 if case.row_count <= 60 else 0.1),
@@ -137,7 +137,7 @@ def definitions(case: Case, variant: Variant, place: Path) -> Iterator[str]:
 
 def _definition(stream: Relation, variant: Variant, path: Path) -> str:
     source = f"push(rows_per_train => {variant.train})"
-    if variant.feed == "files":
+    if variant.source_reader == "files":
         pq.write_table(stream.table(), path)
         source = (
             f"files(path => '{path}', format => 'parquet', bounded => true, "
@@ -165,7 +165,7 @@ def _created(ps: Connection, case: Case) -> dict[str, Outcome]:
 
 def _trains(case: Case, variant: Variant) -> Iterator[tuple[str, pa.Table]]:
     """Yield a train of each stream in turn."""
-    if variant.feed != "push":
+    if variant.source_reader != "push":
         return
     cut = [
         [
@@ -179,7 +179,7 @@ def _trains(case: Case, variant: Variant) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _collect(ps: Connection, case: Case, variant: Variant, found: dict[str, Outcome]) -> None:
-    for stream in case.streams if variant.feed == "push" else ():
+    for stream in case.streams if variant.source_reader == "push" else ():
         ps.end(stream.name)
     is_done = ps.wait(HANG_SECONDS)
     for query in case.queries:

@@ -10,7 +10,7 @@ import pytest
 from penstock.plan.explain.drawings import FORMS, draw
 from penstock.plan.explain.drawings.drawing import Drawing
 from penstock.plan.operators.graph import Graph
-from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.bundles import bundled
 from penstock.plan.sharing.units import cut_at_shared
 from tests.golden.test_explain import graph_of, thresholds
 

@@ -7,13 +7,13 @@ import pytest
 
 from penstock.model.own_names import readable
 from penstock.plan.explain.explain import explain, units_behind
-from penstock.plan.explain.explain_bundle import flow_sql, flow_tail_text, pass_sql
+from penstock.plan.explain.explain_bundle import flow_post_aggregation_text, flow_sql, pass_sql
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.operators.graph import Graph
-from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.bundles import bundled
 from penstock.plan.sharing.layout import layout_of
-from penstock.plan.sharing.sweep import sweep_of, swept
-from penstock.plan.sharing.tails import flow_tail_of, tail_of
+from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scanned
+from penstock.plan.sharing.post_aggregation import flow_post_aggregation_of, post_aggregation_of
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import CreateQuery, parse, to_sql
 from tests.unit.plan.twin import World
@@ -60,16 +60,19 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
         if isinstance(bundle := unit.bundle, Bundle):
             layout = layout_of(bundle.members)
             each_train = pass_sql(unit, layout, views)
-            if swept([layout]):
-                sweep = sweep_of([layout], bundle.input.schema).sql(f"({unit.input_sql(0, views)})")
-                each_train = f"{sweep}, once for it"
+            if scanned([layout]):
+                multi_scan = multi_scan_of([layout], bundle.input.schema).sql(
+                    f"({unit.input_sql(0, views)})"
+                )
+                each_train = f"{multi_scan}, once for it"
             for member in bundle.members:
-                tail = readable(tail_of(member).shape.sql("closed"))
-                assert f"the tail:    {tail}" in told
+                post_aggregation = readable(post_aggregation_of(member).shape.sql("closed"))
+                assert f"then:        {post_aggregation}" in told
         elif isinstance(bundle, FlowBundle):
             each_train = flow_sql(unit, bundle.members, views)
             for flow in bundle.members:
-                assert f"the tail:    {readable(flow_tail_text(flow_tail_of(flow)))}\n" in told
+                post = flow_post_aggregation_text(flow_post_aggregation_of(flow))
+                assert f"then:        {readable(post)}\n" in told
         else:
             each_train = unit.pane_sql(views) if unit.aggregate else unit.rows_sql(views)
         assert f"each train:  {readable(each_train)}\n" in told
@@ -103,7 +106,7 @@ def test_a_bundle_of_many_stays_readable() -> None:
     assert told.count(" and 190 more\n") == 1
     assert told.count(" and 189 more)\n") == 1  # of those that share the scan
     assert "in a section of 48 (one of 5 sections), which" in told
-    assert "which tells tuples apart by 48 claims; panes of 60 s\n" in told
+    assert "which tells tuples apart by 48 predicate bits; panes of 60 s\n" in told
     assert max(map(len, told.splitlines())) < 3_000
 
 
@@ -112,7 +115,7 @@ def test_what_is_not_long_is_shown_as_it_runs() -> None:
     (unit,) = units_of(graph)
     assert isinstance(unit.bundle, Bundle)
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
-    sql = sweep_of([layout_of(unit.bundle.members)], unit.bundle.input.schema).sql(
+    sql = multi_scan_of([layout_of(unit.bundle.members)], unit.bundle.input.schema).sql(
         f"({unit.input_sql(0, views)})"
     )
     told = explain("q0", graph.queries["q0"], graph, (unit,))

@@ -11,9 +11,9 @@ from penstock.errors import (
     PenstockError,
     Place,
     SqlError,
+    describe,
     quoted_value,
     shortened,
-    told,
 )
 
 
@@ -56,7 +56,7 @@ def test_no_error_repeats_a_long_text_whole() -> None:
     line = "x" * 100_000
     error = SqlError(f"unexpected {line}", hint=f"not {line}", place=Place(1, 50_000, line))
     assert len(str(error)) < 9_000
-    assert len(told(ValueError(line))) <= LONGEST
+    assert len(describe(ValueError(line))) <= LONGEST
     assert len(quoted_value(line)) <= SHOWN
 
 

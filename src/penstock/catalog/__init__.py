@@ -1,7 +1,7 @@
 """Catalogs: what streams, tables and queries there are, remembered as SQL text."""
 
-from penstock.catalog.catalog import Catalog, Entry, Kind
+from penstock.catalog.catalog import Catalog, CatalogEntry, Kind
 from penstock.catalog.memory import MemoryCatalog
 from penstock.catalog.sqlite import SqliteCatalog
 
-__all__ = ["Catalog", "Entry", "Kind", "MemoryCatalog", "SqliteCatalog"]
+__all__ = ["Catalog", "CatalogEntry", "Kind", "MemoryCatalog", "SqliteCatalog"]

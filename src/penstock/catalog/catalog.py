@@ -10,7 +10,7 @@ Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION"]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """One stream, table, query or event: the statement that made it, and how a query fares.
 
     `incarnation` says which of all that ever bore the name this is.
@@ -30,7 +30,7 @@ class Catalog(Protocol):
     Law: incarnations grow with every put, and none is ever given twice, also after a restart.
     """
 
-    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> CatalogEntry:
         """Add an entry, or put a new one in the old one's place.
 
         Raise NameTakenError where the name is taken, except by the same kind with `replace`.
@@ -44,7 +44,7 @@ class Catalog(Protocol):
         """
         ...
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> CatalogEntry | None:
         """Return the entry of that name."""
         ...
 
@@ -52,7 +52,7 @@ class Catalog(Protocol):
         """Forget an entry; raise UnknownNameError where there is none."""
         ...
 
-    def all(self) -> list[Entry]:
+    def all(self) -> list[CatalogEntry]:
         """Return every entry, by incarnation: what a query reads comes before it."""
         ...
 

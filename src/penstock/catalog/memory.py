@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace as changed
 from typing import Any
 
-from penstock.catalog.catalog import Entry, Kind
+from penstock.catalog.catalog import CatalogEntry, Kind
 from penstock.catalog.names import check_free, folded, unknown
 from penstock.model.definitions import QueryState
 
@@ -14,22 +14,22 @@ class MemoryCatalog:
     """Entries that last as long as this object."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, CatalogEntry] = {}
         self._last = 0
         self._lock = threading.Lock()
 
-    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> CatalogEntry:
         with self._lock:
             check_free(kind, name, self._entries.get(folded(name)), replace=replace)
             self._last += 1
-            entry = Entry(kind, name, text, self._last)
+            entry = CatalogEntry(kind, name, text, self._last)
             self._entries[folded(name)] = entry
             return entry
 
     def amend(self, name: str, text: str) -> None:
         self._change(name, text=text)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> CatalogEntry | None:
         with self._lock:
             return self._entries.get(folded(name))
 
@@ -38,7 +38,7 @@ class MemoryCatalog:
             if self._entries.pop(folded(name), None) is None:
                 raise unknown(name)
 
-    def all(self) -> list[Entry]:
+    def all(self) -> list[CatalogEntry]:
         with self._lock:
             return sorted(self._entries.values(), key=lambda entry: entry.incarnation)
 

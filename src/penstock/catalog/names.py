@@ -1,6 +1,6 @@
 """Names in a catalog: how they compare, and how their misuse is told."""
 
-from penstock.catalog.catalog import Entry, Kind
+from penstock.catalog.catalog import CatalogEntry, Kind
 from penstock.errors import NameTakenError, UnknownNameError
 
 
@@ -9,7 +9,7 @@ def folded(name: str) -> str:
     return name.lower()
 
 
-def check_free(kind: Kind, name: str, held: Entry | None, *, replace: bool) -> None:
+def check_free(kind: Kind, name: str, held: CatalogEntry | None, *, replace: bool) -> None:
     """Raise NameTakenError unless nothing holds the name, or the same kind that gives way."""
     if held is None or (replace and held.kind == kind):
         return

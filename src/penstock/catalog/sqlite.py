@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from penstock.catalog.catalog import Entry, Kind
+from penstock.catalog.catalog import CatalogEntry, Kind
 from penstock.catalog.names import check_free, folded, unknown
-from penstock.database import COPY, Database, FileFormat
+from penstock.database import COPY, Database, DatabaseFormat
 from penstock.errors import HomeError
 from penstock.model.definitions import QueryState
 
-FORMAT = FileFormat(
+FORMAT = DatabaseFormat(
     "catalog",
     # AUTOINCREMENT never gives a number twice, also after its row is gone.
     """
@@ -40,7 +40,7 @@ class SqliteCatalog:
     def __init__(self, path: Path) -> None:
         self._file = Database(path, FORMAT)
 
-    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> Entry:
+    def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> CatalogEntry:
         with self.together():
             check_free(kind, name, self._find(name), replace=replace)
             self._file.execute("DELETE FROM entries WHERE folded = ?", folded(name))
@@ -48,13 +48,13 @@ class SqliteCatalog:
                 "INSERT INTO entries (folded, kind, name, text, cause) VALUES (?, ?, ?, ?, '')",
                 *(folded(name), kind, name, text),
             )
-            return Entry(kind, name, text, row.lastrowid or 0)
+            return CatalogEntry(kind, name, text, row.lastrowid or 0)
 
     def amend(self, name: str, text: str) -> None:
         with self.together():
             self._change(name, "text = ?", text)
 
-    def get(self, name: str) -> Entry | None:
+    def get(self, name: str) -> CatalogEntry | None:
         return self._find(name)
 
     def remove(self, name: str) -> None:
@@ -63,7 +63,7 @@ class SqliteCatalog:
             if not done.rowcount:
                 raise unknown(name)
 
-    def all(self) -> list[Entry]:
+    def all(self) -> list[CatalogEntry]:
         rows = self._file.rows(f"SELECT {COLUMNS} FROM entries ORDER BY incarnation")
         return [self._entry(*row) for row in rows]
 
@@ -86,17 +86,17 @@ class SqliteCatalog:
         if not done.rowcount:
             raise unknown(name)
 
-    def _find(self, name: str) -> Entry | None:
+    def _find(self, name: str) -> CatalogEntry | None:
         found = self._file.rows(f"SELECT {COLUMNS} FROM entries WHERE folded = ?", folded(name))
         return self._entry(*found[0]) if found else None
 
     def _entry(
         self, kind: Kind, name: str, text: str, incarnation: int, state: str | None, cause: str
-    ) -> Entry:
+    ) -> CatalogEntry:
         try:
             known = QueryState(state) if state else None
         except ValueError as error:
             raise HomeError(
                 f"catalog {self._file.path} cannot be used: {error}", hint=COPY
             ) from error
-        return Entry(kind, name, text, incarnation, known, cause)
+        return CatalogEntry(kind, name, text, incarnation, known, cause)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 
 SECOND = 1_000_000  # event times are in microseconds
@@ -13,7 +13,7 @@ MOST_LAG_SECONDS = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class LiveFigures:
     """Rates a second, rows that wait, and the latency and lag of the slowest."""
 
     rows_in: float
@@ -24,25 +24,25 @@ class Figures:
     lag: float | None = None
 
 
-def observe(topology: Topology, now: float) -> Figures:
+def observe(topology: Topology, now: float) -> LiveFigures:
     """Return the figures of now; latencies and lag in seconds."""
     queries = list(topology.queries.values())
-    feeds = list(topology.feeds.values())
-    return Figures(
-        rows_in=sum(feed.meter.rate(now) for feed in feeds),
+    source_readers = list(topology.source_readers.values())
+    return LiveFigures(
+        rows_in=sum(source_reader.meter.rate(now) for source_reader in source_readers),
         rows_out=sum(query.meter.rate(now) for query in queries),
         queued=sum(buffer.figures().rows for buffer in topology.buffers),
         p50=_largest(query.meter.latency(0.5) for query in queries),
         p99=_largest(query.meter.latency(0.99) for query in queries),
-        lag=_largest(_lag(feed, now) for feed in feeds),
+        lag=_largest(_lag(source_reader, now) for source_reader in source_readers),
     )
 
 
-def _lag(feed: Feed, now: float) -> float | None:
+def _lag(source_reader: SourceReader, now: float) -> float | None:
     """Return how far the stream's watermark is behind now, where that says something."""
-    if feed.ended or feed.watermark in (BEGIN_OF_TIME, END_OF_TIME):
+    if source_reader.ended or source_reader.watermark in (BEGIN_OF_TIME, END_OF_TIME):
         return None
-    lag = now - feed.watermark / SECOND
+    lag = now - source_reader.watermark / SECOND
     return max(0.0, lag) if lag < MOST_LAG_SECONDS else None
 
 

@@ -24,8 +24,11 @@ class Leftover:
 
 def leftovers(of: Inspected) -> list[Leftover]:
     """Return what a run has to tell at its end."""
-    feeds = list(of.topology.feeds.values())
-    limits = {feed.definition.name: max_rejects(feed.definition.source) for feed in feeds}
+    source_readers = list(of.topology.source_readers.values())
+    limits = {
+        source_reader.definition.name: max_rejects(source_reader.definition.source)
+        for source_reader in source_readers
+    }
     streams, queries, rules, sites = (
         show(of, what).to_pylist() for what in ("STREAMS", "QUERIES", "RULES", "SITES")
     )

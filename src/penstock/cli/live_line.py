@@ -1,12 +1,12 @@
 """The live line: a run's figures on one line of a terminal."""
 
-from penstock.cli.figures import Figures
+from penstock.cli.figures import LiveFigures
 
 MINUTE, HOUR = 60, 3600
 TENTHS_BELOW = 10.0
 
 
-def live_line(figures: Figures, elapsed: float) -> str:
+def live_line(figures: LiveFigures, elapsed: float) -> str:
     """Return the line, without what there is no figure for."""
     parts = [
         clock(elapsed),

@@ -57,9 +57,12 @@ class News:
             yield f"query {query.name} is suspended:", query.cause
 
     def _unread(self) -> Iterator[Trouble]:
-        for feed in list(self._topology.feeds.values()):
-            if feed.cause:
-                yield f"stream {feed.definition.name} cannot be read now:", feed.cause
+        for source_reader in list(self._topology.source_readers.values()):
+            if source_reader.cause:
+                yield (
+                    f"stream {source_reader.definition.name} cannot be read now:",
+                    source_reader.cause,
+                )
 
 
 def news_of(connection: Connection) -> News:

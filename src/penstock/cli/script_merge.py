@@ -6,7 +6,7 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryState
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.statements.result import Result
 from penstock.runtime.statements.statements import approved
 from penstock.runtime.topology.topology import Topology
@@ -39,12 +39,15 @@ def stand(connection: Connection, text: str, *, must_end: bool) -> list[Result]:
 
 def refuse_endless(topology: Topology) -> None:
     """Raise where a running query, or an archive, reads a source that does not end by itself."""
-    for feed in topology.feeds.values():
-        ends = feed.interface.bounded or feed.interface.ended
-        if _is_read(topology, feed) and not (ends or topology.waits_for_rules(feed)):
-            source = feed.definition.source.name
+    for source_reader in topology.source_readers.values():
+        ends = source_reader.interface.bounded or source_reader.interface.ended
+        if _is_read(topology, source_reader) and not (
+            ends or topology.waits_for_rules(source_reader)
+        ):
+            source = source_reader.definition.source.name
             raise BadOptionError(
-                f"stream {feed.definition.name} never ends, so --until-idle would never end",
+                f"stream {source_reader.definition.name} never ends, "
+                "so --until-idle would never end",
                 hint=HINTS.get(source, "give a time instead: --for 30s"),
             )
 
@@ -56,8 +59,8 @@ HINTS = {
 }
 
 
-def _is_read(topology: Topology, feed: Feed) -> bool:
-    buffer = topology.buffers.get(feed.key)
+def _is_read(topology: Topology, source_reader: SourceReader) -> bool:
+    buffer = topology.buffers.get(source_reader.key)
     running = any(q.state is QueryState.RUNNING for q in topology.queries.values())
-    running = running or feed.key in topology.archives
+    running = running or source_reader.key in topology.archives
     return running and buffer is not None and bool(buffer.readers())

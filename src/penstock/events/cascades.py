@@ -7,14 +7,14 @@ DEEPEST = 16  # steps from a tuple that came from outside to an action; more are
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class RuleReach:
     """What a rule looks at, through all queries below its event, and the streams it adds to."""
 
     reads: Collection[str]
     targets: Collection[str]
 
 
-def loop_of(name: str, rules: Mapping[str, Reach]) -> list[str]:
+def loop_of(name: str, rules: Mapping[str, RuleReach]) -> list[str]:
     """Return a way on which a rule can set itself off, or nothing: rule, stream, rule … rule."""
     seen: set[str] = set()
     ways: list[list[str]] = [[name]]

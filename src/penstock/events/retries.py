@@ -1,11 +1,11 @@
 """When an action that failed is tried again."""
 
-from penstock.model.rules import Limits
+from penstock.model.rules import ActionLimits
 
 LONGEST_WAIT = 60.0  # seconds: twice and twice again must not become days
 
 
-def next_try(limits: Limits, tries: int, now: float) -> float | None:
+def next_try(limits: ActionLimits, tries: int, now: float) -> float | None:
     """Return when to try again after so many tries, or None where it is enough.
 
     Each wait is twice the one before it.

@@ -9,25 +9,27 @@ from penstock.errors import BadArgumentError, quoted_value
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ArgumentKind:
     """A kind of values, in words that go on from "must be"."""
 
     words: str
     fits: Callable[[object], bool]
 
-    def or_none(self) -> "Kind":
+    def or_none(self) -> "ArgumentKind":
         """Return the kind that None belongs to as well."""
-        return Kind(f"{self.words}, or None", lambda value: value is None or self.fits(value))
+        return ArgumentKind(
+            f"{self.words}, or None", lambda value: value is None or self.fits(value)
+        )
 
 
-def instance_of(words: str, *types: type) -> Kind:
+def instance_of(words: str, *types: type) -> ArgumentKind:
     """Return the kind of all instances of some types."""
-    return Kind(words, lambda value: isinstance(value, types))
+    return ArgumentKind(words, lambda value: isinstance(value, types))
 
 
-def many(words: str, of: Kind) -> Kind:
+def many(words: str, of: ArgumentKind) -> ArgumentKind:
     """Return the kind of sequences of a kind; text is no sequence."""
-    return Kind(
+    return ArgumentKind(
         words,
         lambda value: (
             isinstance(value, Sequence)
@@ -54,22 +56,22 @@ def _is_actions(value: object) -> bool:
 TEXT = instance_of("text", str)
 TEXTS = many("a list of texts", TEXT)
 FLAG = instance_of("True or False", bool)
-FUNCTION = Kind("something that can be called", callable)
-ACTIONS = Kind("a mapping of names to functions", _is_actions)
-SECONDS = Kind("a number of seconds", _is_seconds)
-WHOLE = Kind("a whole number", _is_whole)
-ABOVE_ZERO = Kind("a whole number above zero", lambda v: _is_whole(v) and v > 0)  # type: ignore[operator]  # a whole number can be compared
-PATH = Kind(
+FUNCTION = ArgumentKind("something that can be called", callable)
+ACTIONS = ArgumentKind("a mapping of names to functions", _is_actions)
+SECONDS = ArgumentKind("a number of seconds", _is_seconds)
+WHOLE = ArgumentKind("a whole number", _is_whole)
+ABOVE_ZERO = ArgumentKind("a whole number above zero", lambda v: _is_whole(v) and v > 0)  # type: ignore[operator]  # a whole number can be compared
+PATH = ArgumentKind(
     "a path",
     lambda v: isinstance(v, str | PathLike) and bool(str(v).strip()) and "\0" not in str(v),
 )
-POSITION = Kind(
+POSITION = ArgumentKind(
     "a row's position, which is a pair of whole numbers",
     lambda value: isinstance(value, tuple) and len(value) == 2 and all(map(_is_whole, value)),  # noqa: PLR2004
 )
 
 
-def require(call: str, /, **given: tuple[object, Kind]) -> None:
+def require(call: str, /, **given: tuple[object, ArgumentKind]) -> None:
     """Raise BadArgumentError with the first argument of a call that is not of its kind."""
     for name, (value, kind) in given.items():
         if not kind.fits(value):

@@ -102,7 +102,7 @@ class TypeDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class DeclaredParameter:
     """One parameter of a function: its name, and its type as Spark SQL writes it."""
 
     name: str
@@ -119,7 +119,7 @@ class FunctionDefinition:
     name: str
     stream: str
     takes: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[DeclaredParameter, ...]
     returns: str
     body: str
     text: str = ""

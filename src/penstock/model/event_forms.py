@@ -33,7 +33,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Constituent:
+class DetectedConstituent:
     """One place of a detection: which event's rows, and whether several or none can stand there.
 
     The ticks of a periodic event have no `primitive`; their one column is `TICK`.
@@ -53,7 +53,7 @@ def shared_form(event: Event) -> Form:
     return _formed(event, None)
 
 
-def constituents(watch: Watch) -> tuple[Constituent, ...]:
+def constituents(watch: Watch) -> tuple[DetectedConstituent, ...]:
     """Return the places of a watch's detections, in the order of the shared form."""
     form = shared_form(watch.event)
     places = _places(form.event, watch.mode is Mode.CUMULATIVE)
@@ -176,10 +176,10 @@ def _several(count: int, parts: tuple[Event, ...], within: int | None) -> Form:
     return Form(event, tuple(label for part in formed for label in part.labels))
 
 
-def _places(event: Event, cumulative: bool) -> list[Constituent]:
+def _places(event: Event, cumulative: bool) -> list[DetectedConstituent]:
     match event:
         case Primitive():
-            return [Constituent("", event.name)]
+            return [DetectedConstituent("", event.name)]
         case Or():
             parts = [_places(part, cumulative) for part in event.parts]
             return [replace(each, optional=True) for part in parts for each in part]
@@ -196,7 +196,7 @@ def _places(event: Event, cumulative: bool) -> list[Constituent]:
             inside = (
                 _places(event.middle, cumulative)
                 if isinstance(event, Aperiodic)
-                else [Constituent("", "")]
+                else [DetectedConstituent("", "")]
             )
             closed = _places(event.last, cumulative) if event.all_at_last else []
             return opened + _listed(inside, event.all_at_last) + closed
@@ -204,7 +204,7 @@ def _places(event: Event, cumulative: bool) -> list[Constituent]:
             return _listed(_places(event.event, cumulative), cumulative)
 
 
-def _listed(places: list[Constituent], plural: bool) -> list[Constituent]:
+def _listed(places: list[DetectedConstituent], plural: bool) -> list[DetectedConstituent]:
     return [replace(each, plural=True) for each in places] if plural else places
 
 

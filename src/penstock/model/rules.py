@@ -54,24 +54,24 @@ class Alter:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallAction:
     """CALL: a Python function that the client has registered under this name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class OutsideAction:
     """`webhook(…)` or `command(…)`: something outside."""
 
     connector: Connector
 
 
-Action = Insert | Steer | Alter | Call | Reach
+Action = Insert | Steer | Alter | CallAction | OutsideAction
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ActionLimits:
     """How far an action may go.
 
     A try may last `timeout`; one that failed is repeated `retries` times, after `backoff`, twice
@@ -100,7 +100,7 @@ class Limits:
             raise BadOptionError("queue and dead must be 1 or more tuples")
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ActionLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class RuleDefinition:
     coupling: Coupling = Coupling.DETACHED
     context: Mode | None = None
     priority: int = DEFAULT_PRIORITY
-    limits: Limits = field(default=DEFAULT_LIMITS)
+    limits: ActionLimits = field(default=DEFAULT_LIMITS)
     text: str = ""
 
     def __post_init__(self) -> None:

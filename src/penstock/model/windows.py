@@ -72,7 +72,7 @@ class GenericWindow:
         _refuse_mixture(bounds, (self.hop_lower, self.hop_upper))
         _refuse_before_first("BEGIN", self.begin)
         self._check_size()
-        self._check_hops()
+        self._check_assigner()
         self._check_until()
 
     @property
@@ -86,7 +86,7 @@ class GenericWindow:
             when = "after" if isinstance(self.begin, datetime) else "at or after"
             raise BadWindowError(f"END {self.end} must lie {when} BEGIN {self.begin}")
 
-    def _check_hops(self) -> None:
+    def _check_assigner(self) -> None:
         lower, upper = _step(self.hop_lower), _step(self.hop_upper)
         if lower * upper < 0:
             raise BadWindowError(

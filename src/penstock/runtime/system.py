@@ -15,7 +15,7 @@ from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spark_life import death_told
 from penstock.engine.spark.user_aggregates import UserAggregates
 from penstock.engine.tables import Tables
-from penstock.engine.trains.buffers import DEFAULT_BOUNDS, Bounds, BufferPool
+from penstock.engine.trains.buffers import DEFAULT_BOUNDS, BufferBounds, BufferPool
 from penstock.errors import SparkDiedError
 from penstock.functions.operators.function import Function as StreamFunction
 from penstock.model.user_aggregates import UserAggregate
@@ -30,23 +30,23 @@ from penstock.runtime.definitions.rules import Rules
 from penstock.runtime.definitions.steering_actions import SteeringActions
 from penstock.runtime.definitions.streams import SourceMaker, Streams
 from penstock.runtime.definitions.tables import TableDefinitions
-from penstock.runtime.durable.firings import Firings
 from penstock.runtime.durable.home import Home
 from penstock.runtime.durable.journal import Journal
+from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLogs
-from penstock.runtime.loop.acting import Acting, Doors
-from penstock.runtime.loop.archiving import Archiving
-from penstock.runtime.loop.asking import ask_again, made
+from penstock.runtime.loop.actions import Acting, Doors
+from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
+from penstock.runtime.loop.conditions import ask_again, made
 from penstock.runtime.loop.control import Control
 from penstock.runtime.loop.deliveries import Deliveries
 from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.graph_cutter import GraphCutter
-from penstock.runtime.loop.intake import Intake
-from penstock.runtime.loop.occasions import Lanes, Occasions
 from penstock.runtime.loop.quiescence import Quiescence
-from penstock.runtime.loop.supervisor import DEFAULTS, Duties, Settings, Stages, Supervisor
+from penstock.runtime.loop.source_poller import SourcePoller
+from penstock.runtime.loop.supervisor import DEFAULTS, Duties, LoopStages, Settings, Supervisor
+from penstock.runtime.loop.trigger_batches import ActionLanes, TriggerBatches
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes
@@ -54,7 +54,7 @@ from penstock.runtime.quality.quality import Quality
 from penstock.runtime.queries.admission import Admission
 from penstock.runtime.queries.contents import Contents
 from penstock.runtime.queries.late_rows import LateRows
-from penstock.runtime.queries.live_queries import Delivered, LiveQueries
+from penstock.runtime.queries.live_queries import DeliveredBefore, LiveQueries
 from penstock.runtime.queries.query_lifecycle import QueryLifecycle
 from penstock.runtime.queries.sink_places import SinkPlaces
 from penstock.runtime.queries.subscriptions import Subscriptions
@@ -84,7 +84,7 @@ class Parts:
     catalog: Catalog
     journal: Journal
     clock: Clock
-    bounds: Bounds = DEFAULT_BOUNDS
+    bounds: BufferBounds = DEFAULT_BOUNDS
     aggregates: tuple[UserAggregate, ...] = ()
     actions: Mapping[str, Function] = field(default_factory=dict)
     allowed: Allowed = field(default_factory=Allowed)
@@ -105,7 +105,7 @@ class System:
         self._allowed = parts.allowed
         self.warnings: list[str] = []
         self.result_index = ResultIndex(self.home.result_index)
-        self.firings = Firings(self.home.firings)
+        self.pending_actions = PendingActions(self.home.pending_actions)
         self.calls = Callables({name.lower(): each for name, each in parts.actions.items()})
         self._build_names(parts)
         self._build_floor(parts, settings)
@@ -166,7 +166,7 @@ class System:
         logs = ResultLogs(self.home.results, self.result_index)
         self.contents = Contents(self.directory, catalog, topology, logs)
         self.late = LateRows(self.directory, self.home.late)
-        delivered = Delivered(self.journal, logs, self.allowed, self.warn)
+        delivered = DeliveredBefore(self.journal, logs, self.allowed, self.warn)
         self.queries = LiveQueries(topology, catalog, cutter, delivered, self.late, self.clock)
         self.admission = Admission(
             topology, catalog, cutter, self.quality, self.queries, self.clock
@@ -185,7 +185,7 @@ class System:
             directory, topology, self.home, sources, self.places, self.binder.analyst, self.warn
         )
         targets = RuleTargets(self.binder, self.contents, self.allowed, self.calls)
-        lanes = Lanes(topology, self.firings)
+        lanes = ActionLanes(topology, self.pending_actions)
         self.rules = Rules(directory, self.catalog, topology, self.cutter, lanes, targets)
         slots = self.processor.slots
         self.definitions = Definitions(
@@ -225,18 +225,18 @@ class System:
             self.contents.rows,
         )
         acting = Acting(
-            self.firings,
+            self.pending_actions,
             self.clock,
             partial(made, self.processor),
             doors,
             partial(ask_again, self.processor, self.contents.rows),
         )
-        stages = Stages(
+        stages = LoopStages(
             self._deliveries,
-            Occasions(*self._work, self.processor, acting, self.rules.lanes, settings.limits),
+            TriggerBatches(*self._work, self.processor, acting, self.rules.lanes, settings.limits),
             self._dispatcher,
             Archiving(self.topology, self.pool, self.clock),
-            Intake(*self._work, self.statistics),
+            SourcePoller(*self._work, self.statistics),
         )
         duties = Duties(self.suspension.obey, self.admission.admit)
         self.supervisor = Supervisor(
@@ -253,7 +253,7 @@ class System:
             self.catalog,
             self.supervisor,
             self.journal,
-            self.firings,
+            self.pending_actions,
             self.sessions,
             self.clock,
         )
@@ -315,10 +315,10 @@ class System:
             for query in held.values():
                 query.end()
                 query.close()
-        for feed in topology.feeds.values():
+        for source_reader in topology.source_readers.values():
             with suppress(SparkDiedError), death_told():
-                feed.interface.close()
-        for each in (self.journal, self.firings, self.catalog, self.result_index):
+                source_reader.interface.close()
+        for each in (self.journal, self.pending_actions, self.catalog, self.result_index):
             each.close()
         self.home.seal()
         self.home.close()

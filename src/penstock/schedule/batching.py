@@ -16,7 +16,7 @@ ALPHA, BETA = 0.9, 4.0  # the thesis' values; results change little within 30 % 
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingTrain:
     """One train in a queue: its tuples, and the times of the first and the last of them."""
 
     rows: float
@@ -38,7 +38,7 @@ class Pace:
 class Batching(Protocol):
     """One decision."""
 
-    def take(self, waiting: Sequence[Waiting], pace: Pace) -> int:
+    def take(self, waiting: Sequence[WaitingTrain], pace: Pace) -> int:
         """Return how many trains from the front make one run, at least one where any waits."""
         ...
 
@@ -54,7 +54,7 @@ class FixedLength:
         if not self.rows > 0:
             raise BadOptionError(f"a batch of {self.rows} tuples must have more than none")
 
-    def take(self, waiting: Sequence[Waiting], pace: Pace) -> int:
+    def take(self, waiting: Sequence[WaitingTrain], pace: Pace) -> int:
         """Return the fewest trains that have so many tuples."""
         total = 0.0
         for count, train in enumerate(waiting, 1):
@@ -75,13 +75,13 @@ class FixedInterval:
         if not 0 < self.seconds < math.inf:
             raise BadOptionError(f"an interval of {self.seconds} s must be above zero and finite")
 
-    def take(self, waiting: Sequence[Waiting], pace: Pace) -> int:
+    def take(self, waiting: Sequence[WaitingTrain], pace: Pace) -> int:
         """Return the trains of the first one's interval."""
         return _count_while(
             self._interval(train) == self._interval(waiting[0]) for train in waiting
         )
 
-    def _interval(self, train: Waiting) -> float:
+    def _interval(self, train: WaitingTrain) -> float:
         return math.floor(train.first / self.seconds)
 
 
@@ -102,7 +102,7 @@ class Intelligent:
             if not 0 < value < math.inf:
                 raise BadOptionError(f"{name} {value} must be above zero and finite")
 
-    def take(self, waiting: Sequence[Waiting], pace: Pace) -> int:
+    def take(self, waiting: Sequence[WaitingTrain], pace: Pace) -> int:
         """Return the trains up to the first that breaks a rule."""
         if not waiting:
             return 0
@@ -117,7 +117,7 @@ class Intelligent:
 class Everything:
     """All that waits: GSDM's greedy policy."""
 
-    def take(self, waiting: Sequence[Waiting], pace: Pace) -> int:
+    def take(self, waiting: Sequence[WaitingTrain], pace: Pace) -> int:
         """Return all."""
         return len(waiting)
 

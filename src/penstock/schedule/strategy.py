@@ -46,8 +46,8 @@ class Strategy(Protocol):
         """Decide by these figures from now on; units that are cut already stay as they are."""
         ...
 
-    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
-        """Return the graph's units; `standing` are nodes whose buffers hold trains."""
+    def cut(self, graph: Graph, cut_roots: Iterable[str]) -> tuple[Unit, ...]:
+        """Return the graph's units; `cut_roots` are nodes whose buffers hold trains."""
         ...
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:

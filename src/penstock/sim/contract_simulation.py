@@ -4,17 +4,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Edge
 from penstock.schedule.batching import FixedLength
 from penstock.schedule.strategy import Strategy
 from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome
 from penstock.sim.policies import Policy
-from penstock.sim.queues import Held, Queue, Run, Train
+from penstock.sim.queues import HeldTrain, SimulatedQueue, SimulatedRun, SimulatedTrain
 from penstock.sim.simulation import Simulation
 from penstock.sim.workloads.arrivals import Arrival
-from penstock.sim.workloads.scene import Scene
+from penstock.sim.workloads.scene import ContractScene
 
 PERIOD_SECONDS = 0.5  # between two decisions of a policy
 
@@ -25,7 +25,7 @@ About = tuple[float, float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample(Train):
+class KeptTrain(SimulatedTrain):
     """A train of which gates have kept a share; `tuples` and `rows` are those that were kept.
 
     `own` is what the last of these gates kept.
@@ -34,7 +34,7 @@ class Sample(Train):
     keep: float = 1.0
     own: float = 1.0
 
-    def thinned(self, own: float) -> "Sample":
+    def thinned(self, own: float) -> "KeptTrain":
         """Return it as if the last gate had kept less."""
         share = own / self.own
         rows, tuples = self.rows * share, self.tuples * share
@@ -42,7 +42,7 @@ class Sample(Train):
 
 
 @dataclass(slots=True)
-class Delivered:
+class DeliveredTrains:
     """What a query got: by train, when it came, how long it took, how many, of which share."""
 
     arrived: list[float] = field(default_factory=list)
@@ -56,12 +56,12 @@ class Story:
     """What a run came to: its outcome, what each query got, and what was done when."""
 
     outcome: Outcome
-    delivered: Mapping[str, Delivered]
-    measures: tuple[tuple[float, Moment, Measures], ...]
+    delivered: Mapping[str, DeliveredTrains]
+    measures: tuple[tuple[float, LoadSample, Measures], ...]
 
 
 def simulate_contracts(
-    scene: Scene, policy: Policy, strategy: Strategy, machine: Machine | None = None
+    scene: ContractScene, policy: Policy, strategy: Strategy, machine: Machine | None = None
 ) -> Story:
     """Return what a scene comes to under a policy, from its beginning until all could be done."""
     strategy.observe(scene.workload.measured())
@@ -80,7 +80,7 @@ class Contracted(Simulation):
     A tuple's deadline in a unit is the tightest of the contracts that wait for it (ANA-11).
     """
 
-    def attach(self, scene: Scene, policy: Policy) -> None:
+    def attach(self, scene: ContractScene, policy: Policy) -> None:
         """Take who decides, and about what."""
         network = scene.network
         self._network, self._policy = network, policy
@@ -92,8 +92,10 @@ class Contracted(Simulation):
         self._measures, self._next_decision = Measures(), PERIOD_SECONDS
         self._came = dict.fromkeys(network.rates, 0.0)
         self._keep = 1.0  # of the train that is being put or delivered
-        self.delivered: dict[str, Delivered] = {name: Delivered() for name in network.roots}
-        self.told: list[tuple[float, Moment, Measures]] = []
+        self.delivered: dict[str, DeliveredTrains] = {
+            name: DeliveredTrains() for name in network.roots
+        }
+        self.told: list[tuple[float, LoadSample, Measures]] = []
 
     def _alarm(self) -> float:
         if self._next_decision <= self._now:
@@ -101,7 +103,7 @@ class Contracted(Simulation):
         return min(super()._alarm(), self._next_decision)
 
     def _decide_measures(self) -> None:
-        seen = Moment(
+        seen = LoadSample(
             {name: rows / PERIOD_SECONDS for name, rows in self._came.items()}, self._waiting()
         )
         self._measures = self._policy.decide(seen, self._now)
@@ -116,17 +118,17 @@ class Contracted(Simulation):
         if self._next_decision > self._end:
             self._next_decision = math.inf
 
-    def _let_go(self, queue: Queue) -> None:
+    def _let_go(self, queue: SimulatedQueue) -> None:
         """Forget what waits for queries that are suspended, all of them."""
         self._release(queue.clear())
         self._ready.pop(queue.key, None)
         self._list = None
 
-    def _thin(self, queue: Queue) -> None:
+    def _thin(self, queue: SimulatedQueue) -> None:
         """Let gates that keep less now do so also with what waits before them."""
         for place, train in enumerate(queue.waiting):
             own = self._measures.keeps.get((train.leaf, queue.key), 1.0)
-            if isinstance(train, Sample) and own < train.own:
+            if isinstance(train, KeptTrain) and own < train.own:
                 less = train.thinned(own)
                 self._count(train, -1)
                 self._count(less, 1)
@@ -160,12 +162,12 @@ class Contracted(Simulation):
         if not readers:
             return
         tuples, first, last, arrived, _ = about
-        held = Held(rows * self._flow.tuple_bytes[leaf], len(readers))
+        held = HeldTrain(rows * self._flow.tuple_bytes[leaf], len(readers))
         self._bytes += held.size
         self._tally.peak_bytes = max(self._tally.peak_bytes, self._bytes)
         for queue in readers:
             keep = self._measures.keeps.get((leaf, queue.key), 1.0)
-            train = Sample(
+            train = KeptTrain(
                 rows * keep,
                 first,
                 last,
@@ -183,11 +185,11 @@ class Contracted(Simulation):
             if not any(slot.unit == queue.key and slot.run for slot in self._slots):
                 self._ready[queue.key] = queue
 
-    def _finish(self, unit: str, run: Run) -> None:
+    def _finish(self, unit: str, run: SimulatedRun) -> None:
         trains = run.trains
         for train in trains:
-            self._keep = train.keep if isinstance(train, Sample) else 1.0
-            super()._finish(unit, Run([train], run.seconds, run.remaining, run.ready))
+            self._keep = train.keep if isinstance(train, KeptTrain) else 1.0
+            super()._finish(unit, SimulatedRun([train], run.seconds, run.remaining, run.ready))
 
     def _roots_of(self, node: str, tuples: float, arrived: float, deadline: float) -> None:
         super()._roots_of(node, tuples, arrived, deadline)

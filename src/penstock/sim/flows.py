@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from penstock.functions.tuning.plans import Plan, Strategy
+from penstock.functions.tuning.plans import SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs, Site, sites_of
 
 Times = npt.NDArray[np.float64]
@@ -51,7 +51,7 @@ class _Clock:
 
 
 def run_flow(
-    plan: Plan, costs: Costs, size: int, windows: int, *, seed: int, scatter: float = 0.1
+    plan: SpreadPlan, costs: Costs, size: int, windows: int, *, seed: int, scatter: float = 0.1
 ) -> FlowRun:
     """Send windows through a plan as fast as it takes them; `scatter` is that of each service."""
     clock = _Clock(costs, np.random.default_rng(seed), scatter)
@@ -59,14 +59,14 @@ def run_flow(
     return FlowRun(float(done.max()), dict(clock.busy))
 
 
-def _through(plan: Plan, clock: _Clock, size: int, level: int, arrivals: Times) -> Times:
+def _through(plan: SpreadPlan, clock: _Clock, size: int, level: int, arrivals: Times) -> Times:
     """Return when the results of windows are there, in the order of the windows."""
     sites = sites_of(plan, clock.costs, size)
     parts = clock.serve(sites[0], level, arrivals)
     if not plan.fans:
         return parts
     fan, inner = plan.fans[0], plan.inner()
-    if plan.strategy is Strategy.SPLIT:
+    if plan.strategy is SpreadStrategy.SPLIT:
         back = [_through(inner, clock, size // fan, level + 1, parts) for _ in range(fan)]
         ready = np.maximum.reduce(back)
     else:

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from penstock.qos.contracts.contracts import KEPT_SHARE, Account, Sampling, Verdict
 from penstock.qos.load.forecast import WINDOW_SECONDS
-from penstock.sim.contract_simulation import Delivered, Story
+from penstock.sim.contract_simulation import DeliveredTrains, Story
 from penstock.sim.workloads.arrivals import rows_of
-from penstock.sim.workloads.scene import Scene
+from penstock.sim.workloads.scene import ContractScene
 
 MOMENT = 1e-6
 
@@ -32,7 +32,7 @@ class Judged:
     suspended: float
 
 
-def judged(scene: Scene, story: Story, query: str, seed: int) -> Judged:
+def judged(scene: ContractScene, story: Story, query: str, seed: int) -> Judged:
     """Return what became of a query's contract.
 
     A window is in time if 99 % of what it shows is; it is within its error if no more tuples are
@@ -66,7 +66,7 @@ def judged(scene: Scene, story: Story, query: str, seed: int) -> Judged:
     )
 
 
-def utility(scene: Scene, found: dict[str, Judged]) -> float:
+def utility(scene: ContractScene, found: dict[str, Judged]) -> float:
     """Return the weighted share of windows whose contract was kept."""
     total = math.fsum(scene.contracts[query].weight for query in found)
     kept = math.fsum(scene.contracts[query].weight * each.kept for query, each in found.items())
@@ -87,7 +87,7 @@ def _mean(shares: npt.NDArray[np.float64] | npt.NDArray[np.bool_]) -> float:
     return float(shares.mean()) if len(shares) else 1.0
 
 
-def _whole(scene: Scene, query: str, windows: int) -> Windows:
+def _whole(scene: ContractScene, query: str, windows: int) -> Windows:
     """Return the tuples of each window that a query would have if nothing were dropped."""
     number = int(query[-1])
     name = list(scene.workload.arrivals)[number]
@@ -99,7 +99,7 @@ def _whole(scene: Scene, query: str, windows: int) -> Windows:
 
 
 def _close(
-    got: Delivered, sampling: Sampling, place: npt.NDArray[np.int64], windows: int, seed: int
+    got: DeliveredTrains, sampling: Sampling, place: npt.NDArray[np.int64], windows: int, seed: int
 ) -> Callable[[float], Windows]:
     """Return what tells the share of each window's groups whose sums are within an error.
 

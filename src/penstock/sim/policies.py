@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from penstock.qos.load.forecast import Forecast
-from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Network
 from penstock.qos.shedding.controller import Rule
 from penstock.qos.shedding.gates import LEAST_KEEP
@@ -12,7 +12,7 @@ from penstock.qos.shedding.gates import LEAST_KEEP
 class Policy(Protocol):
     """One decision, every moment."""
 
-    def decide(self, seen: Moment, now: float) -> Measures:
+    def decide(self, seen: LoadSample, now: float) -> Measures:
         """Return the measures that hold from now on."""
         ...
 
@@ -20,7 +20,7 @@ class Policy(Protocol):
 class Nothing:
     """Lets everything wait."""
 
-    def decide(self, seen: Moment, now: float) -> Measures:
+    def decide(self, seen: LoadSample, now: float) -> Measures:
         return Measures()
 
 
@@ -31,7 +31,7 @@ class UniformDrop:
         """Begin with everything."""
         self._forecast, self._rule = Forecast(network), rule or Rule()
 
-    def decide(self, seen: Moment, now: float) -> Measures:
+    def decide(self, seen: LoadSample, now: float) -> Measures:
         outlooks = self._forecast.outlooks(seen, now)
         rule = self._rule
         demand = max(

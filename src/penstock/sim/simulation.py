@@ -13,7 +13,7 @@ from itertools import count
 from penstock.plan.operators import key
 from penstock.schedule.costs.flow import flow_of
 from penstock.schedule.costs.observation import Observation
-from penstock.schedule.costs.shape import Part, Shape, parts_of, shape_of
+from penstock.schedule.costs.shape import GraphShape, UnitShape, parts_of, shape_of
 from penstock.schedule.costs.work import work_of
 from penstock.schedule.strategy import (
     Discarding,
@@ -24,7 +24,7 @@ from penstock.schedule.strategy import (
 )
 from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome, Tally
-from penstock.sim.queues import Held, Queue, Run, Train
+from penstock.sim.queues import HeldTrain, SimulatedQueue, SimulatedRun, SimulatedTrain
 from penstock.sim.workloads.arrivals import Arrival, mean_rate, rows_of
 from penstock.sim.workloads.workload import Workload
 
@@ -46,11 +46,11 @@ def simulate(
 
 
 @dataclass(slots=True)
-class Slot:
+class SimulatedSlot:
     """One place where a unit runs; `ends` is infinite while it is free."""
 
     unit: str = ""
-    run: Run | None = None
+    run: SimulatedRun | None = None
     ends: float = math.inf
 
 
@@ -67,7 +67,7 @@ class Simulation:
         work = work_of(self._flow, parts, truth)
         gap = _mean_gap(workload)
         self._queues = {
-            part.key: Queue(
+            part.key: SimulatedQueue(
                 part.key,
                 {leaf: work.crossings[part.key, leaf] for leaf in part.leaves},
                 machine.batching,
@@ -80,7 +80,7 @@ class Simulation:
             for part in parts
             for leaf in part.leaves
         }
-        self._readers: dict[str, list[Queue]] = {}
+        self._readers: dict[str, list[SimulatedQueue]] = {}
         for part in parts:
             for leaf in part.leaves:
                 self._readers.setdefault(leaf, []).append(self._queues[part.key])
@@ -89,9 +89,9 @@ class Simulation:
             self._roots.setdefault(key(root), []).append(name)
         self._interrupting = strategy if isinstance(strategy, Interrupting) else None
         self._discarding = strategy if isinstance(strategy, Discarding) else None
-        self._ready: dict[str, Queue] = {}
+        self._ready: dict[str, SimulatedQueue] = {}
         self._list: list[ReadyUnit] | None = None  # of the ready units, until they change
-        self._slots = [Slot() for _ in range(machine.slots)]
+        self._slots = [SimulatedSlot() for _ in range(machine.slots)]
         self._tally = Tally()
         self._now = self._bytes = self._tuples = 0.0
         self._deadlines, self._queued = 0.0, 0  # for the mean laxity of what waits
@@ -141,10 +141,10 @@ class Simulation:
         if not readers:
             return
         tuples, first, last, arrived, deadline = about
-        held = Held(rows * self._flow.tuple_bytes[leaf], len(readers))
+        held = HeldTrain(rows * self._flow.tuple_bytes[leaf], len(readers))
         self._bytes += held.size
         self._tally.peak_bytes = max(self._tally.peak_bytes, self._bytes)
-        train = Train(rows, first, last, tuples, arrived, deadline, leaf, held)
+        train = SimulatedTrain(rows, first, last, tuples, arrived, deadline, leaf, held)
         for queue in readers:
             queue.put(train)
             self._list = None
@@ -152,13 +152,13 @@ class Simulation:
             if not any(slot.unit == queue.key and slot.run for slot in self._slots):
                 self._ready[queue.key] = queue
 
-    def _count(self, train: Train, sign: int) -> None:
+    def _count(self, train: SimulatedTrain, sign: int) -> None:
         self._tuples += sign * train.tuples
         if train.deadline < math.inf:
             self._deadlines += sign * train.deadline
             self._queued += sign
 
-    def _release(self, trains: list[Train]) -> None:
+    def _release(self, trains: list[SimulatedTrain]) -> None:
         for train in trains:
             self._count(train, -1)
             train.held.readers -= 1
@@ -206,7 +206,7 @@ class Simulation:
         machine = self._machine
         return machine.decision_seconds + machine.ready_seconds * len(self._ready)
 
-    def _start(self, slot: Slot, chosen: str, overhead: float) -> None:
+    def _start(self, slot: SimulatedSlot, chosen: str, overhead: float) -> None:
         queue, self._list = self._ready.pop(chosen), None
         run = queue.take(self._laxity())
         if slot.unit != chosen:
@@ -224,7 +224,7 @@ class Simulation:
                 self._tally.rows += sum(train.rows for train in run.trains)
                 self._finish(slot.unit, run)
 
-    def _finish(self, unit: str, run: Run) -> None:
+    def _finish(self, unit: str, run: SimulatedRun) -> None:
         queue = self._queues[unit]
         if queue:
             self._ready[unit], self._list = queue, None
@@ -278,7 +278,7 @@ class Simulation:
         return {name: truth.query(name).weight for name in self._workload.graph.queries}
 
 
-def _ways(part: Part, leaf: str, shape: Shape) -> int:
+def _ways(part: UnitShape, leaf: str, shape: GraphShape) -> int:
     """Return on how many paths a leaf's tuple crosses a unit: what a join reads twice is two."""
     found = {leaf: 1}
     for name in part.members:

@@ -9,7 +9,7 @@ from penstock.sim.machine import Machine
 from penstock.sim.outcome import Outcome
 from penstock.sim.report import Cell, Report
 from penstock.sim.simulation import simulate
-from penstock.sim.workloads.measured_workload import Measured
+from penstock.sim.workloads.measured_workload import MeasuredSystem
 
 COLUMNS = (
     "strategy",
@@ -33,7 +33,7 @@ class Question:
     seed: int = 1
 
 
-def what_if(measured: Measured, asked: Question) -> Report:
+def what_if(measured: MeasuredSystem, asked: Question) -> Report:
     """Return what each strategy would come to; a run's fixed cost is charged for every run."""
     workload = measured.workload(asked.seconds, asked.seed, asked.rate_factor)
     slots = asked.slots or measured.slots

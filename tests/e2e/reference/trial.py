@@ -56,7 +56,7 @@ def ask(ps: Connection, flows: Mapping[str, Flow], questions: list[Question]) ->
             "".join(flow.definition(streams[name]) for name, flow in flows.items())
             + "".join(_creation(name, each, streams) for name, each in queries.items())
         )
-        _feed(ps, {streams[name]: flow for name, flow in flows.items()})
+        _source_reader(ps, {streams[name]: flow for name, flow in flows.items()})
         finish(ps)
         for name, question in queries.items():
             _compare(ps, name, question)
@@ -72,7 +72,7 @@ def _creation(name: str, question: Question, streams: Mapping[str, str]) -> str:
     return f"CREATE QUERY {name}{options} AS {Template(question.sql).substitute(streams)};"
 
 
-def _feed(ps: Connection, flows: Mapping[str, Flow]) -> None:
+def _source_reader(ps: Connection, flows: Mapping[str, Flow]) -> None:
     """Push a train of each stream in turn, so that no stream is far ahead of the others."""
     for name, train in _by_turns({name: flow.trains() for name, flow in flows.items()}):
         ps.push(name, train)

@@ -28,7 +28,7 @@ class Window(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Hops:
+class WindowAssigner:
     """BEGIN, END, HOP (lower, upper) and UNTIL, on either axis."""
 
     begin: int
@@ -48,11 +48,11 @@ class Hops:
     def is_reverse(self) -> bool:
         return self.upper < 0
 
-    def half_open(self) -> "Hops":
+    def half_open(self) -> "WindowAssigner":
         """Return these bounds of tuple numbers with END outside."""
         beyond = 0 if self.is_reverse else 1  # going back, UNTIL is inside as it is
         until = None if self.until is None else self.until + beyond
-        return Hops(self.begin, self.end + 1, self.lower, self.upper, until)
+        return WindowAssigner(self.begin, self.end + 1, self.lower, self.upper, until)
 
     def bounds(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """Yield half-open bounds up to the last that may hold a tuple from `first` to `last`."""
@@ -101,14 +101,14 @@ def partitions(rows: list[Row], keys: tuple[str, ...]) -> list[list[Row]]:
     return list(found.values())
 
 
-def over_times(rows: list[Row], hops: Hops) -> list[Window]:
+def over_times(rows: list[Row], assigner: WindowAssigner) -> list[Window]:
     """BEGIN END HOP UNTIL on times."""
-    return _filled([(micros(row["ts"]), row) for row in in_order(rows)], hops)
+    return _filled([(micros(row["ts"]), row) for row in in_order(rows)], assigner)
 
 
-def over_numbers(rows: list[Row], hops: Hops) -> list[Window]:
+def over_numbers(rows: list[Row], assigner: WindowAssigner) -> list[Window]:
     """BEGIN END HOP UNTIL on tuple numbers."""
-    found = _filled(list(enumerate(in_order(rows), 1)), hops.half_open())
+    found = _filled(list(enumerate(in_order(rows), 1)), assigner.half_open())
     return [Window(start, end - 1, held) for start, end, held in found]
 
 
@@ -117,23 +117,23 @@ def spans(rows: list[Row], size: int, slide: int) -> list[Window]:
     if not rows:
         return []
     begin = (min(micros(row["ts"]) for row in rows) - size) // slide * slide
-    return over_times(rows, Hops(begin, begin + size, slide, slide))
+    return over_times(rows, WindowAssigner(begin, begin + size, slide, slide))
 
 
 def landmarks(rows: list[Row], start: int, every: int) -> list[Window]:
     """LANDMARK FROM start EVERY every, on times."""
-    return over_times(rows, Hops(start, start + every, 0, every))
+    return over_times(rows, WindowAssigner(start, start + every, 0, every))
 
 
 def numbered_landmarks(rows: list[Row], start: int, every: int) -> list[Window]:
     """LANDMARK FROM start EVERY every, on tuple numbers: `every` tuples, twice as many, …"""
-    return over_numbers(rows, Hops(start, start + every - 1, 0, every))
+    return over_numbers(rows, WindowAssigner(start, start + every - 1, 0, every))
 
 
 def counts(rows: list[Row], size: int, slide: int, keys: tuple[str, ...] = ()) -> list[Window]:
     """[PARTITION BY keys] ROWS size SLIDE slide."""
-    hops = Hops(1, size, slide, slide)
-    return [window for part in partitions(rows, keys) for window in over_numbers(part, hops)]
+    assigner = WindowAssigner(1, size, slide, slide)
+    return [window for part in partitions(rows, keys) for window in over_numbers(part, assigner)]
 
 
 def sessions(rows: list[Row], gap: int, keys: tuple[str, ...] = ()) -> list[Window]:
@@ -165,11 +165,11 @@ def when(rows: list[Row], holds: Condition, keys: tuple[str, ...] = ()) -> list[
     return found
 
 
-def _filled(placed: list[tuple[int, Row]], hops: Hops) -> list[Window]:
+def _filled(placed: list[tuple[int, Row]], assigner: WindowAssigner) -> list[Window]:
     if not placed:
         return []
     found = []
-    for start, end in hops.bounds(placed[0][0], placed[-1][0]):
+    for start, end in assigner.bounds(placed[0][0], placed[-1][0]):
         held = [row for place, row in placed if start <= place < end]
         if held:
             found.append(Window(start, end, held))

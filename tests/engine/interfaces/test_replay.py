@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
-from penstock.engine.interfaces import recording
+from penstock.engine.interfaces import recorder as recording
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.replay import Replay
 from penstock.errors import BadOptionError, SourceError

@@ -60,7 +60,9 @@ def known_query(name: str, *, into: bool = False) -> Any:
     return KnownQuery(QueryDefinition(name, "SELECT 1 FROM s", sink=sink), NO_ROOT, frozenset())
 
 
-def feed(name: str, *, cause: str = "", bounded: bool = True, source: str = "files") -> Any:
+def source_reader(
+    name: str, *, cause: str = "", bounded: bool = True, source: str = "files"
+) -> Any:
     definition = SimpleNamespace(name=name, source=Connector(source))
     return SimpleNamespace(
         key=name,
@@ -104,16 +106,21 @@ class FakeSystem:
     def __init__(self, home: Path) -> None:
         self.clock = HandClock(1000.0)
         self.directory = Directory()
-        nothing: dict[str, object] = {"queries": {}, "suspended": {}, "waiting": {}, "feeds": {}}
-        nothing["waits_for_rules"] = lambda _: False
-        self.topology = SimpleNamespace(**nothing, buffers=Buffers())
+        self.topology = SimpleNamespace(
+            queries={},
+            suspended={},
+            waiting={},
+            source_readers={},
+            waits_for_rules=lambda _: False,
+            buffers=Buffers(),
+        )
         self.catalog = SimpleNamespace(all=list)
         self.home = SimpleNamespace(path=home)
         self.supervisor = SimpleNamespace(
             resting=contextlib.nullcontext,
             acts=False,
         )
-        self.journal = self.firings = SimpleNamespace()
+        self.journal = self.pending_actions = SimpleNamespace()
         self.quiescence = SimpleNamespace(
             quiesced=contextlib.nullcontext,
             catch_up=self._catch_up,

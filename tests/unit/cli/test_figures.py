@@ -2,7 +2,7 @@ from pathlib import Path
 
 from penstock.cli.figures import observe
 from penstock.model.trains import END_OF_TIME
-from tests.unit.cli.fakes import FakeSystem, feed, live_query
+from tests.unit.cli.fakes import FakeSystem, live_query, source_reader
 
 SECOND = 1_000_000
 
@@ -13,9 +13,9 @@ def test_rates_and_queues_add_up_and_latency_is_that_of_the_slowest_query(tmp_pa
     quick.meter.delivered(10, 0.1, 999.0)
     slow.meter.delivered(20, 2.0, 999.0)
     system.topology.queries = {"quick": quick, "slow": slow}
-    one = feed("one")
+    one = source_reader("one")
     one.meter.passed(100, 999.0)
-    system.topology.feeds = {"one": one}
+    system.topology.source_readers = {"one": one}
     system.topology.buffers.queued = {"a": 3, "b": 4}
     figures = observe(system.topology, system.clock.now())
     assert (figures.rows_in, figures.rows_out, figures.queued) == (100.0, 30.0, 7)
@@ -24,24 +24,24 @@ def test_rates_and_queues_add_up_and_latency_is_that_of_the_slowest_query(tmp_pa
 
 def test_lag_is_that_of_the_stream_that_is_furthest_behind(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    near, far = feed("near"), feed("far")
+    near, far = source_reader("near"), source_reader("far")
     near.watermark, far.watermark = 999 * SECOND, 990 * SECOND
-    system.topology.feeds = {"near": near, "far": far}
+    system.topology.source_readers = {"near": near, "far": far}
     assert observe(system.topology, system.clock.now()).lag == 10.0
 
 
 def test_old_data_and_ended_streams_have_no_lag(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     system.clock.sleep(10_000_000)
-    old, ended, fresh = feed("old"), feed("ended"), feed("fresh")
+    old, ended, fresh = source_reader("old"), source_reader("ended"), source_reader("fresh")
     old.watermark, ended.watermark = 5 * SECOND, END_OF_TIME
-    system.topology.feeds = {"old": old, "ended": ended, "fresh": fresh}
+    system.topology.source_readers = {"old": old, "ended": ended, "fresh": fresh}
     assert observe(system.topology, system.clock.now()).lag is None
 
 
 def test_a_watermark_in_the_future_is_no_lag(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    ahead = feed("ahead")
+    ahead = source_reader("ahead")
     ahead.watermark = 2000 * SECOND
-    system.topology.feeds = {"ahead": ahead}
+    system.topology.source_readers = {"ahead": ahead}
     assert observe(system.topology, system.clock.now()).lag == 0.0

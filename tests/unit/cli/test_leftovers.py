@@ -7,7 +7,7 @@ import pytest
 
 from penstock.cli import leftovers
 from penstock.model.definitions import Connector
-from tests.unit.cli.fakes import FakeSystem, feed
+from tests.unit.cli.fakes import FakeSystem, source_reader
 
 SHOWN: dict[str, list[dict[str, Any]]] = {"STREAMS": [], "QUERIES": [], "RULES": [], "SITES": []}
 
@@ -16,10 +16,10 @@ def found(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any, limit: float | None = None, **shown: Any
 ) -> list[tuple[str, bool]]:
     system: Any = FakeSystem(tmp_path)
-    source = feed("s")
+    source = source_reader("s")
     if limit is not None:
         source.definition.source = Connector("files", (("max_rejects", limit),))
-    system.topology.feeds["s"] = source
+    system.topology.source_readers["s"] = source
     tables = {what: pa.Table.from_pylist(rows) for what, rows in (SHOWN | shown).items()}
     monkeypatch.setattr(leftovers, "show", lambda _, what: tables[what])
     return [(each.text, each.is_loss) for each in leftovers.leftovers(system)]

@@ -1,18 +1,18 @@
 import pytest
 
-from penstock.cli.figures import Figures
+from penstock.cli.figures import LiveFigures
 from penstock.cli.live_line import clock, count, live_line, span
 
 
 def test_the_line_holds_every_figure_that_there_is() -> None:
-    figures = Figures(12_345.6, 7.25, 1000, p50=0.008, p99=1.26, lag=2.0)
+    figures = LiveFigures(12_345.6, 7.25, 1000, p50=0.008, p99=1.26, lag=2.0)
     assert live_line(figures, 75.0) == (
         "01:15  in 12,346/s  out 7.2/s  queued 1,000  latency p50 8 ms p99 1.3 s  lag 2.0 s"
     )
 
 
 def test_figures_that_are_not_there_are_left_out() -> None:
-    assert live_line(Figures(0.0, 0.0, 0), 0.0) == "00:00  in 0/s  out 0/s  queued 0"
+    assert live_line(LiveFigures(0.0, 0.0, 0), 0.0) == "00:00  in 0/s  out 0/s  queued 0"
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "00:00"), (61.9, "01:01"), (3723, "1:02:03")])

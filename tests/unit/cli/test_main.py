@@ -22,7 +22,7 @@ from penstock.errors import (
     UnknownColumnError,
 )
 from penstock.model.definitions import QueryState
-from tests.unit.cli.fakes import FakeConnection, feed, live_query
+from tests.unit.cli.fakes import FakeConnection, live_query, source_reader
 
 SCRIPT = "CREATE QUERY q AS SELECT 1 FROM s; SHOW STREAMS;"
 ROWS = pa.table({"x": [1, 2]})
@@ -231,7 +231,7 @@ def test_a_defect_has_no_stack_trace_on_the_screen(
 def test_until_idle_refuses_a_source_that_never_ends_before_anything_flows(
     connection: FakeConnection, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    connection.system.topology.feeds["s"] = feed("sensors", bounded=False)
+    connection.system.topology.source_readers["s"] = source_reader("sensors", bounded=False)
     assert main(["run", script, "--until-idle"]) == 2
     told = capsys.readouterr().err
     assert "BAD_OPTION" in told

@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.cli.news import News
 from penstock.model.definitions import QueryState
-from tests.unit.cli.fakes import FakeSystem, feed, known_query, live_query
+from tests.unit.cli.fakes import FakeSystem, known_query, live_query, source_reader
 
 FAILED = QueryState.FAILED
 
@@ -29,7 +29,7 @@ def test_another_cause_is_told_again(tmp_path: Path) -> None:
 
 def test_a_source_that_cannot_be_read_is_told_of_and_is_no_failed_query(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    system.topology.feeds["s"] = feed("s", cause="SOURCE_FAILED: gone")
+    system.topology.source_readers["s"] = source_reader("s", cause="SOURCE_FAILED: gone")
     news = News(system.topology, system.catalog, system.directory)
     assert news.fresh() == ["stream s cannot be read now:\n  SOURCE_FAILED: gone"]
     assert news.failed() == []
@@ -37,8 +37,8 @@ def test_a_source_that_cannot_be_read_is_told_of_and_is_no_failed_query(tmp_path
 
 def test_what_a_restart_could_not_bring_back_is_told_of(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
-    lost = Entry("QUERY", "lost", "CREATE …", 1, FAILED, "UNKNOWN_NAME: no stream s")
-    held = Entry("QUERY", "held", "CREATE …", 2, FAILED, "RUN_FAILED: x")
+    lost = CatalogEntry("QUERY", "lost", "CREATE …", 1, FAILED, "UNKNOWN_NAME: no stream s")
+    held = CatalogEntry("QUERY", "held", "CREATE …", 2, FAILED, "RUN_FAILED: x")
     system.catalog.all = lambda: [lost, held]
     system.directory.known["held"] = known_query("held")
     system.topology.queries["held"] = live_query("held", FAILED, "RUN_FAILED: x")

@@ -5,18 +5,18 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.events.cascades import Reach, loop_of
+from penstock.events.cascades import RuleReach, loop_of
 
 RULES, STREAMS = ("r0", "r1", "r2", "r3"), ("s0", "s1", "s2")
 REACHES = st.builds(
-    Reach,
+    RuleReach,
     st.sets(st.sampled_from(STREAMS)),
     st.sets(st.sampled_from(STREAMS)),
 )
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(RULES, REACHES)))
-def test_the_loop_found_is_as_short_as_any_and_none_is_missed(rules: dict[str, Reach]) -> None:
+def test_the_loop_found_is_as_short_as_any_and_none_is_missed(rules: dict[str, RuleReach]) -> None:
     def follows(one: str, other: str) -> bool:
         return bool(set(rules[one].targets) & set(rules[other].reads))
 

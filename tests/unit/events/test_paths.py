@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from penstock.events.occurrences.batch import Batch, by_key, coder, in_order, joined, occurrences
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import pooled
 from penstock.events.operators.completions import Meetings, meet_every, meet_newest
 from penstock.events.operators.completions_by_row import meet_rows
@@ -48,7 +48,7 @@ def test_pairs_are_the_same_in_one_step_or_two(
 ) -> None:
     firsts, middles, lasts = (batch(each, mark, part) for part, each in enumerate(rows))
     middles = by_key(middles)
-    bounds = Bounds(within, None if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} else cap)
+    bounds = OccurrenceBounds(within, None if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} else cap)
     held = {pair_columns: firsts.take(slice(0)), pair_rows: firsts.take(slice(0))}
     for low, high in ((-1, cut), (cut, 99)):
         found = []
@@ -75,12 +75,12 @@ def test_meetings_of_the_newest_are_the_same(
         [part.take(part.end >= known) for part in parts],
     )
     count = data.draw(st.integers(2, len(parts)))
-    fast = meet_newest(pool, len(parts), count, Bounds(within))
-    slow = meet_rows(Mode.RECENT, pool, len(parts), count, Bounds(within))
+    fast = meet_newest(pool, len(parts), count, OccurrenceBounds(within))
+    slow = meet_rows(Mode.RECENT, pool, len(parts), count, OccurrenceBounds(within))
     assert fast.at.tolist() == slow.at.tolist()
     assert fast.owner.tolist() == slow.owner.tolist()
     assert fast.members.tolist() == slow.members.tolist()
-    every = meet_every(pool, len(parts), count, Bounds(within))
+    every = meet_every(pool, len(parts), count, OccurrenceBounds(within))
     found = {tuple(each) for each in every.members.reshape(-1, count).tolist()}
     assert found >= {tuple(each) for each in fast.members.reshape(-1, count).tolist()}
 
@@ -107,7 +107,7 @@ def test_meetings_of_two_are_the_same_in_one_step_or_two(
     within: int | None,
     cap: int | None,
 ) -> None:
-    bounds = Bounds(within, cap)
+    bounds = OccurrenceBounds(within, cap)
     fast = {Mode.CHRONICLE: meet_oldest, Mode.CONTINUOUS: meet_all}[mode]
     parts = [batch(each, part=part) for part, each in enumerate(rows)]
     none = [part.take(slice(0)) for part in parts]

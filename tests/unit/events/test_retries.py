@@ -6,17 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.events.retries import LONGEST_WAIT, next_try
-from penstock.model.rules import Limits
+from penstock.model.rules import ActionLimits
 
 LIMITS = st.builds(
-    Limits,
+    ActionLimits,
     retries=st.integers(0, 100),
     backoff=st.integers(1, 100_000).map(lambda n: timedelta(milliseconds=n)),
 )
 
 
 @given(LIMITS)
-def test_it_is_tried_as_often_as_the_limit_says_and_waits_never_get_shorter(limits: Limits) -> None:
+def test_it_is_tried_as_often_as_the_limit_says_and_waits_never_get_shorter(
+    limits: ActionLimits,
+) -> None:
     waits, tries = [], 1
     while (due := next_try(limits, tries, 1000.0)) is not None:
         waits.append(due - 1000.0)

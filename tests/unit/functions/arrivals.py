@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.functions import Items
 from penstock.functions.data.operator_state import from_bytes, to_bytes
-from penstock.functions.operators.operator import BEGIN, END, Arrival, Operator, Step
+from penstock.functions.operators.operator import BEGIN, END, FlowOperator, InputItems, OperatorStep
 from tests.unit.functions.worlds import READING
 
 Key = tuple[int, int, int]
@@ -41,14 +41,14 @@ class History:
             return BEGIN
         return min(later)
 
-    def arrivals(self, step: int) -> list[Arrival]:
+    def arrivals(self, step: int) -> list[InputItems]:
         made = []
         for at, parts in enumerate(self.inputs):
             now = [part for part in parts if part.step == step]
             items = READING(
                 at=[part.time for part in now], value=[float(part.number) for part in now]
             ).numbered(np.array([part.number for part in now], dtype=np.int64))
-            made.append(Arrival(items, self.progress(at, step)))
+            made.append(InputItems(items, self.progress(at, step)))
         return made
 
 
@@ -74,7 +74,7 @@ def histories(draw: st.DrawFn, *, lossy: bool, split: bool) -> History:
     )
 
 
-def stepped(operator: Operator, history: History) -> list[Step]:
+def stepped(operator: FlowOperator, history: History) -> list[OperatorStep]:
     """Return what each step of an operator gives, its state going through bytes in between."""
     state, given = operator.fresh(), []
     for step, now in enumerate(history.moments):

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 
 from penstock.functions import Dataflow, Items, StreamType
-from penstock.functions.flows.flow import Input, Source
+from penstock.functions.flows.flow import FlowInput, Source
 from penstock.functions.flows.program import Program, run_program, site_programs
 from penstock.functions.flows.run import entered, fresh_entry
-from penstock.functions.operators.operator import Arrival, Withheld
+from penstock.functions.operators.operator import InputItems, Withheld
 
 
 def run_scattered(
@@ -28,7 +28,7 @@ def run_scattered(
         pickle.loads(pickle.dumps(each)) for each in site_programs(flow, (kind,))
     ]
     states = [each.fresh() for each in programs]
-    queues: dict[tuple[int, Source], deque[Arrival]] = {
+    queues: dict[tuple[int, Source], deque[InputItems]] = {
         (at, way): deque() for at, each in enumerate(programs) for way in each.ways_in
     }
     entry = fresh_entry(1)
@@ -36,7 +36,7 @@ def run_scattered(
         ended = place == len(trains) - 1
         entry, arrivals, _ = entered(entry, (kind,), {0: train}, frozenset({0} if ended else ()))
         for (_, way), queue in queues.items():
-            if isinstance(way, Input):
+            if isinstance(way, FlowInput):
                 queue.append(arrivals[way])
     out: list[pa.Table] = []
     withheld: list[Withheld] = []

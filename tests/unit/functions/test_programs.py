@@ -27,7 +27,7 @@ from penstock.functions import (
     window_split,
 )
 from penstock.functions.flows.figures import by_node
-from penstock.functions.flows.flow import Input
+from penstock.functions.flows.flow import FlowInput
 from penstock.functions.flows.program import program, site_programs
 from penstock.model.schema import Column
 from tests.examples import examples
@@ -62,14 +62,14 @@ def test_sites_that_run_apart_in_any_order_give_the_whole(
 def test_a_site_program_knows_its_ways() -> None:
     programs = site_programs(window_split(2, fft3), (RADIO,))
     assert [each.numbers for each in programs] == [(0, 1), (2,), (3,), (4,)]
-    assert [each.ways_in for each in programs] == [(Input(0),), (0,), (1,), (2, 3)]
+    assert [each.ways_in for each in programs] == [(FlowInput(0),), (0,), (1,), (2, 3)]
     assert [each.ways_out for each in programs] == [(0, 1), (2,), (3,), (4,)]
 
 
 def test_any_nodes_can_be_one_program() -> None:
     flow = window_split(2, fft3)
     branch = program(flow, (RADIO,), [1, 3])
-    assert (branch.ways_in, branch.ways_out) == ((Input(0),), (3,))
+    assert (branch.ways_in, branch.ways_out) == ((FlowInput(0),), (3,))
     assert pickle.loads(pickle.dumps(branch)) == branch
 
 

@@ -23,7 +23,7 @@ from penstock.functions import (
     time_window,
     window_split,
 )
-from penstock.functions.data.windows import Windows
+from penstock.functions.data.windows import ItemWindows
 from penstock.model.schema import Column
 from tests.unit.functions.worlds import RADIO, SIGNAL, moments, run_all
 
@@ -72,7 +72,7 @@ def tripled(rows: np.ndarray) -> np.ndarray:
 
 
 @stream_function(over="items", window=time_window(1.0), result=POWER)
-def counted(windows: Windows) -> dict[str, object]:
+def counted(windows: ItemWindows) -> dict[str, object]:
     return {"watts": (windows.stops - windows.starts).astype(float)}
 
 

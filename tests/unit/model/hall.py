@@ -16,7 +16,7 @@ import pyarrow as pa
 from penstock.clock import HandClock
 from penstock.engine.sinks.memory import MemorySink
 from penstock.engine.spark.processor import Processor
-from penstock.engine.trains.buffers import KEEP_TRAINS, Bounds, BufferPool
+from penstock.engine.trains.buffers import KEEP_TRAINS, BufferBounds, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table
 from penstock.errors import RunError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState, StreamDefinition
@@ -28,24 +28,24 @@ from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.loop.archiving import Archiving
+from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.deliveries import Deliveries
 from penstock.runtime.loop.dispatcher import Dispatcher
-from penstock.runtime.loop.intake import Intake
+from penstock.runtime.loop.source_poller import SourcePoller
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.archive import MERGE_FILES, Archive
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.checkpoint import write_checkpoint
-from penstock.runtime.topology.connecting import connect
+from penstock.runtime.topology.connection import connect
+from penstock.runtime.topology.placement import placement_of
 from penstock.runtime.topology.read_ahead import ReadAhead
 from penstock.runtime.topology.restoration import (
     checked,
     knows,
     put_back,
 )
-from penstock.runtime.topology.standing import standing_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.run_limits import RunLimits
@@ -156,7 +156,7 @@ class Hall:
         self,
         home: Path,
         streams: Sequence[str] = ("s",),
-        bounds: Bounds | None = None,
+        bounds: BufferBounds | None = None,
         clauses: Mapping[str, Any] | None = None,
         *,
         limits: RunLimits | None = None,
@@ -164,7 +164,7 @@ class Hall:
         merge_files: int = MERGE_FILES,
     ) -> None:
         """`clauses` are further fields of every stream's definition, such as `archive_for`."""
-        self.home, self.bounds, self.clauses = home, bounds or Bounds(), dict(clauses or {})
+        self.home, self.bounds, self.clauses = home, bounds or BufferBounds(), dict(clauses or {})
         self.limits, self.read_ahead = limits or RunLimits(), read_ahead or ReadAhead()
         self.merge_files = merge_files
         (home / "state").mkdir(parents=True)
@@ -188,7 +188,7 @@ class Hall:
         self.processor = TwinProcessor(spill)
         self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)
         parts = (self.topology, self.pool, self.journal, self.clock)
-        self.intake = Intake(*parts, read_ahead=self.read_ahead)
+        self.source_poller = SourcePoller(*parts, read_ahead=self.read_ahead)
         self.dispatcher = Dispatcher(*parts, self.processor, RoundRobin(), limits=self.limits)
         self.deliveries = Deliveries(*parts, self.limits)
         self.archiving = Archiving(self.topology, self.pool, self.clock)
@@ -210,7 +210,7 @@ class Hall:
             manifest,
             self.journal,
             self.home / "state",
-            lambda standing: self.reconnect(standing.units),
+            lambda placement: self.reconnect(placement.units),
             self.clock.now(),
         )
         if newcomers:
@@ -224,12 +224,14 @@ class Hall:
         definition = StreamDefinition(name, SCHEMA, Connector("twin"), "ts", **self.clauses)
         again = ScriptedSource(self.scripts[name].script)
         self.scripts[name] = again
-        feed = Feed(scan(name), definition, again, self.home / "rejects")
-        self.topology.feeds[feed.key] = feed
-        buffer = self.topology.buffers.open(feed.key, SCHEMA, keep=KEEP_TRAINS)
+        source_reader = SourceReader(scan(name), definition, again, self.home / "rejects")
+        self.topology.source_readers[source_reader.key] = source_reader
+        buffer = self.topology.buffers.open(source_reader.key, SCHEMA, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
-            archive = Archive(feed.key, definition, self.home / "archive" / name, self.merge_files)
-            self.topology.archives[feed.key] = archive
+            archive = Archive(
+                source_reader.key, definition, self.home / "archive" / name, self.merge_files
+            )
+            self.topology.archives[source_reader.key] = archive
             buffer.register(archive.reader)
 
     # -- what a user does ------------------------------------------------------------------
@@ -271,7 +273,7 @@ class Hall:
     # -- what the supervisor does ----------------------------------------------------------
 
     def take_in(self) -> None:
-        self.intake.start(self.clock.now())
+        self.source_poller.start(self.clock.now())
 
     def turn(self) -> None:
         self.dispatcher.start(self.clock.now())
@@ -322,9 +324,11 @@ class Hall:
     def checkpoint(self) -> None:
         write_checkpoint(self.topology, self.journal, self.home / "state")
 
-    def reconnect(self, standing: Collection[str] = ()) -> None:
+    def reconnect(self, placement: Collection[str] = ()) -> None:
         topology = self.topology
-        connect(topology, cut_at_shared(topology.graph, {*standing_of(topology).units, *standing}))
+        connect(
+            topology, cut_at_shared(topology.graph, {*placement_of(topology).units, *placement})
+        )
 
     def die(self, *, older: bool = False) -> None:
         """Lose everything that was only in memory, and start again; `older`: see `_open`."""

@@ -15,7 +15,7 @@ from penstock.plan.operators import (
     WindowAggregate,
 )
 from penstock.plan.operators.graph import Graph
-from penstock.plan.operators.windows.hops import spans
+from penstock.plan.operators.windows.window_assigner import spans
 from tests.unit.plan.twin import columns
 
 ROW = columns(ts="timestamp", v="int")

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from penstock.qos.load.network import Network, Node
+from penstock.qos.load.network import Network, NetworkNode
 from penstock.schedule.costs.work import Crossing
 
 Step = tuple[float, float]  # seconds and selectivity
 
 
-def line(name: str, below: str, steps: Sequence[Step]) -> dict[str, Node]:
+def line(name: str, below: str, steps: Sequence[Step]) -> dict[str, NetworkNode]:
     """Return nodes in a row over a buffer: name0, name1 and so on."""
-    found: dict[str, Node] = {}
+    found: dict[str, NetworkNode] = {}
     for number, (seconds, selectivity) in enumerate(steps):
-        found[f"{name}{number}"] = Node({below: Crossing(seconds, selectivity)}, 100.0)
+        found[f"{name}{number}"] = NetworkNode({below: Crossing(seconds, selectivity)}, 100.0)
         below = f"{name}{number}"
     return found
 
@@ -32,7 +32,7 @@ def networks(draw: st.DrawFn) -> Network:
     """Draw nodes over one to three streams, some with two inputs, some that no gate may precede."""
     streams = [f"s{n}" for n in range(draw(st.integers(1, 3)))]
     names = list(streams)
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, NetworkNode] = {}
     for number in range(draw(st.integers(1, 7))):
         many = draw(st.integers(1, 2))
         inputs = (
@@ -43,7 +43,9 @@ def networks(draw: st.DrawFn) -> Network:
         cost = st.builds(Crossing, st.sampled_from([0.1, 0.2, 0.5]), st.sampled_from([0.5, 1.0]))
         sheds = draw(st.integers(0, 5)) > 0
         processor = draw(st.sampled_from(["", "", "p"]))
-        nodes[f"n{number}"] = Node({each: draw(cost) for each in inputs}, 10.0, processor, sheds)
+        nodes[f"n{number}"] = NetworkNode(
+            {each: draw(cost) for each in inputs}, 10.0, processor, sheds
+        )
         names.append(f"n{number}")
     read = {below for node in nodes.values() for below in node.inputs}
     roots = {f"q{n}": n for n in nodes if n not in read or draw(st.booleans())}

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from tests.e2e.reference.streams import streams
 from tests.e2e.reference.windows import (
-    Hops,
     Row,
     Window,
+    WindowAssigner,
     counts,
     in_order,
     landmarks,
@@ -137,14 +137,14 @@ def test_a_landmark_on_numbers_grows_by_as_many_tuples() -> None:
 def test_mavstream_a_snapshot_is_one_window() -> None:
     people = every(30, on(13, 8), on(13, 18))
     nine, five = on(13, 9), on(13, 17)
-    found = over_times(people, Hops(nine, five, 0, 0, until=five))
+    found = over_times(people, WindowAssigner(nine, five, 0, 0, until=five))
     assert (hours(found), sizes(found)) == ([(9, 17)], [16])
 
 
 def test_mavstream_a_landmark_from_nine_to_five_gives_windows_of_one_to_eight_hours() -> None:
     usage = every(30, on(13, 8), on(13, 20))
     nine = on(13, 9)
-    found = over_times(usage, Hops(nine, nine + HOUR, 0, HOUR, until=on(13, 17)))
+    found = over_times(usage, WindowAssigner(nine, nine + HOUR, 0, HOUR, until=on(13, 17)))
     assert hours(found) == [(9, end) for end in range(10, 18)]
     assert sizes(found) == [2, 4, 6, 8, 10, 12, 14, 16]
 
@@ -152,7 +152,7 @@ def test_mavstream_a_landmark_from_nine_to_five_gives_windows_of_one_to_eight_ho
 def test_mavstream_overlap_sliding_starts_an_hour_every_ten_minutes() -> None:
     turned_off = every(10, on(13, 10), on(13, 12))
     ten, step = on(13, 10), HOUR // 6
-    found = over_times(turned_off, Hops(ten, ten + HOUR, step, step, until=on(13, 11)))
+    found = over_times(turned_off, WindowAssigner(ten, ten + HOUR, step, step, until=on(13, 11)))
     assert [moment(start).minute for start, _, _ in found] == [0, 10, 20, 30, 40, 50]
     assert sizes(found) == [6] * 6
 
@@ -160,7 +160,7 @@ def test_mavstream_overlap_sliding_starts_an_hour_every_ten_minutes() -> None:
 def test_mavstream_disjoint_sliding_goes_over_midnight() -> None:
     temperatures = every(20, on(13, 20), on(14, 12))
     ten = on(13, 22)
-    found = over_times(temperatures, Hops(ten, ten + HOUR, HOUR, HOUR, until=on(14, 10)))
+    found = over_times(temperatures, WindowAssigner(ten, ten + HOUR, HOUR, HOUR, until=on(14, 10)))
     assert hours(found)[:3] == [(22, 23), (23, 0), (0, 1)]
     assert sizes(found) == [3] * 12
 
@@ -169,20 +169,20 @@ def test_mavstream_a_daily_count_for_january_has_31_windows() -> None:
     january, february = (micros(datetime(2003, month, 1, tzinfo=UTC)) for month in (1, 2))
     counted = every(360, january, february + 48 * HOUR)
     day = 24 * HOUR
-    found = over_times(counted, Hops(january, january + day, day, day, until=february))
+    found = over_times(counted, WindowAssigner(january, january + day, day, day, until=february))
     assert sizes(found) == [4] * 31
 
 
 def test_mavstream_the_hourly_average_from_ten_to_ten_has_twelve_windows() -> None:
     readings = every(15, on(15, 9), on(15, 23))
     ten = on(15, 10)
-    found = over_times(readings, Hops(ten, on(15, 11), HOUR, HOUR, until=on(15, 22)))
+    found = over_times(readings, WindowAssigner(ten, on(15, 11), HOUR, HOUR, until=on(15, 22)))
     assert hours(found) == [(hour, hour + 1) for hour in range(10, 22)]
     assert sizes(found) == [4] * 12
 
 
 def test_mavstream_every_hundred_transactions() -> None:
-    found = over_numbers(numbered(250), Hops(1, 100, 100, 100))
+    found = over_numbers(numbered(250), WindowAssigner(1, 100, 100, 100))
     assert [(start, end) for start, end, _ in found] == [(1, 100), (101, 200), (201, 300)]
     assert sizes(found) == [100, 100, 50]
 
@@ -191,31 +191,33 @@ def test_mavstream_every_hundred_transactions() -> None:
 
 
 def test_the_last_window_starts_before_until_and_may_end_after_it() -> None:
-    assert held(over_times(numbered(20), Hops(2, 6, 3, 3, until=5))) == [(2, 6, [2, 3, 4, 5])]
-    assert len(over_times(numbered(20), Hops(2, 6, 3, 3, until=6))) == 2
+    assert held(over_times(numbered(20), WindowAssigner(2, 6, 3, 3, until=5))) == [
+        (2, 6, [2, 3, 4, 5])
+    ]
+    assert len(over_times(numbered(20), WindowAssigner(2, 6, 3, 3, until=6))) == 2
 
 
 def test_the_last_window_of_a_landmark_ends_at_or_before_until() -> None:
-    ends = [end for _, end, _ in over_times(numbered(30), Hops(0, 5, 0, 5, until=17))]
+    ends = [end for _, end, _ in over_times(numbered(30), WindowAssigner(0, 5, 0, 5, until=17))]
     assert ends == [5, 10, 15]
 
 
 def test_on_numbers_until_is_inside() -> None:
-    assert len(over_numbers(numbered(20), Hops(1, 5, 5, 5, until=11))) == 3
-    assert len(over_numbers(numbered(20), Hops(1, 5, 5, 5, until=10))) == 2
-    assert len(over_numbers(numbered(20), Hops(1, 5, 0, 5, until=10))) == 2
-    assert len(over_numbers(numbered(20), Hops(1, 5, 0, 0, until=5))) == 1
+    assert len(over_numbers(numbered(20), WindowAssigner(1, 5, 5, 5, until=11))) == 3
+    assert len(over_numbers(numbered(20), WindowAssigner(1, 5, 5, 5, until=10))) == 2
+    assert len(over_numbers(numbered(20), WindowAssigner(1, 5, 0, 5, until=10))) == 2
+    assert len(over_numbers(numbered(20), WindowAssigner(1, 5, 0, 0, until=5))) == 1
 
 
 def test_numbers_count_from_one_in_order_of_time() -> None:
-    assert held(over_numbers(rows_at(9, 1, 5), Hops(0, 2, 2, 2))) == [
+    assert held(over_numbers(rows_at(9, 1, 5), WindowAssigner(0, 2, 2, 2))) == [
         (0, 2, [1, 2]),
         (2, 4, [2, 0]),
     ]
 
 
 def test_unequal_hops_let_windows_grow() -> None:
-    assert held(over_times(numbered(6), Hops(0, 1, 2, 3))) == [
+    assert held(over_times(numbered(6), WindowAssigner(0, 1, 2, 3))) == [
         (0, 1, [0]),
         (2, 4, [2, 3]),
         (4, 7, [4, 5]),
@@ -223,27 +225,31 @@ def test_unequal_hops_let_windows_grow() -> None:
 
 
 def test_unequal_hops_let_windows_shrink_until_they_are_empty() -> None:
-    bounds = [(start, end) for start, end, _ in over_times(numbered(99), Hops(0, 5, 3, 1))]
+    bounds = [
+        (start, end) for start, end, _ in over_times(numbered(99), WindowAssigner(0, 5, 3, 1))
+    ]
     assert bounds == [(0, 5), (3, 6), (6, 7)]
-    assert [end for _, end, _ in over_numbers(numbered(9), Hops(1, 3, 1, 0))] == [3, 3, 3]
+    assert [end for _, end, _ in over_numbers(numbered(9), WindowAssigner(1, 3, 1, 0))] == [3, 3, 3]
 
 
 def test_reverse_windows_go_back_to_where_history_begins() -> None:
-    assert held(over_times(rows_at(3, 4, 7, 9), Hops(6, 10, -4, -4))) == [
+    assert held(over_times(rows_at(3, 4, 7, 9), WindowAssigner(6, 10, -4, -4))) == [
         (6, 10, [2, 3]),
         (2, 6, [0, 1]),
     ]
 
 
 def test_the_last_reverse_window_ends_after_until() -> None:
-    ends = [end for _, end, _ in over_times(numbered(20), Hops(10, 15, -5, -5, until=5))]
+    ends = [end for _, end, _ in over_times(numbered(20), WindowAssigner(10, 15, -5, -5, until=5))]
     assert ends == [15, 10]
-    ends = [end for _, end, _ in over_numbers(numbered(20), Hops(11, 15, -5, -5, until=5))]
+    ends = [
+        end for _, end, _ in over_numbers(numbered(20), WindowAssigner(11, 15, -5, -5, until=5))
+    ]
     assert ends == [15, 10, 5]
 
 
 def test_a_reverse_landmark_shrinks_to_its_start() -> None:
-    assert held(over_times(numbered(9), Hops(2, 7, 0, -2))) == [
+    assert held(over_times(numbered(9), WindowAssigner(2, 7, 0, -2))) == [
         (2, 7, [2, 3, 4, 5, 6]),
         (2, 5, [2, 3, 4]),
         (2, 3, [2]),
@@ -253,7 +259,7 @@ def test_a_reverse_landmark_shrinks_to_its_start() -> None:
 @pytest.mark.parametrize("hops", [(1, -1), (-1, 1), (-1, 0), (0, 0)])
 def test_hops_that_mean_nothing_are_refused(hops: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match=r"goes both ways|never moves"):
-        Hops(1, 5, *hops)
+        WindowAssigner(1, 5, *hops)
 
 
 # -- ROWS --------------------------------------------------------------------------------

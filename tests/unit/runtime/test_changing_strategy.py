@@ -15,8 +15,8 @@ from penstock.engine.trains.rows import Rows, empty_table
 from penstock.plan.operators import Operator, Union, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
-from penstock.runtime.topology.connecting import connect
-from penstock.runtime.topology.standing import needed_cuts
+from penstock.runtime.topology.connection import connect
+from penstock.runtime.topology.placement import needed_cuts
 from penstock.schedule import STRATEGIES, Observation, ReadyUnit, Strategy, make_strategy
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark

@@ -17,7 +17,7 @@ from penstock.functions import (
 )
 from penstock.functions.flows.templates import auto
 from penstock.functions.operators.select_call import Selecting
-from penstock.model.definitions import FunctionDefinition, Parameter, Sites
+from penstock.model.definitions import DeclaredParameter, FunctionDefinition, Sites
 from penstock.model.own_names import readable
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Flow, Operator, Ordered, Project, Scan, key
@@ -44,7 +44,7 @@ def known() -> KnownFunctions:
     functions = KnownFunctions()
     functions.register(twice)
     for name in ("quiet", "timed", "timeless", "counted"):
-        parameters = (Parameter("most", "INT"),) if name == "quiet" else ()
+        parameters = (DeclaredParameter("most", "INT"),) if name == "quiet" else ()
         functions.write(FunctionDefinition(name, "s", "radio", parameters, "radio", "SELECT 1"))
     return functions
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, TrainInfo
 from penstock.plan.operators import EventTime, Operator, Union, key
-from penstock.runtime.sources.feed import IDLE_BOUNDARY
+from penstock.runtime.sources.source_reader import IDLE_BOUNDARY
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -183,8 +183,8 @@ def test_silence_is_in_the_journal_before_it_counts(hall: Hall) -> None:
     ]
     hall.die()
     work(hall)
-    feed = hall.topology.feeds[recorded.stream]
-    assert feed.idle
+    source_reader = hall.topology.source_readers[recorded.stream]
+    assert source_reader.idle
 
 
 CLOCKED = {"idle_after": timedelta(seconds=10), "idle_by_clock": True}

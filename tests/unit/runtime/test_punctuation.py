@@ -9,14 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.states import Kept
-from penstock.engine.states.state import Run, Step
+from penstock.engine.states import KeptState
+from penstock.engine.states.state import Run, RunOutput
 from penstock.engine.trains.rows import empty_table
 from penstock.model.schema import Schema
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, Project, Union, key
-from penstock.runtime.sources.feed import Feed
-from penstock.runtime.topology import connecting, restoration
+from penstock.runtime.sources.source_reader import SourceReader
+from penstock.runtime.topology import connection as connecting
+from penstock.runtime.topology import restoration
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -45,20 +46,20 @@ class Listen:
 class ListenState:
     heard: list[int | str] = field(default_factory=list)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         whole = run.processor.flow(run.unit, run.rows)
         self.heard = self.heard + whole["n"].to_pylist()
-        return Step(whole)
+        return RunOutput(whole)
 
-    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
         self.heard = [*self.heard, *conditions.values()]
-        return Step(empty_table(SCHEMA))
+        return RunOutput(empty_table(SCHEMA))
 
     def promise(self, marks: Sequence[int]) -> int:
         return marks[0]
 
-    def kept(self) -> Kept:
-        return Kept({"heard": self.heard})
+    def kept(self) -> KeptState:
+        return KeptState({"heard": self.heard})
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,13 +78,13 @@ def hall(tmp_path: Path) -> Hall:
     return Hall(tmp_path / "home", ("s", "t"))
 
 
-def feed_of(hall: Hall, stream: str = "s") -> Feed:
-    return hall.topology.feeds[key(scan(stream))]
+def source_reader_of(hall: Hall, stream: str = "s") -> SourceReader:
+    return hall.topology.source_readers[key(scan(stream))]
 
 
 def punctuate(hall: Hall, condition: str, stream: str = "s") -> bool:
     hall.catch_up()
-    told = feed_of(hall, stream).punctuate(condition, hall.journal, hall.clock.now())
+    told = source_reader_of(hall, stream).punctuate(condition, hall.journal, hall.clock.now())
     hall.checkpoint()
     return told
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import UnknownOptionError
 from penstock.qos.contracts.strategy_need import FOR_LATENCY, FOR_MEMORY, PATIENCE_SECONDS
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control, memory_share
@@ -32,7 +32,7 @@ def seen(control: Control, hall: Hall, seconds: float) -> bool:
 def test_memory_that_is_short_lets_another_strategy_decide_until_it_is_enough(
     tmp_path: Path,
 ) -> None:
-    bounds = Bounds(buffer_bytes=10_000, total_bytes=20_000, keep_bytes=0)
+    bounds = BufferBounds(buffer_bytes=10_000, total_bytes=20_000, keep_bytes=0)
     hall = Hall(tmp_path / "home", bounds=bounds)
     control = Control(hall.dispatcher, ROUND_ROBIN, EVERYTHING)
     hall.add("a", chain("s", "x"))

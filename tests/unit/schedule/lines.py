@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from penstock.plan.operators import Filter, Operator, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from tests.unit.plan.graphs import scan
 
 Step = tuple[float, float]  # seconds and selectivity
@@ -27,8 +27,8 @@ def lines(*paths: Sequence[Step], weights: Sequence[float] = ()) -> tuple[Graph,
         nodes = line(f"s{number}", len(steps))
         graph = graph.with_query(f"q{number}", nodes[-1])
         for node, (seconds, selectivity) in zip(nodes, steps, strict=True):
-            operators[key(node)] = Figures.declared(seconds, selectivity, 100.0)
-        operators[key(nodes[0].inputs[0])] = Figures.declared(0.0, 1.0, 100.0)
+            operators[key(node)] = OperatorFigures.declared(seconds, selectivity, 100.0)
+        operators[key(nodes[0].inputs[0])] = OperatorFigures.declared(0.0, 1.0, 100.0)
         weight = weights[number] if weights else 1.0
         queries[f"q{number}"] = QueryFigures(weight=weight)
     return graph, Observation(operators, {}, queries)

@@ -12,15 +12,15 @@ from penstock.schedule.batching import (
     FixedLength,
     Intelligent,
     Pace,
-    Waiting,
+    WaitingTrain,
 )
 
 RULES = [FixedLength(1), FixedLength(50), FixedInterval(0.5), Intelligent(), Everything()]
 TIMES = st.lists(st.floats(0, 20), max_size=20).map(sorted)
 
 
-def trains(times: list[float], rows: float = 10) -> list[Waiting]:
-    return [Waiting(rows, at, at) for at in times]
+def trains(times: list[float], rows: float = 10) -> list[WaitingTrain]:
+    return [WaitingTrain(rows, at, at) for at in times]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -6,7 +6,7 @@ import pytest
 
 from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from penstock.schedule.strategies.profit.basic import Basic
 from penstock.schedule.strategies.profit.dense import Dense
 from penstock.schedule.strategies.profit.optprofit import OptProfit
@@ -25,7 +25,7 @@ def counter_example() -> tuple[Graph, Observation]:
         "d": line("d", 1, below=scan("s"))[0],
     }
     seconds = {key(a): 5.0, **{key(roots[n]): c for n, c in (("b", 3.0), ("c", 2.0), ("d", 4.0))}}
-    figures = {name: Figures.declared(cost) for name, cost in seconds.items()}
+    figures = {name: OperatorFigures.declared(cost) for name, cost in seconds.items()}
     weights = {"b": QueryFigures(8), "c": QueryFigures(8), "d": QueryFigures(5)}
     return Graph(roots), Observation(figures, {}, weights)
 
@@ -140,7 +140,7 @@ def test_u_can_be_given() -> None:
 def test_a_tuple_of_a_fast_stream_is_worth_less() -> None:
     graph, seen = lines([(1, 1)], [(1, 1)])
     scans = {
-        key(scan): Figures.declared(0, 1, 100, rate)
+        key(scan): OperatorFigures.declared(0, 1, 100, rate)
         for scan, rate in zip(graph.scans(), (1, 100), strict=True)
     }
     strategy = OptProfit()

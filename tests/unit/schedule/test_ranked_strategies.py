@@ -6,7 +6,7 @@ from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import make_strategy
 from penstock.schedule.costs.flow import flow_of
-from penstock.schedule.costs.observation import Figures, Observation
+from penstock.schedule.costs.observation import Observation, OperatorFigures
 from penstock.schedule.costs.shape import shape_of
 from penstock.schedule.strategies.chain import Chain, envelope, progress
 from penstock.schedule.strategies.pcs import Pcs
@@ -42,7 +42,7 @@ def test_a_shared_operator_counts_for_all_that_it_serves() -> None:
         {f"q{n}": line(f"s{n}", 1, below=shared[-1])[-1] for n in range(3)}
         | {"alone": line("t", 1)[-1]}
     )
-    seen = Observation({name: Figures.declared(1.0) for name in graph.nodes()})
+    seen = Observation({name: OperatorFigures.declared(1.0) for name in graph.nodes()})
     strategy = Pcs()
     strategy.observe(seen)
     strategy.cut(graph, ())

@@ -10,7 +10,7 @@ from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.plan.operators import is_stateful, key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, ReadyUnit, Strategy, make_strategy
-from penstock.schedule.costs.observation import Average, Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Average, Observation, OperatorFigures, QueryFigures
 from penstock.schedule.strategies.profit.optprofit import OptProfit
 from tests.unit.plan.graphs import pools
 from tests.unit.plan.twin import World
@@ -23,7 +23,7 @@ ODD = st.sampled_from([0.0, 1e-9, 0.5, 1.0, 7.0, 1e9, math.inf, math.nan, -1.0])
 @st.composite
 def observations(draw: st.DrawFn, names: list[str]) -> Observation:
     known = st.builds(Average, ODD, st.sampled_from([0.0, 1.0, math.inf]))
-    figures = st.builds(Figures, known, known, known, known)
+    figures = st.builds(OperatorFigures, known, known, known, known)
     return Observation({name: draw(figures) for name in names if draw(st.booleans())})
 
 

@@ -6,14 +6,14 @@ import pytest
 from penstock.qos.contracts.keeper import Keeper
 from penstock.qos.load.forecast import Forecast
 from penstock.qos.load.load import Outlook
-from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.moment import LoadSample, Measures
 from penstock.schedule import make_strategy
 from penstock.sim import Machine, simulate
 from penstock.sim.contract_simulation import GRACE_SECONDS, Story, simulate_contracts
 from penstock.sim.judgment import judged
 from penstock.sim.policies import Nothing, Policy
 from penstock.sim.workloads.arrivals import Times, constant
-from penstock.sim.workloads.scene import RATE, STREAMS, Scene, mixed_scene, scene
+from penstock.sim.workloads.scene import RATE, STREAMS, ContractScene, mixed_scene, scene
 
 SECONDS = 40.0
 TIGHTEST = 1.0  # of the scene's contracts
@@ -22,11 +22,11 @@ TIGHTEST = 1.0  # of the scene's contracts
 class Watching:
     """Does nothing, and remembers how the processor stood."""
 
-    def __init__(self, network_of: Scene) -> None:
+    def __init__(self, network_of: ContractScene) -> None:
         self._forecast = Forecast(network_of.network)
         self.seen: list[tuple[float, Outlook]] = []
 
-    def decide(self, seen: Moment, now: float) -> Measures:
+    def decide(self, seen: LoadSample, now: float) -> Measures:
         self.seen.append((now, self._forecast.outlooks(seen, now)[""]))
         return Measures()
 
@@ -39,11 +39,11 @@ def growing(first: float, last: float) -> Times:
     return (np.sqrt(low**2 + 2 * slope * numbers) - low) / slope
 
 
-def run(of: Scene, policy: Policy, strategy: str = "earliest_deadline") -> Story:
+def run(of: ContractScene, policy: Policy, strategy: str = "earliest_deadline") -> Story:
     return simulate_contracts(of, policy, make_strategy(strategy))
 
 
-def keeping(of: Scene) -> Keeper:
+def keeping(of: ContractScene) -> Keeper:
     return Keeper(of.network, of.contracts, of.samplings)
 
 
@@ -144,7 +144,7 @@ def test_what_waits_is_thinned_with_its_gate_and_goes_with_its_query() -> None:
         def __init__(self, then: Measures) -> None:
             self._then = then
 
-        def decide(self, seen: Moment, now: float) -> Measures:
+        def decide(self, seen: LoadSample, now: float) -> Measures:
             return self._then if now > 10 else Measures()
 
     over = scene(dict.fromkeys(range(STREAMS), constant(RATE * 4, 10.0)), 10.0)

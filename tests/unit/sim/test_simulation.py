@@ -7,11 +7,11 @@ from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import STRATEGIES, make_strategy
 from penstock.schedule.batching import FixedLength
-from penstock.schedule.costs.observation import Figures, Observation
+from penstock.schedule.costs.observation import Observation, OperatorFigures
 from penstock.sim import Arrival, Machine, Workload, simulate
 from penstock.sim.workloads.arrivals import poisson
 from penstock.sim.workloads.random_queries import QuerySet
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from tests.examples import examples
 from tests.unit.sim.worlds import lines, some_lines
 
@@ -55,9 +55,9 @@ def test_overheads_are_charged() -> None:
 
 def test_a_shared_train_is_in_memory_once_until_its_slowest_reader_has_passed() -> None:
     source = stream("s")
-    roots = {f"q{n}": Step(f"o{n}", (source,)) for n in range(3)}
-    figures = {key(root): Figures.declared(1.0, 1.0, 1.0) for root in roots.values()}
-    figures[key(source)] = Figures.declared(0.0, 1.0, 1.0)
+    roots = {f"q{n}": SimulatedOperator(f"o{n}", (source,)) for n in range(3)}
+    figures = {key(root): OperatorFigures.declared(1.0, 1.0, 1.0) for root in roots.values()}
+    figures[key(source)] = OperatorFigures.declared(0.0, 1.0, 1.0)
     workload = Workload(Graph(roots), Observation(figures), {key(source): [Arrival(10, 0.0, 0.0)]})
     outcome = simulate(workload, make_strategy("fifo"))
     assert outcome.peak_bytes == 10

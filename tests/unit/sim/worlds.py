@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from penstock.sim.workloads.arrivals import Arrival
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from penstock.sim.workloads.workload import Workload
 
 Line = tuple[Sequence[tuple[float, float]], Sequence[tuple[float, int]]]  # steps and arrivals
@@ -20,11 +20,11 @@ def lines(*paths: Line, weights: Sequence[float] = (), validity: float = 1e9) ->
     figures, arrivals = {}, {}
     for number, (steps, times) in enumerate(paths):
         node: Operator = stream(f"s{number}")
-        figures[key(node)] = Figures.declared(0.0, 1.0, 1.0)
+        figures[key(node)] = OperatorFigures.declared(0.0, 1.0, 1.0)
         arrivals[key(node)] = [Arrival(rows, at, at) for at, rows in times]
         for place, (seconds, selectivity) in enumerate(steps):
-            node = Step(f"p{number}o{place}", (node,))
-            figures[key(node)] = Figures.declared(seconds, selectivity, 1.0)
+            node = SimulatedOperator(f"p{number}o{place}", (node,))
+            figures[key(node)] = OperatorFigures.declared(seconds, selectivity, 1.0)
         queries[f"q{number}"] = node
     goals = {f"q{n}": QueryFigures(weights[n] if weights else 1.0) for n in range(len(paths))}
     return Workload(

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from penstock.cli.commands.command import Command, add_master
-from penstock.cli.demo.sampler import Sampler
-from penstock.cli.demo.scene import Scene
-from penstock.cli.demo.story import Figures, Moment, is_calm, summary
+from penstock.cli.demo.sampler import RowSampler
+from penstock.cli.demo.scene import DemoScene
+from penstock.cli.demo.story import ClosingFigures, StoryMoment, is_calm, summary
 from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
 from penstock.cli.guard import FAILED
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Play the scene and tell its story."""
-    scene, screen, signals = Scene(args.seconds), Screen.standard(), StopSignals()
+    scene, screen, signals = DemoScene(args.seconds), Screen.standard(), StopSignals()
     tell(screen, opening_words(scene))
     with (
         home_of(args.home) as home,
@@ -63,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
         system = connection.system
-        figures = Figures(*(show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS")))
+        figures = ClosingFigures(
+            *(show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS"))
+        )
     tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
     return signals.exit_code or (FAILED if news.failed() else 0)
 
@@ -71,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
 class Play:
     """The scene as it goes on, and its figures at each moment."""
 
-    def __init__(self, connection: Connection, scene: Scene, screen: Screen) -> None:
+    def __init__(self, connection: Connection, scene: DemoScene, screen: Screen) -> None:
         self._connection, self._scene, self._screen = connection, scene, screen
         self._began = time.monotonic()
-        self.moments: list[Moment] = []
+        self.moments: list[StoryMoment] = []
 
     def begin(self) -> None:
         """Make the streams and the queries, and show some of what they find."""
@@ -84,7 +86,7 @@ class Play:
         self._connection.script(streams)
         self._began = time.monotonic()
         colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        sampler = Sampler(lambda line: tell(self._screen, line), colored=colored)
+        sampler = RowSampler(lambda line: tell(self._screen, line), colored=colored)
         self._connection.tap(sampler.deliver)
         self._connection.script(queries + rules)
 
@@ -98,12 +100,12 @@ class Play:
 
     def _look(self) -> None:
         system = self._connection.system
-        rows = sum(feed.rows for feed in system.topology.feeds.values())
+        rows = sum(source_reader.rows for source_reader in system.topology.source_readers.values())
         figures = observe(system.topology, system.clock.now())
         at = time.monotonic() - self._began
         states = [live.state for live in list(system.topology.units.values())]
         keep = min((each.keep for each in states if isinstance(each, GateState)), default=1.0)
-        self.moments.append(Moment(at, rows, figures.queued, figures.lag or 0.0, keep))
+        self.moments.append(StoryMoment(at, rows, figures.queued, figures.lag or 0.0, keep))
 
 
 @contextlib.contextmanager
@@ -137,7 +139,7 @@ def tell(screen: Screen, text: str) -> None:
     screen.rows(f"{text}\n".encode())
 
 
-def opening_words(scene: Scene) -> str:
+def opening_words(scene: DemoScene) -> str:
     """Return what is going to happen."""
     rush = f"{scene.rush_rate:,} in a rush after {scene.rush[0]:g} s"
     return f"""Penstock demo: a house and a street, for {scene.seconds:g} seconds.

@@ -23,7 +23,7 @@ from penstock.cli.live_line import counted
 from penstock.cli.news import news_of
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
-from penstock.cli.shell.dot_commands import Around
+from penstock.cli.shell.dot_commands import ShellContext
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import read_terminal
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form
         printer = Printer(form(screen.columns), screen, most_rows=most)
-        around = Around(connection, printer, news_of(connection), rolling)
+        around = ShellContext(connection, printer, news_of(connection), rolling)
         interpreter = Interpreter(around)
         around.tell_news()
         if not typed:

@@ -15,7 +15,7 @@ COLORS = (36, 33, 35, 32, 31, 34)  # ANSI: cyan, yellow, magenta, green, red, bl
 NAME_WIDTH = 10
 
 
-class Sampler:
+class RowSampler:
     """A tap that shows some rows; `total` counts all of them by query."""
 
     def __init__(self, show: Callable[[str], None], *, colored: bool) -> None:

@@ -9,7 +9,7 @@ SCRIPTS = (HERE / "streams.sql", HERE / "queries.sql", HERE / "rules.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class DemoScene:
     """How long it plays, and how many tuples a second there are; the rush comes once."""
 
     seconds: float

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from penstock.cli.demo.scene import SCRIPTS, Scene
+from penstock.cli.demo.scene import SCRIPTS, DemoScene
 from penstock.cli.live_line import count, span
 from penstock.engine.sinks.table_text import table_text
 
@@ -18,7 +18,7 @@ SLACK_SECONDS = 1.0  # of the streams: the lag that the rush makes is seen that 
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StoryMoment:
     """The figures of one moment, `at` seconds after the streams began; `rows` have come in all.
 
     `keep` is the least share that a gate keeps.
@@ -32,7 +32,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class StoryStretch:
     """Some of the moments in four numbers."""
 
     rows_per_second: float
@@ -42,7 +42,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class ClosingFigures:
     """What SHOW QUERIES, SHOW RULES and SHOW QOS say at the end."""
 
     queries: pa.Table
@@ -50,7 +50,9 @@ class Figures:
     contracts: pa.Table
 
 
-def summary(figures: Figures, moments: Sequence[Moment], scene: Scene, home: str | None) -> str:
+def summary(
+    figures: ClosingFigures, moments: Sequence[StoryMoment], scene: DemoScene, home: str | None
+) -> str:
     """Return the whole story: the figures, the rush, the rule, and where to go from here."""
     parts = [
         "What the queries did (latencies in milliseconds, from arrival to delivery):",
@@ -67,7 +69,7 @@ def summary(figures: Figures, moments: Sequence[Moment], scene: Scene, home: str
     return "\n".join(parts)
 
 
-def rush_told(moments: Sequence[Moment], scene: Scene) -> list[str]:
+def rush_told(moments: Sequence[StoryMoment], scene: DemoScene) -> list[str]:
     """Return what the rush did, or nothing where the demo ended before it was over."""
     before, during, after = _parts(moments, scene)
     if not (before and during and after):
@@ -91,11 +93,11 @@ def rush_told(moments: Sequence[Moment], scene: Scene) -> list[str]:
     ]
 
 
-def stretch(moments: Sequence[Moment]) -> Stretch:
+def stretch(moments: Sequence[StoryMoment]) -> StoryStretch:
     """Return the mean rate and the worst of the rest."""
     first, last = moments[0], moments[-1]
     seconds = max(last.at - first.at, 0.1)
-    return Stretch(
+    return StoryStretch(
         (last.rows - first.rows) / seconds,
         max(each.queued for each in moments),
         max(each.lag for each in moments),
@@ -103,7 +105,7 @@ def stretch(moments: Sequence[Moment]) -> Stretch:
     )
 
 
-def caught_up(since: Sequence[Moment], calm: Stretch, end: float) -> str:
+def caught_up(since: Sequence[StoryMoment], calm: StoryStretch, end: float) -> str:
     """Say how long after the rush everything was as calm as before it, for good."""
     restless = [each.at for each in since if _is_restless(each, calm)]
     if restless and restless[-1] == since[-1].at:
@@ -113,17 +115,17 @@ def caught_up(since: Sequence[Moment], calm: Stretch, end: float) -> str:
     return f"All of it was worked off {span(restless[-1] - end)} after the rush had passed.\n"
 
 
-def is_calm(moments: Sequence[Moment], scene: Scene) -> bool:
+def is_calm(moments: Sequence[StoryMoment], scene: DemoScene) -> bool:
     """Say whether nothing is left of the rush at the last of these moments."""
     before, _, after = _parts(moments, scene)
     return bool(before and after) and not _is_restless(after[-1], stretch(before))
 
 
-def _is_restless(moment: Moment, calm: Stretch) -> bool:
+def _is_restless(moment: StoryMoment, calm: StoryStretch) -> bool:
     return moment.lag > calm.most_lag * CALM or moment.queued > calm.most_queued * CALM
 
 
-def _parts(moments: Sequence[Moment], scene: Scene) -> tuple[list[Moment], ...]:
+def _parts(moments: Sequence[StoryMoment], scene: DemoScene) -> tuple[list[StoryMoment], ...]:
     """Return the moments before the rush, in it, and after it."""
     begin, end = scene.rush
     end += SLACK_SECONDS

@@ -14,7 +14,7 @@ LOOK_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ShellContext:
     """What a command may use."""
 
     connection: Connection
@@ -34,26 +34,26 @@ class DotCommand:
 
     usage: str
     about: str
-    run: Callable[[Around, list[str]], None]
+    run: Callable[[ShellContext, list[str]], None]
 
 
 class Leave(Exception):  # noqa: N818  (no error: the user wants to go)
     """The shell is to be left."""
 
 
-def show_help(around: Around, _: list[str]) -> None:
+def show_help(around: ShellContext, _: list[str]) -> None:
     """Tell what can be typed."""
     width = max(len(command.usage) for command in DOT_COMMANDS.values())
     lines = [f"  {each.usage:{width}}  {each.about}" for each in DOT_COMMANDS.values()]
     around.printer.screen.say("\n".join([STATEMENTS, *lines, KEYS]))
 
 
-def leave(_: Around, __: list[str]) -> None:
+def leave(_: ShellContext, __: list[str]) -> None:
     """Leave."""
     raise Leave
 
 
-def watch(around: Around, arguments: list[str]) -> None:
+def watch(around: ShellContext, arguments: list[str]) -> None:
     """Print a query's rows as they come, until Ctrl-C, its end or a number of rows."""
     name, left = _watched(arguments)
     screen = around.printer.screen
@@ -71,7 +71,7 @@ def watch(around: Around, arguments: list[str]) -> None:
             screen.say(f"{name} gives no more rows; SELECT * FROM {name} shows them")
 
 
-def wait(around: Around, arguments: list[str]) -> None:
+def wait(around: ShellContext, arguments: list[str]) -> None:
     """Wait until all sources have ended and everything is delivered, or for some time."""
     left = seconds(arguments[0]) if arguments else None
     while not around.connection.wait(LOOK_SECONDS):

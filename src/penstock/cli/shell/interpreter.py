@@ -3,7 +3,7 @@
 import argparse
 
 from penstock.cli.guard import WRONG, exit_code
-from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
+from penstock.cli.shell.dot_commands import DOT_COMMANDS, ShellContext
 from penstock.cli.shell.patience import Patience
 from penstock.engine.options import near_miss
 from penstock.errors import BadOptionError, PenstockError
@@ -15,7 +15,7 @@ UNSEEN = "not waited for any longer; it is finished all the same, and its rows a
 class Interpreter:
     """Carries out what is typed; `code` is the exit code of the first that failed."""
 
-    def __init__(self, around: Around) -> None:
+    def __init__(self, around: ShellContext) -> None:
         self._around = around
         self._patience = Patience()
         self.code = 0

@@ -1,14 +1,14 @@
 """What rules reach outside: one file an action, one registry; action.py says what they promise."""
 
-from penstock.engine.actions.action import Occasion, Outside
-from penstock.engine.actions.command import Command
+from penstock.engine.actions.action import Outside, TriggerBatch
+from penstock.engine.actions.command import ProgramCall
 from penstock.engine.actions.webhook import Webhook
 from penstock.engine.options import near_miss
 from penstock.errors import UnknownConnectorError
 from penstock.model.definitions import Connector
 
-ACTIONS: dict[str, type[Command | Webhook]] = {
-    "command": Command,
+ACTIONS: dict[str, type[ProgramCall | Webhook]] = {
+    "command": ProgramCall,
     "webhook": Webhook,
 }
 
@@ -21,4 +21,4 @@ def build(connector: Connector) -> Outside:
     return ACTIONS[connector.name](connector)
 
 
-__all__ = ["ACTIONS", "Occasion", "Outside", "build"]
+__all__ = ["ACTIONS", "Outside", "TriggerBatch", "build"]

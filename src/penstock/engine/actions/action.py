@@ -11,7 +11,7 @@ from penstock.engine.sinks.json_lines import json_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class TriggerBatch:
     """What an action is told: the rule, its event, the tuples, and the key of this firing.
 
     The key is the same whenever the same firing is tried again. `made` has what the rule makes of
@@ -39,6 +39,6 @@ class Outside(Protocol):
         """Raise what is wrong with it, before the rule stands."""
         ...
 
-    def perform(self, occasion: Occasion, seconds: float) -> None:
+    def perform(self, trigger_batch: TriggerBatch, seconds: float) -> None:
         """Do it within so many seconds, or raise ActionError."""
         ...

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.actions.within import within
 from penstock.errors import ActionError
 
@@ -28,7 +28,7 @@ class Callables:
         """Make a function known, in the place of another of that name."""
         self.known[name.lower()] = function
 
-    def perform(self, name: str, occasion: Occasion, seconds: float) -> None:
+    def perform(self, name: str, trigger_batch: TriggerBatch, seconds: float) -> None:
         """Call the function within so many seconds, or raise ActionError."""
         function = self.known.get(name)
         if function is None:
@@ -40,7 +40,7 @@ class Callables:
 
         def call() -> None:
             try:
-                function(occasion.rows, occasion.key)
+                function(trigger_batch.rows, trigger_batch.key)
             except (Exception, SystemExit) as error:  # it may raise anything
                 raise ActionError(
                     f"action {name} raised {type(error).__name__}: {error}"

@@ -12,7 +12,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.allowed import Allowed
 from penstock.engine.options import Declared, read_options, text
 from penstock.errors import ActionError, BadOptionError, NotAllowedError
@@ -31,7 +31,7 @@ def _array(value: Option) -> Expression:
 OPTIONS = {"program": Declared(text, required=True), "args": Declared(_array)}
 
 
-class Command:
+class ProgramCall:
     """One program to start; the arguments are what the rule has made of the tuples."""
 
     def __init__(self, connector: Connector) -> None:
@@ -50,15 +50,15 @@ class Command:
                 "`commands` in the home",
             )
 
-    def perform(self, occasion: Occasion, seconds: float) -> None:
-        if self._program not in occasion.allowed.programs:
+    def perform(self, trigger_batch: TriggerBatch, seconds: float) -> None:
+        if self._program not in trigger_batch.allowed.programs:
             raise ActionError(f"no rule may start {self._program} any more")
-        for arguments in _arguments(occasion):
-            self._run([self._program, *arguments], occasion, seconds)
+        for arguments in _arguments(trigger_batch):
+            self._run([self._program, *arguments], trigger_batch, seconds)
 
-    def _run(self, words: list[str], occasion: Occasion, seconds: float) -> None:
+    def _run(self, words: list[str], trigger_batch: TriggerBatch, seconds: float) -> None:
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        told = {"PENSTOCK_KEY": occasion.key, "PENSTOCK_RULE": occasion.rule}
+        told = {"PENSTOCK_KEY": trigger_batch.key, "PENSTOCK_RULE": trigger_batch.rule}
         try:
             process = subprocess.Popen(  # noqa: S603  (allowed by the operator, and no shell)
                 words,
@@ -73,7 +73,7 @@ class Command:
             raise ActionError(f"{self._program} cannot be started: {error}") from None
         with process:
             try:
-                _, errors = process.communicate(occasion.json(), timeout=seconds)
+                _, errors = process.communicate(trigger_batch.json(), timeout=seconds)
             except subprocess.TimeoutExpired:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
@@ -86,9 +86,9 @@ class Command:
             )
 
 
-def _arguments(occasion: Occasion) -> list[list[str]]:
+def _arguments(trigger_batch: TriggerBatch) -> list[list[str]]:
     """Return the arguments of each start: one for each tuple, or one without arguments."""
-    if occasion.made is None:
+    if trigger_batch.made is None:
         return [[]]
-    made = occasion.made.column(0).to_pylist()
+    made = trigger_batch.made.column(0).to_pylist()
     return [["" if each is None else each for each in words or ()] for words in made]

@@ -11,7 +11,7 @@ import os
 import re
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
-from penstock.engine.actions.action import Occasion
+from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.actions.within import within
 from penstock.engine.allowed import Allowed
 from penstock.engine.options import Declared, read_options, text
@@ -51,11 +51,11 @@ class Webhook:
                 "file `hosts` in the home",
             )
 
-    def perform(self, occasion: Occasion, seconds: float) -> None:
-        if not self._may_reach(occasion.allowed):
+    def perform(self, trigger_batch: TriggerBatch, seconds: float) -> None:
+        if not self._may_reach(trigger_batch.allowed):
             raise ActionError(f"no rule may tell {self._address.hostname} any more")
         connection = self._connection(seconds)
-        body, headers = occasion.json(), self._headers(occasion)
+        body, headers = trigger_batch.json(), self._headers(trigger_batch)
 
         def post() -> None:
             try:
@@ -81,8 +81,8 @@ class Webhook:
         host, port = self._address.hostname or "", self._address.port
         return CONNECTIONS[self._address.scheme](host, port, timeout=seconds)
 
-    def _headers(self, occasion: Occasion) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "Idempotency-Key": occasion.key}
+    def _headers(self, trigger_batch: TriggerBatch) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "Idempotency-Key": trigger_batch.key}
         if self._token_from is not None:
             token = os.environ.get(self._token_from)
             if token is None:

@@ -45,20 +45,20 @@ class Arrivals(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class BlockShape:
     """One block's growth: after `seconds[i]` of it, `volume[i]` tuples have arrived."""
 
     seconds: Reals
     volume: Reals
 
 
-class Curve:
+class ArrivalCurve:
     """Arrivals along a growing line made of blocks of equal length and volume.
 
     Tuple n arrives where the line reaches n, so the mean rate is kept exactly.
     """
 
-    def __init__(self, seconds: float, volume: float, shape: Callable[[int], Shape]) -> None:
+    def __init__(self, seconds: float, volume: float, shape: Callable[[int], BlockShape]) -> None:
         """Take a block's length and volume, and the function from its number to its shape."""
         self._seconds = seconds
         self._volume = volume
@@ -88,16 +88,16 @@ class Curve:
 def constant(rate: float) -> Arrivals:
     """Return arrivals at equal distances."""
     seconds = BLOCK_ROWS / rate
-    shape = Shape(np.array([0.0, seconds]), np.array([0.0, float(BLOCK_ROWS)]))
-    return Curve(seconds, BLOCK_ROWS, lambda _: shape)
+    shape = BlockShape(np.array([0.0, seconds]), np.array([0.0, float(BLOCK_ROWS)]))
+    return ArrivalCurve(seconds, BLOCK_ROWS, lambda _: shape)
 
 
 def burst(rate: float, burst_rate: float, every: float, length: float) -> Arrivals:
     """Return arrivals at `rate`, and at `burst_rate` for the last `length` of `every` seconds."""
     calm = (every - length) * rate
     volume = calm + length * burst_rate
-    shape = Shape(np.array([0.0, every - length, every]), np.array([0.0, calm, volume]))
-    return Curve(every, volume, lambda _: shape)
+    shape = BlockShape(np.array([0.0, every - length, every]), np.array([0.0, calm, volume]))
+    return ArrivalCurve(every, volume, lambda _: shape)
 
 
 def bmodel(rate: float, bias: float, seed: int) -> Arrivals:
@@ -106,16 +106,16 @@ def bmodel(rate: float, bias: float, seed: int) -> Arrivals:
     seconds = units * UNIT_SECONDS
     edges = np.linspace(0.0, seconds, units + 1)
 
-    def shape(block: int) -> Shape:
+    def shape(block: int) -> BlockShape:
         shares = np.ones(1)
         random = _random(seed, block, 0)
         for _ in range(SPLITS):
             left = np.where(random.random_sample(len(shares)) < 0.5, bias, 1 - bias)  # noqa: PLR2004
             shares = np.stack([shares * left, shares * (1 - left)], axis=1).ravel()
         volume = np.concatenate([[0.0], np.cumsum(shares)]) * rate * seconds
-        return Shape(edges, volume)
+        return BlockShape(edges, volume)
 
-    return Curve(seconds, rate * seconds, shape)
+    return ArrivalCurve(seconds, rate * seconds, shape)
 
 
 @dataclass

@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.engine.interfaces.durable import make_home
-from penstock.engine.interfaces.formats.listing import Record, require
+from penstock.engine.interfaces.formats.listing import FileListing, require
 from penstock.engine.interfaces.formats.parquet import ParquetReader
-from penstock.engine.interfaces.formats.reader import FORMAT_OPTIONS, FileFormat, Piece, Reader
+from penstock.engine.interfaces.formats.reader import (
+    FORMAT_OPTIONS,
+    FileFormat,
+    FilePiece,
+    FormatReader,
+)
 from penstock.engine.interfaces.formats.text import TextReader
 from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
@@ -43,7 +48,7 @@ class Files:
         self._most_files: int = options["files_per_train"] or TRAIN_FILES
         self._reader = reader_of(definition, FileFormat.of(options), around)
         self._around = around
-        self._record: Record | None = None
+        self._record: FileListing | None = None
         self._file, self._place = 0, 0
 
     @staticmethod
@@ -64,7 +69,7 @@ class Files:
         sweep(self._around)
         self._around.allowed().require_readable(self._path)
         self._reader.open()
-        record = Record(self._around.home / "files.jsonl")
+        record = FileListing(self._around.home / "files.jsonl")
         if not record.entries and not record.sealed:
             require(self._path)
         if self._bounded and not record.sealed:
@@ -84,7 +89,7 @@ class Files:
 
     def read(self, boundary: Boundary) -> Ingest:
         entries = self._recorded().entries
-        pieces = [Piece(entries[file], first, last) for file, first, last in boundary["pieces"]]
+        pieces = [FilePiece(entries[file], first, last) for file, first, last in boundary["pieces"]]
         return self._reader.read(pieces)
 
     def commit(self, boundary: Boundary) -> None:
@@ -93,7 +98,7 @@ class Files:
     def close(self) -> None:
         self._record = None
 
-    def _recorded(self) -> Record:
+    def _recorded(self) -> FileListing:
         if self._record is None:
             raise RuntimeError("files: next or read before open")
         return self._record
@@ -156,7 +161,7 @@ def options_of(definition: StreamDefinition) -> dict[str, Any]:
 
 def reader_of(
     definition: StreamDefinition, file_format: FileFormat, around: Surroundings
-) -> Reader:
+) -> FormatReader:
     """Return the reader of a format."""
     if file_format.format == "parquet":
         return ParquetReader(definition, file_format)

@@ -70,7 +70,7 @@ COLUMN_PREFIX = "column_"  # for a column whose name is that of an option
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GeneratorSettings:
     """The checked options, and the value of each column in the stream's order."""
 
     rate: float
@@ -226,7 +226,7 @@ class Generator:
             check_expression(numbers, column, option)
 
 
-def settings_of(definition: StreamDefinition) -> Settings:
+def settings_of(definition: StreamDefinition) -> GeneratorSettings:
     """Return the checked options."""
     taken: dict[str, Option] = {}
     others: list[tuple[str, Option]] = []
@@ -242,7 +242,7 @@ def settings_of(definition: StreamDefinition) -> Settings:
     if options["burst_length"] >= options["burst_every"]:
         raise BadOptionError("option burst_length of generator must be below burst_every")
     values = tuple(_value_option(definition, column, taken) for column in definition.schema)
-    return Settings(**{name: options[name] for name in OPTIONS}, values=values)
+    return GeneratorSettings(**{name: options[name] for name in OPTIONS}, values=values)
 
 
 def _option_name(column: Column) -> str:

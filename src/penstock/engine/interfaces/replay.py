@@ -15,7 +15,7 @@ from penstock.engine.interfaces.formats.listing import require
 from penstock.engine.interfaces.formats.reader import FORMAT_OPTIONS, FileFormat
 from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
-from penstock.engine.interfaces.recording import Recording, kept_recording, make_recording
+from penstock.engine.interfaces.recorder import Recording, kept_recording, make_recording
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.options import Declared, number, read_options, whole
 from penstock.engine.trains.types import arrow_schema

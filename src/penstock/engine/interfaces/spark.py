@@ -67,7 +67,7 @@ ABSOLUTE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]+:")  # from the root, or with a
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ColumnSelection:
     """The stream's columns out of the source's, why a row does not fit, and the row as text."""
 
     columns: tuple[SparkColumn, ...]
@@ -180,7 +180,7 @@ class Spark:
                 hint="check the source's options; for Kafka set spark.jars.packages",
             ) from error
 
-    def _check(self, source: DataFrame, selection: Selection) -> None:
+    def _check(self, source: DataFrame, selection: ColumnSelection) -> None:
         try:
             source.select(*selection.columns, selection.reason)
         except SPARK_FAILURES as error:
@@ -189,7 +189,7 @@ class Spark:
                 hint=f"the source has {source.schema.simpleString()}",
             ) from error
 
-    def _keep(self, batch: DataFrame, number: int, selection: Selection) -> None:
+    def _keep(self, batch: DataFrame, number: int, selection: ColumnSelection) -> None:
         """Write a micro-batch, unless it is there or was taken already."""
         place = self._batch(number)
         if number <= self._skip or place.exists():
@@ -281,7 +281,7 @@ def _closed(name: str, what: str) -> NotAllowedError:
     )
 
 
-def select(source: DataFrame, definition: StreamDefinition) -> Selection:
+def select(source: DataFrame, definition: StreamDefinition) -> ColumnSelection:
     """Return how the source's rows become the stream's; UnknownColumnError where one is missing."""
     has = {name.lower(): name for name in source.columns}
     for column in definition.schema:
@@ -298,7 +298,7 @@ def select(source: DataFrame, definition: StreamDefinition) -> Selection:
         missing = F.col(quoted(has[timed.name.lower()])).isNull()
         reasons.append(F.when(missing, _why(no_time(timed.name), timed, "time", F.lit(None))))
     raw = F.to_json(F.struct(*(F.col(quoted(name)) for name in source.columns)))
-    return Selection(columns, F.coalesce(*reasons), raw)
+    return ColumnSelection(columns, F.coalesce(*reasons), raw)
 
 
 def _misfit(column: Column, given: SparkColumn) -> SparkColumn:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-class Lanes:
+class JobLanes:
     """So many threads, made when they are first needed."""
 
     def __init__(self, count: int) -> None:

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.engine.spark.lanes import Lanes
+from penstock.engine.spark.lanes import JobLanes
 from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.spark.time_limit import TimeLimits
@@ -56,7 +56,7 @@ class Processor:
         """
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self.limits = TimeLimits()
-        self._lanes = Lanes(sessions.slots)
+        self._lanes = JobLanes(sessions.slots)
 
     @property
     def slots(self) -> int:
@@ -79,7 +79,7 @@ class Processor:
         try:
             return self.limits.within(self.run_seconds, self.context, work)
         except TimedOutError as error:
-            self._lanes = Lanes(self.slots)  # the others may be held up for good
+            self._lanes = JobLanes(self.slots)  # the others may be held up for good
             error.message += " (run_timeout)"
             error.hint = f"{RESUME}; SET run_timeout = '2 hours' allows more"
             raise

@@ -18,7 +18,7 @@ from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Operator, key
 from penstock.plan.sharing.units import Unit
-from penstock.schedule.costs.apportion import Border, Profile
+from penstock.schedule.costs.apportion import Border, UnitProfile
 
 TIMES = 2  # the first is slower: Spark compiles what it has not seen
 UNHASHED = ("map<", "variant")  # types of which Spark makes no hash, but text
@@ -40,7 +40,7 @@ def profile(
     unit: Unit,
     sample: Sample,
     timer: Callable[[], float] = time.perf_counter,
-) -> Profile:
+) -> UnitProfile:
     """Run the plan up to each operator below the stateful one, or to all without one."""
     views = {name: own(f"profile_{unit.key}_{n}") for n, name in enumerate(unit.inputs)}
     leaves = {
@@ -58,7 +58,7 @@ def profile(
             least = seconds if before is None else min(seconds, before.seconds)
             best[key(node)] = Border(table["n"][0].as_py(), least)
     inputs = {key(each): tuple(key(below) for below in each.inputs) for each in unit.members()}
-    return Profile(inputs, best, unit.key)
+    return UnitProfile(inputs, best, unit.key)
 
 
 def _below(unit: Unit) -> list[Operator]:

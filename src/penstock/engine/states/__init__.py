@@ -15,9 +15,9 @@ from penstock.engine.states.session import SessionState
 from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.flows import FlowState
-from penstock.engine.states.sharing.together import Together
+from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.sites import SitesState
-from penstock.engine.states.state import Kept, KeptPart, State
+from penstock.engine.states.state import KeptPart, KeptState, State
 from penstock.engine.states.take import TakeState
 from penstock.engine.states.when import WhenState
 from penstock.plan.operators import (
@@ -41,10 +41,10 @@ from penstock.plan.operators import (
 )
 
 __all__ = [
-    "Kept",
+    "BundleMembers",
     "KeptPart",
+    "KeptState",
     "State",
-    "Together",
     "counting_state",
     "new_state",
     "new_together",
@@ -53,7 +53,7 @@ __all__ = [
 
 
 New = Callable[[Any, int], State]
-Back = Callable[[Any, Kept], State]
+Back = Callable[[Any, KeptState], State]
 
 
 def counting_state(root: Operator) -> State | None:
@@ -104,7 +104,7 @@ def _of(operator: Operator) -> tuple[New, Back]:
     raise TypeError(f"{operator.text()} keeps no state")
 
 
-def new_together(bundle: Bundle | FlowBundle | EventBundle) -> Together:
+def new_together(bundle: Bundle | FlowBundle | EventBundle) -> BundleMembers:
     """Return the state of a bundle whose members are yet to come in."""
     match bundle:
         case Bundle():
@@ -115,7 +115,7 @@ def new_together(bundle: Bundle | FlowBundle | EventBundle) -> Together:
             return EventsState.new(bundle)
 
 
-def restored(operator: Operator, kept: Kept) -> State | Together:
+def restored(operator: Operator, kept: KeptState) -> State | BundleMembers:
     """Return the state that a checkpoint kept."""
     match operator:
         case Bundle():

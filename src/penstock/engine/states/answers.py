@@ -2,23 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 
-from penstock.engine.states.sharing.together import Together
-from penstock.engine.states.state import Punctuated, Run, State, Step
+from penstock.engine.states.sharing.together import BundleMembers
+from penstock.engine.states.state import Punctuated, Run, RunOutput, State
 from penstock.plan.select.punctuation import carried
 from penstock.plan.sharing.units import Unit
 
-AnyState = State | Together | None  # None: each run stands for itself
+AnyState = State | BundleMembers | None  # None: each run stands for itself
 
 
-def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict[str, Step]:
+def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict[str, RunOutput]:
     """Take the run's tuples in and return what they lead to, by root; all or nothing.
 
     `punctuations` are what leaves said at the end of the run, by their keys.
     """
-    if isinstance(state, Together):
+    if isinstance(state, BundleMembers):
         return state.steps(run)
     if state is None:
-        return {run.unit.key: Step(run.processor.flow(run.unit, run.rows))}
+        return {run.unit.key: RunOutput(run.processor.flow(run.unit, run.rows))}
     conditions = _conditions(run.unit, punctuations) if punctuations else {}
     # A punctuation comes alone, in a run without tuples: it holds for what came before it.
     if conditions and not run.count and isinstance(state, Punctuated):
@@ -28,7 +28,7 @@ def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict
 
 def promises_of(state: AnyState, unit: Unit, marks: Sequence[int]) -> dict[str, int]:
     """Return the watermark of each root when the inputs of what is kept have these."""
-    if isinstance(state, Together):
+    if isinstance(state, BundleMembers):
         return state.promises(marks)
     return {unit.key: marks[0] if state is None else state.promise(marks)}
 

@@ -6,7 +6,7 @@ from typing import Self
 
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.detection import Detection
-from penstock.engine.states.state import Kept, Run, State, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput, State
 from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import Asking
 
@@ -23,21 +23,21 @@ class DetectState:
         """Return the state of an event that begins now."""
         return cls(operator, Detection.of(operator.inputs, {key(operator): operator}))
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Return the detections that the tuples lead to."""
         step = self.detection.step(run)[key(self.operator)]
-        return Step(root_rows(run, step.table), step.late)
+        return RunOutput(root_rows(run, step.table), step.late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return before which time all detections are known."""
         return self.detection.mark(marks)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         return self.detection.kept()
 
     @classmethod
-    def back(cls, operator: Detect, kept: Kept) -> Self:
+    def back(cls, operator: Detect, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         return cls(operator, Detection.back(operator.inputs, {key(operator): operator}, kept))
 
@@ -71,7 +71,7 @@ class EventsState:
         assert isinstance(member.root, Detect)  # noqa: S101  (only they are members)
         return DetectState(member.root, self.detection.of_others({member.key: member.root}))
 
-    def steps(self, run: Run) -> dict[str, Step]:
+    def steps(self, run: Run) -> dict[str, RunOutput]:
         """Return the detections of each member, by its root."""
         steps = self.detection.step(run)
         return {name: replace(step, judge=name) for name, step in steps.items()}
@@ -85,12 +85,12 @@ class EventsState:
         mark = self.detection.mark(marks)
         return {member.key: mark for member in self.bundle.members}
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         return self.detection.kept()
 
     @classmethod
-    def back(cls, bundle: EventBundle, kept: Kept) -> Self:
+    def back(cls, bundle: EventBundle, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         detects = {member.key: member.detect for member in bundle.members}
         return cls(bundle, Detection.back(bundle.inputs, detects, kept))

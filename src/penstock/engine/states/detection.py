@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.states.detecting import Detecting
+from penstock.engine.states.detection_run import Detecting
 from penstock.engine.states.ordered import with_whole_leaves
-from penstock.engine.states.reading import table_of
+from penstock.engine.states.reads import table_of
 from penstock.engine.states.sharing.masks import Masks
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
-from penstock.events.detection.detector import Answer, KeptEvents
+from penstock.events.detection.detector import Detections, KeptEvents
 from penstock.events.occurrences.event_input import ORDER
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import Detect, Operator, key
@@ -62,7 +62,7 @@ class Detection:
         masks = _masks_of(bases, primitives.values())
         return cls(bases, dict(detects), detecting, counts, dict.fromkeys(detects, 0), masks)
 
-    def step(self, run: Run) -> dict[str, Step]:
+    def step(self, run: Run) -> dict[str, RunOutput]:
         """Take the run's tuples in, and return the detections of each event."""
         tables, looked_at = self._occurrences(run) if run.count else ({}, self.looked_at)
         answer = self.detecting.step(run, tables, self.mark(run.marks))
@@ -102,15 +102,19 @@ class Detection:
             made.found |= {name: n for name, n in each.found.items() if name in detects}
         return made
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         kept = self.detecting.kept
         facts = {"facts": dict(kept.facts), "looked_at": self.looked_at, "found": self.found}
         tables = kept.tables.items()
-        return Kept(facts, [KeptPart(in_memory(rows), {"table": name}) for name, rows in tables])
+        return KeptState(
+            facts, [KeptPart(in_memory(rows), {"table": name}) for name, rows in tables]
+        )
 
     @classmethod
-    def back(cls, bases: tuple[Operator, ...], detects: Mapping[str, Detect], kept: Kept) -> Self:
+    def back(
+        cls, bases: tuple[Operator, ...], detects: Mapping[str, Detect], kept: KeptState
+    ) -> Self:
         """Return the state that a checkpoint kept."""
         tables = {part.facts["table"]: table_of(part.rows) for part in kept.parts}
         events = KeptEvents(kept.facts["facts"], tables)
@@ -158,7 +162,7 @@ def _as_occurrences(table: pa.Table, first: int) -> pa.Table:
     return table.set_column(table.column_names.index(ORDER), ORDER, order)
 
 
-def _step(detect: Detect, name: str, answer: Answer) -> Step:
+def _step(detect: Detect, name: str, answer: Detections) -> RunOutput:
     found = answer.detections.get(name)
     if found is None or not found.num_rows:
         table = empty_table(detect.schema)
@@ -168,7 +172,7 @@ def _step(detect: Detect, name: str, answer: Answer) -> Step:
         table = fit(shown, arrow_schema(detect.schema))
     late = [answer.late[key(each)] for each in detect.primitives if key(each) in answer.late]
     missed = [_missed(table) for table in late if table.num_rows]
-    return Step(table, laid_together(missed) if missed else None)
+    return RunOutput(table, laid_together(missed) if missed else None)
 
 
 def _missed(table: pa.Table) -> pa.Table:

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.spark.worth import is_plain, worth_of
-from penstock.engine.states.state import Decided, Kept, Run, Step
-from penstock.engine.trains.gating import gated, gated_by_worth
+from penstock.engine.states.state import Decided, KeptState, Run, RunOutput
+from penstock.engine.trains.gates import gated, gated_by_worth
 from penstock.plan.operators import Gate, key
 from penstock.qos.shedding.quantiles import Values
 from penstock.qos.shedding.worths import Worths
@@ -48,17 +48,17 @@ class GateState:
         keep = max(keeps, default=1.0)
         return Decided(keeps, self.worths.cut(keep) if self.gate.worth and keep < 1 else None)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Let tuples through, as was decided."""
-        return Step(self._passed(run))
+        return RunOutput(self._passed(run))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of the input."""
         return marks[0]
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return that nothing has to be kept."""
-        return Kept({})
+        return KeptState({})
 
     def note_whole(self, decided: Decided, taken: Mapping[str, tuple[int, int]], gave: int) -> None:
         """Remember of which trains it made one, if it dropped nothing of them."""

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.sort_order import sorted_rows
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -37,7 +37,7 @@ class KeyedRowsState:
     tuples: list[Rows] = field(default_factory=list)
     counts: list[Rows] = field(default_factory=list)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Number the new tuples, and answer for the windows that they fill."""
         numbered = self._numbered(run) if run.count else None
         at_end = run.marks[0] == END_OF_TIME
@@ -49,20 +49,20 @@ class KeyedRowsState:
             # The run counts from here on, so nothing below may fail it: it would be done again.
             with suppress(PenstockError, OSError):
                 self._tidy(run)
-        return Step(sorted_rows(table, ()))
+        return RunOutput(sorted_rows(table, ()))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return nothing but the end: windows of different partitions have no common order."""
         return END_OF_TIME if marks[0] == END_OF_TIME else BEGIN_OF_TIME
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         tuples = [KeptPart(rows, {"is": "tuples"}) for rows in self.tuples]
         counts = [KeptPart(rows, {"is": "counts"}) for rows in self.counts]
-        return Kept({}, [*tuples, *counts])
+        return KeptState({}, [*tuples, *counts])
 
     @classmethod
-    def back(cls, operator: KeyedRows, kept: Kept) -> Self:
+    def back(cls, operator: KeyedRows, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         tuples = [part.rows for part in kept.parts if part.facts["is"] == "tuples"]
         counts = [part.rows for part in kept.parts if part.facts["is"] == "counts"]

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.above import root_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
@@ -31,10 +31,10 @@ class ModifyState:
     last: int | None = None
     parts: list[Rows] = field(default_factory=list)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Pair the new tuples with those before them."""
         if not run.count:
-            return Step(empty_table(run.unit.root.schema))
+            return RunOutput(empty_table(run.unit.root.schema))
         found = run.select(self._sql(run), self._leaves(run))
         found = found.sort_by(AT)
         rows = found.filter(found[HAS_OLD]).select([name for name, _ in self.operator.columns])
@@ -47,7 +47,7 @@ class ModifyState:
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(run)
-        return Step(table)
+        return RunOutput(table)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the input's watermark, or the time of the last tuple where old ones are shown."""
@@ -58,12 +58,14 @@ class ModifyState:
             return END_OF_TIME
         return min(marks[0], shifted(self.last, -time.offset))
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
-        return Kept({"since": self.since, "last": self.last}, [KeptPart(p) for p in self.parts])
+        return KeptState(
+            {"since": self.since, "last": self.last}, [KeptPart(p) for p in self.parts]
+        )
 
     @classmethod
-    def back(cls, operator: Modify, kept: Kept) -> Self:
+    def back(cls, operator: Modify, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         facts = kept.facts
         return cls(operator, facts["since"], facts["last"], [part.rows for part in kept.parts])

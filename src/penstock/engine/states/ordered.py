@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Processor
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError
@@ -29,7 +29,7 @@ WAITING_BYTES = 64 << 20  # what waits in memory beyond that goes to disk, the n
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingRows:
     """Tuples that wait, sorted, and their first time."""
 
     rows: Rows
@@ -43,9 +43,9 @@ class OrderedState:
 
     operator: Ordered
     count: int = 0
-    parts: list[Waiting] = field(default_factory=list)
+    parts: list[WaitingRows] = field(default_factory=list)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Sort the new tuples in, and number those that the watermark has reached."""
         arrived, late = self._judged(arrivals(run), self._mark(run.before))
         ready, left = self._split(arrived, self._mark(run.marks))
@@ -58,7 +58,7 @@ class OrderedState:
             self._tidy(run.processor)
         for rows in gone:
             rows.delete()
-        return Step(table, late)
+        return RunOutput(table, late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the input's watermark, or the number that comes next."""
@@ -66,15 +66,15 @@ class OrderedState:
             return marks[0]
         return self.count + 1
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         parts = [KeptPart(p.rows, {"first": p.first, "level": p.level}) for p in self.parts]
-        return Kept({"count": self.count}, parts)
+        return KeptState({"count": self.count}, parts)
 
     @classmethod
-    def back(cls, operator: Ordered, kept: Kept) -> Self:
+    def back(cls, operator: Ordered, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
-        parts = [Waiting(p.rows, p.facts["first"], p.facts["level"]) for p in kept.parts]
+        parts = [WaitingRows(p.rows, p.facts["first"], p.facts["level"]) for p in kept.parts]
         return cls(operator, kept.facts["count"], parts)
 
     @property
@@ -94,7 +94,7 @@ class OrderedState:
             return table, None
         return table.filter(pc.invert(is_late)), table.filter(is_late)
 
-    def _split(self, arrived: pa.Table, mark: int) -> tuple[list[pa.Table], list[Waiting]]:
+    def _split(self, arrived: pa.Table, mark: int) -> tuple[list[pa.Table], list[WaitingRows]]:
         """Return the tuples that are ready, oldest arrivals first, and the parts that stay."""
         nothing = empty_table(self._schema)
         if self.operator.time is None:
@@ -110,9 +110,9 @@ class OrderedState:
             left += self._parts_of(table.slice(place), part.level)
         return ready, left
 
-    def _parts_of(self, table: pa.Table, level: int = 0) -> Iterator[Waiting]:
+    def _parts_of(self, table: pa.Table, level: int = 0) -> Iterator[WaitingRows]:
         if table.num_rows:
-            yield Waiting(in_memory(table), int(self._times(table.slice(0, 1))[0]), level)
+            yield WaitingRows(in_memory(table), int(self._times(table.slice(0, 1))[0]), level)
 
     def _sorted(self, table: pa.Table) -> pa.Table:
         """Return the tuples by time; those of one time stay as they stand."""
@@ -153,7 +153,7 @@ class OrderedState:
             if room < 0:
                 part.rows.leave_memory(processor.spill)
 
-    def _to_merge(self) -> list[Waiting]:
+    def _to_merge(self) -> list[WaitingRows]:
         for level in range(max((part.level for part in self.parts), default=0) + 1):
             parts = [part for part in self.parts if part.level == level]
             if len(parts) >= MERGE_PARTS:

@@ -9,7 +9,7 @@ from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import in_memory
 from penstock.errors import FunctionError, RunError
 from penstock.functions.flows.program import Program
-from penstock.functions.operators.operator import Operator
+from penstock.functions.operators.operator import FlowOperator
 from penstock.functions.operators.select_call import Selecting
 
 
@@ -21,7 +21,7 @@ def evaluated(program: Program, run: Run) -> Program:
     return replace(program, operators=tuple(_evaluated(n, each, run) for n, each in pairs))
 
 
-def _evaluated(number: int, operator: Operator, run: Run) -> Operator:
+def _evaluated(number: int, operator: FlowOperator, run: Run) -> FlowOperator:
     if not isinstance(operator, Selecting):
         return operator
     view = run.view(f"select{number}")  # branches are at work at the same time

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.reading import table_of
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.reads import table_of
+from penstock.engine.states.sort_order import sorted_rows
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, shifted
@@ -43,13 +43,13 @@ class SessionState:
     tuples: list[Tuples] = field(default_factory=list)
     arrived: int = 0
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Merge the new tuples into the sessions, and close those that the watermark has passed."""
         new = self._kept_tuples(run)
         arrived = new.rows.count if new else 0
         merged = self._merged(run, new)
         if merged is None:
-            return Step(empty_table(run.unit.root.schema))
+            return RunOutput(empty_table(run.unit.root.schema))
         late = None
         if pc.any(merged[LATE], min_count=0).as_py():
             late, new = self._late(run), self._in_time(run, new)
@@ -61,21 +61,21 @@ class SessionState:
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(run)
-        return Step(sorted_rows(table, [t.column for t in run.unit.root.times]), late)
+        return RunOutput(sorted_rows(table, [t.column for t in run.unit.root.times]), late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark: what closes later ends behind it."""
         return shifted(marks[0], self.operator.time.offset)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         parts = [KeptPart(part.rows, {"last": part.last}) for part in self.tuples]
         if self.sessions is not None:
             parts.append(KeptPart(self.sessions, {"last": None}))
-        return Kept({"arrived": self.arrived}, parts)
+        return KeptState({"arrived": self.arrived}, parts)
 
     @classmethod
-    def back(cls, operator: SessionAggregate, kept: Kept) -> Self:
+    def back(cls, operator: SessionAggregate, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         sessions = [part.rows for part in kept.parts if part.facts["last"] is None]
         tuples = [

@@ -14,26 +14,26 @@ import pyarrow as pa
 
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.ordered import arrivals
-from penstock.engine.states.reading import table_of
+from penstock.engine.states.reads import table_of
 from penstock.engine.states.selects import evaluated
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
-from penstock.engine.workers.choice import Choice
+from penstock.engine.workers.choice import CrossingCosts
 from penstock.engine.workers.held import HeldItem
 from penstock.engine.workers.ledger import Ledger
 from penstock.engine.workers.lost import given_up, lost
 from penstock.engine.workers.pieces import Grain, in_pieces, takes_each_item
 from penstock.engine.workers.recent import Recent
-from penstock.engine.workers.task import Result, Work, done
-from penstock.engine.workers.workers import Files, done_by_workers, files_below
+from penstock.engine.workers.task import TaskInput, TaskResult, done
+from penstock.engine.workers.workers import RunFiles, done_by_workers, files_below
 from penstock.errors import RunError, TimedOutError
 from penstock.functions.data.items import Items
-from penstock.functions.data.operator_state import Kept as KeptNode
-from penstock.functions.flows.flow import Input, Source
+from penstock.functions.data.operator_state import OperatorState as KeptNode
+from penstock.functions.flows.flow import FlowInput, Source
 from penstock.functions.flows.stages import Stages, Task, stages_of
-from penstock.functions.operators.operator import Arrival
-from penstock.functions.tuning.plans import Plan
+from penstock.functions.operators.operator import InputItems
+from penstock.functions.tuning.plans import SpreadPlan
 from penstock.functions.tuning.spread import flow_for, function_in
 from penstock.model.time_outs import Lost, TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -62,7 +62,7 @@ class SitesState:
     progress: int = BEGIN_OF_TIME
     held: int = 0
     ledger: Ledger = field(default_factory=Ledger)
-    choice: Choice | None = None
+    choice: CrossingCosts | None = None
     spreads: dict[str, Stages] = field(default_factory=dict)
     recent: Recent = field(default_factory=Recent)
 
@@ -71,7 +71,7 @@ class SitesState:
         """Return the state of a flow that begins now."""
         return cls(operator, fresh(operator.stages))
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Let the run's items through the flow."""
         choice = self._choice(run.processor.slots)
         table = arrivals(run)
@@ -98,7 +98,7 @@ class SitesState:
         self.nodes, self.progress, self.ledger = passed.nodes, passed.progress, passed.ledger
         self.nodes_of = self.plan
         self.held += len(passed.held)
-        return Step(answer, held_table(passed.held))
+        return RunOutput(answer, held_table(passed.held))
 
     @property
     def stages(self) -> Stages:
@@ -118,7 +118,7 @@ class SitesState:
         """Return how far the output is."""
         return self.progress
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         facts = {
             "nodes": {number: dict(each.facts) for number, each in self.nodes.items()},
@@ -133,10 +133,10 @@ class SitesState:
             for name, table in each.tables.items()
             if table.num_rows
         ]
-        return Kept(facts, parts)
+        return KeptState(facts, parts)
 
     @classmethod
-    def back(cls, operator: Flow, kept: Kept) -> Self:
+    def back(cls, operator: Flow, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         facts, tables = kept.facts, dict[str, dict[str, pa.Table]]()
         for part in kept.parts:
@@ -154,11 +154,11 @@ class SitesState:
             self.spreads[plan] = spread(self.operator, plan)
         return self.spreads[plan]
 
-    def _choice(self, slots: int) -> Choice:
+    def _choice(self, slots: int) -> CrossingCosts:
         if self.choice is None:
             is_cut = any(takes_each_item(task.program) for task in self.coming.tasks)
             branches = max(self.coming.degree, slots if is_cut else 1)
-            self.choice = Choice(self.operator.sites, branches, slots)
+            self.choice = CrossingCosts(self.operator.sites, branches, slots)
         return self.choice
 
     def _passed(self, run: Run, table: pa.Table, *, workers: bool) -> "Passing":
@@ -215,14 +215,16 @@ class Passing:
         """Go on with other stages, now that nothing waits in the ones before."""
         self.stages, self.nodes, self.ledger = stages, fresh(stages), Ledger()
 
-    def take(self, run: Run, table: pa.Table, place: tuple[int, int], files: Files | None) -> None:
+    def take(
+        self, run: Run, table: pa.Table, place: tuple[int, int], files: RunFiles | None
+    ) -> None:
         """Let a piece of a run through all stages; its place is the mark after it and its number.
 
         What was given up when the run was done first is given up again, and all else waited for.
         """
         stages, (mark, piece) = self.stages, place
         items = Items.from_table(stages.given, table, table[NUMBER].to_numpy())
-        passing: dict[Source, Arrival] = {Input(0): Arrival(items, mark)}
+        passing: dict[Source, InputItems] = {FlowInput(0): InputItems(items, mark)}
         for stage, tasks in enumerate(stages.stages):
             began = time.perf_counter()
             works = [self._work(run, task, passing) for task in tasks]
@@ -244,14 +246,14 @@ class Passing:
         if len(out.items):
             self.tables.append(fit(out.items.table, arrow_schema(self.operator.schema)))
 
-    def _work(self, run: Run, task: Task, passing: Mapping[Source, Arrival]) -> Work:
+    def _work(self, run: Run, task: Task, passing: Mapping[Source, InputItems]) -> TaskInput:
         program = evaluated(task.program, run)
         states = {str(number): self.nodes[str(number)] for number in program.numbers}
-        return Work(program, states, {each: passing[each] for each in task.needs}, self.now)
+        return TaskInput(program, states, {each: passing[each] for each in task.needs}, self.now)
 
     def _done(
-        self, run: Run, works: Sequence[Work], files: Files | None, again: Set[int] | None
-    ) -> list[Result]:
+        self, run: Run, works: Sequence[TaskInput], files: RunFiles | None, again: Set[int] | None
+    ) -> list[TaskResult]:
         """Return what each task gave: those that can be cut are done in pieces."""
         if again:
             kept = [work for at, work in enumerate(works) if at not in again]
@@ -259,10 +261,10 @@ class Passing:
             return [lost(work) if at in again else next(found) for at, work in enumerate(works)]
         slots = run.processor.slots
 
-        def by_threads(pieces: Sequence[Work]) -> list[Result]:
+        def by_threads(pieces: Sequence[TaskInput]) -> list[TaskResult]:
             return run.processor.side_by_side([partial(done, each) for each in pieces])
 
-        def by_workers(pieces: Sequence[Work]) -> list[Result]:
+        def by_workers(pieces: Sequence[TaskInput]) -> list[TaskResult]:
             assert files is not None  # noqa: S101  (there are workers)
             patience = self.operator.patience if again is None else None
             results, crossing = done_by_workers(run.processor.context, pieces, files, patience)
@@ -275,7 +277,7 @@ class Passing:
         fair = 1 if self.operator.patience is not None else -(-slots // max(1, len(works)))
         return in_pieces(works, lambda _: fair, by_workers)
 
-    def _settle(self, task: Task, result: Result, elapsed: float) -> None:
+    def _settle(self, task: Task, result: TaskResult, elapsed: float) -> None:
         self.nodes |= result.states
         self.ledger.add(task, result.figures, result.crossing, elapsed)
 
@@ -285,7 +287,7 @@ def spread(operator: Flow, plan: str) -> Stages:
     function = function_in(operator.stages.flow) if plan else None
     if function is None:
         return operator.stages
-    return stages_of(flow_for(function, Plan.named(plan)), operator.stages.given)
+    return stages_of(flow_for(function, SpreadPlan.named(plan)), operator.stages.given)
 
 
 def fresh(stages: Stages) -> States:

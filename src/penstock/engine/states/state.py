@@ -18,7 +18,7 @@ from penstock.model.schema import Schema
 from penstock.model.time_outs import TimeOuts
 from penstock.plan.operators.gate import KEPT
 from penstock.plan.sharing.units import Unit
-from penstock.qos.shedding.worths import Cut
+from penstock.qos.shedding.worths import WorthCut
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Decided:
     """
 
     keeps: tuple[float, ...] = ()
-    cut: Cut | None = None
+    cut: WorthCut | None = None
     time_outs: TimeOuts | None = None
 
 
@@ -111,7 +111,7 @@ def _plain(rows: Sequence[Rows], schema: Schema | None) -> Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunOutput:
     """What a run gave: the root's rows, and the tuples that came too late.
 
     `judge` is the operator that found them late, where it is not the unit's one stateful operator.
@@ -131,7 +131,7 @@ class KeptPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptState:
     """A state as a checkpoint keeps it: facts that JSON can hold, and rows."""
 
     facts: Mapping[str, Any]
@@ -141,7 +141,7 @@ class Kept:
 class State(Protocol):
     """The state of one stateful operator."""
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Take the run's tuples in and return what they lead to; all or nothing."""
         ...
 
@@ -149,7 +149,7 @@ class State(Protocol):
         """Return the watermark of the output when the inputs have these."""
         ...
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         ...
 
@@ -158,7 +158,7 @@ class State(Protocol):
 class Punctuated(Protocol):
     """A state that can let go of something once it knows that some tuples will come no more."""
 
-    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
         """Return the rows that need wait no longer, and release what they stand on; all or nothing.
 
         `conditions` holds Spark SQL over an input's columns, by the input's place: from now on no

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table
 from penstock.model.trains import END_OF_TIME
 from penstock.plan.operators import Take
@@ -20,7 +20,7 @@ class TakeState:
     over: bool = False
     is_light = True  # no run needs Spark
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Let the first tuples through."""
         nothing = empty_table(self.take.schema)
         found = [each.to_table(self.take.schema) for rows in run.rows.values() for each in rows]
@@ -31,12 +31,12 @@ class TakeState:
             table = table.slice(0, max(0, self.take.tuples - self.taken))
             self.over = self.over or self.taken + table.num_rows >= self.take.tuples
         self.taken += table.num_rows
-        return Step(table)
+        return RunOutput(table)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of the input, until it is over."""
         return END_OF_TIME if self.over else marks[0]
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
-        return Kept({"taken": self.taken, "over": self.over})
+        return KeptState({"taken": self.taken, "over": self.over})

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
-from penstock.engine.states.reading import table_of
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, KeptPart, Run, Step
+from penstock.engine.states.reads import table_of
+from penstock.engine.states.sort_order import sorted_rows
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory, laid_together
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
@@ -39,19 +39,19 @@ class WhenState:
     tuples: list[Rows] = field(default_factory=list)
     oldest: int | None = None
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Fold the condition over the new tuples, and answer for the windows that they close."""
         new = self._new(run) if run.count else None
         groups = self._folded(run, new)
         if groups is None:
-            return Step(empty_table(run.unit.root.schema))
+            return RunOutput(empty_table(run.unit.root.schema))
         at_end = run.marks[0] == END_OF_TIME
         table = self._rows_of(run, self._closings(groups, at_end=at_end), new)
         self._accept(groups, new, at_end=at_end)
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(run)
-        return Step(sorted_rows(table, [t.column for t in run.unit.root.times]))
+        return RunOutput(sorted_rows(table, [t.column for t in run.unit.root.times]))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark, held back by windows that may end with a tuple that was read."""
@@ -61,15 +61,15 @@ class WhenState:
         mark = shifted(marks[0], time.offset)
         return mark if self.oldest is None else min(mark, self.oldest)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         parts = [KeptPart(rows, {"is": "tuples"}) for rows in self.tuples]
         if self.groups is not None:
             parts.append(KeptPart(self.groups, {"is": "groups"}))
-        return Kept({"oldest": self.oldest}, parts)
+        return KeptState({"oldest": self.oldest}, parts)
 
     @classmethod
-    def back(cls, operator: WhenAggregate, kept: Kept) -> Self:
+    def back(cls, operator: WhenAggregate, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         groups = [part.rows for part in kept.parts if part.facts["is"] == "groups"]
         tuples = [part.rows for part in kept.parts if part.facts["is"] == "tuples"]

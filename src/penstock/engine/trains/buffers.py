@@ -30,7 +30,7 @@ class Train:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class BufferBounds:
     """Bytes that one buffer, and all of them together, may hold in memory.
 
     `queue_bytes` may wait for a query's sink, in memory or on disk.
@@ -42,7 +42,7 @@ class Bounds:
     queue_bytes: int = 1 << 30
 
 
-DEFAULT_BOUNDS = Bounds()
+DEFAULT_BOUNDS = BufferBounds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class BufferFigures:
 class BufferPool:
     """All buffers of a processor; it knows the total."""
 
-    def __init__(self, spill: Path, bounds: Bounds = DEFAULT_BOUNDS) -> None:
+    def __init__(self, spill: Path, bounds: BufferBounds = DEFAULT_BOUNDS) -> None:
         """Spill below the directory `spill`."""
         self.spill, self.bounds = spill, bounds
         self.lock = threading.RLock()

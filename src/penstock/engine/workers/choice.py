@@ -19,7 +19,7 @@ FORGET = 0.5  # the share of the newest run in what is remembered
 
 
 @dataclass(slots=True)
-class Choice:
+class CrossingCosts:
     """`here` and `there` are the seconds that a byte took of late, in the driver and by workers.
 
     The first run in a place is slower, above all that by workers, which starts their processes: it

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.figures import NodeFigures
 from penstock.functions.flows.stages import Task
 
 
@@ -12,13 +12,15 @@ from penstock.functions.flows.stages import Task
 class Ledger:
     """Sums since the flow began: by node, and by task the seconds of crossing and of its stages."""
 
-    nodes: dict[int, Figures] = field(default_factory=dict)
+    nodes: dict[int, NodeFigures] = field(default_factory=dict)
     crossing: dict[int, float] = field(default_factory=dict)
     elapsed: dict[int, float] = field(default_factory=dict)
     driver_crossing: float = 0.0
     runs: dict[str, int] = field(default_factory=lambda: {"driver": 0, "workers": 0})
 
-    def add(self, task: Task, figures: Iterable[Figures], crossing: float, elapsed: float) -> None:
+    def add(
+        self, task: Task, figures: Iterable[NodeFigures], crossing: float, elapsed: float
+    ) -> None:
         """Count what a task did in a stage that took so long."""
         for each in figures:
             if each.node in task.counts:
@@ -41,7 +43,7 @@ class Ledger:
     @classmethod
     def back(cls, kept: Mapping[str, Any]) -> "Ledger":
         """Return the sums that a checkpoint kept."""
-        nodes = {each["node"]: Figures(**each) for each in kept["nodes"]}
+        nodes = {each["node"]: NodeFigures(**each) for each in kept["nodes"]}
         crossing = {int(name): value for name, value in kept["crossing"].items()}
         elapsed = {int(name): value for name, value in kept["elapsed"].items()}
         return cls(nodes, crossing, elapsed, kept["driver_crossing"], dict(kept["runs"]))

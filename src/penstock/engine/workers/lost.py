@@ -4,21 +4,21 @@ import time
 from dataclasses import replace
 
 from penstock.engine.workers.held import held_items
-from penstock.engine.workers.task import Result, Work
+from penstock.engine.workers.task import TaskInput, TaskResult
 from penstock.functions.data.items import Items
 from penstock.functions.flows.program import Program, run_program
 from penstock.functions.operators.function import Role
-from penstock.functions.operators.operator import Arrival, Withheld
+from penstock.functions.operators.operator import InputItems, Withheld
 
 LOST = "it was not done in time"
 
 
-def lost(work: Work) -> Result:
+def lost(work: TaskInput) -> TaskResult:
     """Return that a task was not done in time."""
-    return Result({}, work.states, (), (), lost=LOST)
+    return TaskResult({}, work.states, (), (), lost=LOST)
 
 
-def given_up(work: Work, result: Result) -> Result:
+def given_up(work: TaskInput, result: TaskResult) -> TaskResult:
     """Return the result of a lost task as one that gave nothing, and holds all that it had to do.
 
     Its partition functions are done here, so that the next share begins where this one ended. What
@@ -40,7 +40,7 @@ def given_up(work: Work, result: Result) -> Result:
     ]
     progress = min(arrival.progress for arrival in work.arrivals.values())
     kinds = dict(zip(work.program.numbers, work.program.operators, strict=True))
-    out = {n: Arrival(Items.none(kinds[n].type), progress) for n in work.program.ways_out}
+    out = {n: InputItems(Items.none(kinds[n].type), progress) for n in work.program.ways_out}
     return replace(result, out=out, states=states, held=held_items(lost, sites))
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 
 from penstock.engine.workers.ledger import Ledger
-from penstock.engine.workers.task import Result, Work
+from penstock.engine.workers.task import TaskInput, TaskResult
 from penstock.functions.data.items import joined
 from penstock.functions.flows.figures import by_node
 from penstock.functions.flows.program import Program
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 from penstock.functions.operators.transform import Transforming
 
 # Of items: large arrays get large pages, many small ones fault in each of theirs.
@@ -29,7 +29,7 @@ class Grain:
     slots: int
     ledger: Ledger
 
-    def pieces(self, work: Work) -> int:
+    def pieces(self, work: TaskInput) -> int:
         """Return into how many pieces a task is cut in the driver: by bytes, or for the slots."""
         ((_, arrival),) = work.arrivals.items()
         by_size = -(-arrival.items.bytes // PIECE_BYTES)
@@ -50,10 +50,10 @@ def takes_each_item(program: Program) -> bool:
 
 
 def in_pieces(
-    works: Sequence[Work],
-    count: Callable[[Work], int],
-    do: Callable[[Sequence[Work]], Sequence[Result]],
-) -> list[Result]:
+    works: Sequence[TaskInput],
+    count: Callable[[TaskInput], int],
+    do: Callable[[Sequence[TaskInput]], Sequence[TaskResult]],
+) -> list[TaskResult]:
     """Return what tasks give, those that can be cut in as many pieces as `count` says.
 
     `do` does some tasks side by side, and returns what they gave in their order.
@@ -66,7 +66,7 @@ def in_pieces(
     ]
 
 
-def cut(work: Work, pieces: int) -> list[Work]:
+def cut(work: TaskInput, pieces: int) -> list[TaskInput]:
     """Return a task as so many tasks over about as many items each; none is over no items."""
     ((_, arrival),) = work.arrivals.items()
     rows = len(arrival.items)
@@ -75,7 +75,7 @@ def cut(work: Work, pieces: int) -> list[Work]:
     return [replace(work, span=span) for span in pairwise(cuts)] if pieces > 1 else [work]
 
 
-def put_together(program: Program, results: Sequence[Result]) -> Result:
+def put_together(program: Program, results: Sequence[TaskResult]) -> TaskResult:
     """Return what pieces gave, in order, as what the whole gives."""
     if len(results) == 1:
         return results[0]
@@ -83,13 +83,13 @@ def put_together(program: Program, results: Sequence[Result]) -> Result:
     order = {(node.site, node.call.function.name): at for at, node in enumerate(program.nodes)}
     held = [item for each in results for item in each.held]
     out = {
-        number: Arrival(
+        number: InputItems(
             joined(kinds[number].type, [each.out[number].items for each in results]),
             results[0].out[number].progress,
         )
         for number in program.ways_out
     }
-    return Result(
+    return TaskResult(
         out,
         results[0].states,
         tuple(sorted(held, key=lambda item: order[item.site, item.function])),

@@ -12,19 +12,19 @@ from typing import Any
 
 from penstock.engine.workers.crossing import read_items, write_items
 from penstock.engine.workers.held import HeldItem, held_items
-from penstock.functions.data.operator_state import Kept, from_bytes, to_bytes
-from penstock.functions.flows.figures import Figures
+from penstock.functions.data.operator_state import OperatorState, from_bytes, to_bytes
+from penstock.functions.flows.figures import NodeFigures
 from penstock.functions.flows.flow import Source
 from penstock.functions.flows.program import Program, run_program
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 
-States = Mapping[str, Kept]
-Arrivals = Mapping[Source, Arrival]
+States = Mapping[str, OperatorState]
+Arrivals = Mapping[Source, InputItems]
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TaskInput:
     """A task and what it works on: all that arrived, or the items from one place to another."""
 
     program: Program
@@ -40,13 +40,13 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class TaskResult:
     """What a task gave; `crossing` are the seconds in which it read and wrote."""
 
-    out: Mapping[int, Arrival]
+    out: Mapping[int, InputItems]
     states: States
     held: tuple[HeldItem, ...]
-    figures: tuple[Figures, ...]
+    figures: tuple[NodeFigures, ...]
     crossing: float = 0.0
     lost: str = ""
 
@@ -77,17 +77,17 @@ class Unload:
     crossing: float
 
 
-def spanned(arrival: Arrival, span: Span | None) -> Arrival:
+def spanned(arrival: InputItems, span: Span | None) -> InputItems:
     """Return the items of a span, or all of them."""
-    return arrival if span is None else Arrival(arrival.items.slice(*span), arrival.progress)
+    return arrival if span is None else InputItems(arrival.items.slice(*span), arrival.progress)
 
 
-def done(work: Work) -> Result:
+def done(work: TaskInput) -> TaskResult:
     """Do a task over items that are at hand."""
     program = work.program
     ran = run_program(program, work.states, work.at_hand, work.now, time.perf_counter)
     sites = {number: node.site for number, node in zip(program.numbers, program.nodes, strict=True)}
-    return Result(ran.out, ran.states, held_items(ran.withheld, sites), ran.figures)
+    return TaskResult(ran.out, ran.states, held_items(ran.withheld, sites), ran.figures)
 
 
 def done_in_worker(load: Load) -> tuple[Any, ...]:
@@ -95,11 +95,11 @@ def done_in_worker(load: Load) -> tuple[Any, ...]:
     began = time.perf_counter()
     kinds = dict(load.program.types_in)
     arrivals = {
-        source: Arrival(read_items(Path(path), kinds[source]), progress)
+        source: InputItems(read_items(Path(path), kinds[source]), progress)
         for source, (path, progress) in load.ways.items()
     }
     before = time.perf_counter()
-    result = done(Work(load.program, from_bytes(load.states), arrivals, load.now, load.span))
+    result = done(TaskInput(load.program, from_bytes(load.states), arrivals, load.now, load.span))
     after = time.perf_counter()
     ways = []
     for number, arrival in result.out.items():
@@ -112,15 +112,15 @@ def done_in_worker(load: Load) -> tuple[Any, ...]:
     return tuple(ways), to_bytes(result.states), held, figures, crossing
 
 
-def brought_back(program: Program, unload: Unload) -> Result:
+def brought_back(program: Program, unload: Unload) -> TaskResult:
     """Return what a worker gave as items; its files can go then."""
     kinds = {
         n: operator.type for n, operator in zip(program.numbers, program.operators, strict=True)
     }
     out = {
-        number: Arrival(read_items(Path(path), kinds[number]), progress)
+        number: InputItems(read_items(Path(path), kinds[number]), progress)
         for number, path, progress in unload.ways
     }
     held = tuple(HeldItem(*each) for each in unload.held)
-    figures = tuple(Figures(*each) for each in unload.figures)
-    return Result(out, from_bytes(unload.states), held, figures, unload.crossing)
+    figures = tuple(NodeFigures(*each) for each in unload.figures)
+    return TaskResult(out, from_bytes(unload.states), held, figures, unload.crossing)

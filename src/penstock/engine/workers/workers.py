@@ -19,21 +19,28 @@ from pyspark.errors import PySparkException
 from penstock.engine.spark.spark_errors import run_error
 from penstock.engine.workers.crossing import write_items
 from penstock.engine.workers.lost import lost
-from penstock.engine.workers.task import Load, Result, Unload, Work, brought_back, done_in_worker
+from penstock.engine.workers.task import (
+    Load,
+    TaskInput,
+    TaskResult,
+    Unload,
+    brought_back,
+    done_in_worker,
+)
 from penstock.errors import PenstockError
 from penstock.functions.data.operator_state import to_bytes
 from penstock.functions.flows.flow import Source
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 
 
 @dataclass(slots=True)
-class Files:
+class RunFiles:
     """Where the items of one run lie: those that came from workers are there already."""
 
     room: Path
     paths: dict[Source, Path] = field(default_factory=dict)
 
-    def of(self, source: Source, arrival: Arrival) -> str:
+    def of(self, source: Source, arrival: InputItems) -> str:
         """Return the file of some items, written where it is not there yet."""
         if source not in self.paths:
             path = self.room / f"{uuid.uuid4().hex}.arrow"
@@ -43,19 +50,19 @@ class Files:
 
 
 @contextmanager
-def files_below(spill: Path) -> Iterator[Files]:
+def files_below(spill: Path) -> Iterator[RunFiles]:
     """Give files a directory of their own for a run."""
     room = spill / f"flow-{uuid.uuid4().hex}"
     room.mkdir(parents=True)
     try:
-        yield Files(room)
+        yield RunFiles(room)
     finally:
         shutil.rmtree(room, ignore_errors=True)
 
 
 def done_by_workers(
-    spark: SparkContext, works: Sequence[Work], files: Files, patience: float | None
-) -> tuple[list[Result], float]:
+    spark: SparkContext, works: Sequence[TaskInput], files: RunFiles, patience: float | None
+) -> tuple[list[TaskResult], float]:
     """Return what each task gave, and the seconds in which the driver wrote and read.
 
     A task that is not done within `patience` seconds is given up: its result says that it is lost.
@@ -77,7 +84,7 @@ def done_by_workers(
     return results, written - began + time.perf_counter() - answered
 
 
-def _load(place: int, work: Work, files: Files) -> bytes:
+def _load(place: int, work: TaskInput, files: RunFiles) -> bytes:
     ways = {
         source: (files.of(source, arrival), arrival.progress)
         for source, arrival in work.arrivals.items()

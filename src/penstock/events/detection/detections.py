@@ -11,12 +11,12 @@ from penstock.events.occurrences.batch import NONE, Batch, Ints
 from penstock.events.occurrences.event_input import END, ORDER, START
 from penstock.events.occurrences.keys import KeySpace
 from penstock.events.occurrences.parameters import Parameters
-from penstock.model.event_forms import TICK, Constituent
+from penstock.model.event_forms import TICK, DetectedConstituent
 
 
 def detections(
     found: Batch,
-    places: Sequence[Constituent],
+    places: Sequence[DetectedConstituent],
     rows: Mapping[str, Parameters],
     bags: Bags,
     space: KeySpace | None,
@@ -51,7 +51,7 @@ def in_one_order(found: Batch, space: KeySpace | None) -> Batch:
 
 
 def _columns(
-    each: Constituent, refs: Ints, rows: Mapping[str, Parameters], bags: Bags
+    each: DetectedConstituent, refs: Ints, rows: Mapping[str, Parameters], bags: Bags
 ) -> dict[str, pa.Array]:
     if not each.plural:
         return {f"{each.label}.{name}": column for name, column in _taken(each, refs, rows)}
@@ -64,7 +64,7 @@ def _columns(
 
 
 def _taken(
-    each: Constituent, refs: Ints, rows: Mapping[str, Parameters]
+    each: DetectedConstituent, refs: Ints, rows: Mapping[str, Parameters]
 ) -> list[tuple[str, pa.Array]]:
     if not each.primitive:
         return [(TICK, pa.array(refs, mask=refs == NONE))]

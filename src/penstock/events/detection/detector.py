@@ -8,16 +8,16 @@ import pyarrow.compute as pc
 
 from penstock.errors import BadEventError
 from penstock.events.detection.detections import detections
-from penstock.events.detection.detector_state import Whole, lightened, trimmed
-from penstock.events.detection.graph import Graph, graph_of
+from penstock.events.detection.detector_state import DetectorState, lightened, trimmed
+from penstock.events.detection.graph import EventGraph, graph_of
 from penstock.events.detection.snapshot import KeptEvents, kept_of, restored
 from penstock.events.occurrences.bags import Bagging, Bags
 from penstock.events.occurrences.batch import Batch, nothing
 from penstock.events.occurrences.event_input import END, ORDER, START, Inlet
 from penstock.events.occurrences.keys import KeySpace
 from penstock.events.occurrences.parameters import no_parameters
-from penstock.events.operators.operator import Held, Moment
-from penstock.model.event_forms import Constituent, constituents
+from penstock.events.operators.operator import HeldOccurrences, StepTime
+from penstock.model.event_forms import DetectedConstituent, constituents
 from penstock.model.events import Primitive, Watch, primitives
 
 __all__ = [
@@ -25,7 +25,7 @@ __all__ = [
     "END_OF_TIME",
     "ORDER",
     "START",
-    "Answer",
+    "Detections",
     "Detector",
     "KeptEvents",
     "NodeFacts",
@@ -36,7 +36,7 @@ BEGIN_OF_TIME = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Detections:
     """What a step found.
 
     `detections` holds a table for each watch: `_start` and `_end` (int64 microseconds), `ORDER`,
@@ -81,9 +81,9 @@ class Detector:
         schemas: Mapping[str, pa.Schema],
         kept: Sequence[KeptEvents] = (),
     ) -> None:
-        self._graph: Graph = graph_of(watches)
+        self._graph: EventGraph = graph_of(watches)
         self._spaces: dict[tuple[pa.DataType, ...], KeySpace] = {}
-        self._places: dict[str, tuple[Constituent, ...]] = {
+        self._places: dict[str, tuple[DetectedConstituent, ...]] = {
             name: constituents(watch) for name, watch in watches.items()
         }
         self._inlets = {
@@ -100,13 +100,13 @@ class Detector:
         }
         self._state = restored(self._fresh(), kept, self._graph, self._inlets, self._node_spaces)
 
-    def step(self, occurrences: Mapping[str, pa.Table], watermark: int) -> Answer:
+    def step(self, occurrences: Mapping[str, pa.Table], watermark: int) -> Detections:
         """Take occurrences in and return the detections that end before the watermark."""
         before = self._state
         arrived, late = self._arrived(occurrences)
         mark = max(watermark, before.watermark)
         until = mark if mark < END_OF_TIME else arrived.latest + 1
-        moment = Moment(mark, before.until, until, Bagging(before.bags))
+        moment = StepTime(mark, before.until, until, Bagging(before.bags))
         ready, waiting = {}, {}
         for name, each in arrived.waiting.items():
             ready[name], waiting[name] = each.released(mark)
@@ -128,7 +128,7 @@ class Detector:
             for watch, root in self._graph.roots.items()
         }
         self._state = lightened(after, self._graph, self._node_spaces, self._inlets)
-        return Answer(tables, late)
+        return Detections(tables, late)
 
     def kept(self) -> KeptEvents:
         """Return the state for a checkpoint."""
@@ -142,7 +142,7 @@ class Detector:
         state = trimmed(self._state, self._graph)
         facts = []
         for name, node in self._graph.nodes.items():
-            held = state.held.get(name, Held(()))
+            held = state.held.get(name, HeldOccurrences(()))
             count = held.count
             if isinstance(node.event, Primitive):
                 count = len(state.waiting[node.event.name].batch)
@@ -154,7 +154,9 @@ class Detector:
             )
         return tuple(facts)
 
-    def _arrived(self, occurrences: Mapping[str, pa.Table]) -> tuple[Whole, dict[str, pa.Table]]:
+    def _arrived(
+        self, occurrences: Mapping[str, pa.Table]
+    ) -> tuple[DetectorState, dict[str, pa.Table]]:
         state = self._state
         late: dict[str, pa.Table] = {}
         waiting, next_id, latest = dict(state.waiting), state.next_id, state.latest
@@ -170,10 +172,10 @@ class Detector:
         return replace(state, waiting=waiting, next_id=next_id, latest=latest), late
 
     def _run(
-        self, ready: Mapping[str, Batch], moment: Moment
-    ) -> tuple[dict[str, Batch], dict[str, Held]]:
+        self, ready: Mapping[str, Batch], moment: StepTime
+    ) -> tuple[dict[str, Batch], dict[str, HeldOccurrences]]:
         found: dict[str, Batch] = {}
-        held: dict[str, Held] = {}
+        held: dict[str, HeldOccurrences] = {}
         for name, node in self._graph.nodes.items():
             if isinstance(node.event, Primitive):
                 batch = ready[node.event.name]
@@ -212,9 +214,9 @@ class Detector:
             found[name] = next(iter(spaces.values()))
         return found
 
-    def _fresh(self) -> Whole:
+    def _fresh(self) -> DetectorState:
         operators = {n: node.operator for n, node in self._graph.nodes.items() if node.operator}
-        return Whole(
+        return DetectorState(
             BEGIN_OF_TIME,
             BEGIN_OF_TIME,
             BEGIN_OF_TIME,

@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from penstock.events.detection.graph import Graph
+from penstock.events.detection.graph import EventGraph
 from penstock.events.occurrences.bags import Bags
 from penstock.events.occurrences.batch import NONE, Batch, Ints
-from penstock.events.occurrences.event_input import Inlet, Waiting
+from penstock.events.occurrences.event_input import Inlet, WaitingOccurrences
 from penstock.events.occurrences.keys import KeySpace
-from penstock.events.operators.operator import Held, Slot
+from penstock.events.operators.operator import ConstituentSlot, HeldOccurrences
 
 PATIENCE = 65_536  # rows that may gather before a look at which ones nothing refers to
 
@@ -18,7 +18,7 @@ Spaces = Mapping[str, KeySpace | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class DetectorState:
     """A detector's state.
 
     Ticks before `until` have been given; `latest` is the last end of any occurrence; rows are
@@ -29,13 +29,13 @@ class Whole:
     until: int
     latest: int
     next_id: int
-    waiting: Mapping[str, Waiting]
-    held: Mapping[str, Held]
+    waiting: Mapping[str, WaitingOccurrences]
+    held: Mapping[str, HeldOccurrences]
     bags: Bags
     settled: int = 0
 
 
-def slots_held(graph: Graph, whole: Whole) -> Iterator[tuple[Slot, Ints]]:
+def slots_held(graph: EventGraph, whole: DetectorState) -> Iterator[tuple[ConstituentSlot, Ints]]:
     """Yield every column of references that operators hold."""
     for name, held in whole.held.items():
         for part, batch in zip(graph.nodes[name].parts, held.parts, strict=False):
@@ -43,7 +43,9 @@ def slots_held(graph: Graph, whole: Whole) -> Iterator[tuple[Slot, Ints]]:
                 yield graph.nodes[part].slots[place], batch.refs[:, place]
 
 
-def lightened(whole: Whole, graph: Graph, spaces: Spaces, inlets: Mapping[str, Inlet]) -> Whole:
+def lightened(
+    whole: DetectorState, graph: EventGraph, spaces: Spaces, inlets: Mapping[str, Inlet]
+) -> DetectorState:
     """Let go of rows and bags that nothing refers to, and of keys that nothing has."""
     known = {id(space): space for space in spaces.values() if space is not None}
     size = sum(len(each.rows.ids) for each in whole.waiting.values()) + len(whole.bags.ids)
@@ -58,7 +60,7 @@ def lightened(whole: Whole, graph: Graph, spaces: Spaces, inlets: Mapping[str, I
     return replace(whole, settled=rows + len(whole.bags.ids) + keys)
 
 
-def trimmed(whole: Whole, graph: Graph) -> Whole:
+def trimmed(whole: DetectorState, graph: EventGraph) -> DetectorState:
     """Return the state without occurrences that can take part in nothing any more."""
     held = dict(whole.held)
     for name, each in held.items():
@@ -68,7 +70,7 @@ def trimmed(whole: Whole, graph: Graph) -> Whole:
     return replace(whole, held=held)
 
 
-def compact(whole: Whole, graph: Graph) -> Whole:
+def compact(whole: DetectorState, graph: EventGraph) -> DetectorState:
     """Return the state with the rows and bags that something refers to."""
     bag_ids = [np.empty(0, np.int64)]
     row_ids = {name: [each.batch.refs[:, 0]] for name, each in whole.waiting.items()}
@@ -79,13 +81,15 @@ def compact(whole: Whole, graph: Graph) -> Whole:
             inside = whole.bags.contents(refs)[1] if slot.plural else refs
             row_ids[slot.source].append(inside)
     waiting = {
-        name: Waiting(each.batch, each.rows.only(np.concatenate(row_ids[name])))
+        name: WaitingOccurrences(each.batch, each.rows.only(np.concatenate(row_ids[name])))
         for name, each in whole.waiting.items()
     }
     return replace(whole, waiting=waiting, bags=whole.bags.only(np.concatenate(bag_ids)))
 
 
-def _rekeyed(whole: Whole, space: KeySpace, spaces: Spaces, inlets: Mapping[str, Inlet]) -> Whole:
+def _rekeyed(
+    whole: DetectorState, space: KeySpace, spaces: Spaces, inlets: Mapping[str, Inlet]
+) -> DetectorState:
     """Number the keys of one space anew, without those that nothing has any more."""
     used = np.zeros(len(space.known), np.bool_)
     for keys in _keys(whole, space, spaces, inlets):
@@ -119,7 +123,7 @@ def _rekeyed(whole: Whole, space: KeySpace, spaces: Spaces, inlets: Mapping[str,
 
 
 def _keys(
-    whole: Whole, space: KeySpace, spaces: Spaces, inlets: Mapping[str, Inlet]
+    whole: DetectorState, space: KeySpace, spaces: Spaces, inlets: Mapping[str, Inlet]
 ) -> Iterator[Ints]:
     for name, held in whole.held.items():
         if spaces[name] is space:
@@ -130,7 +134,7 @@ def _keys(
                 yield whole.waiting[name].batch.refs[:, place]
 
 
-def shifted(batch: Batch, slots: tuple[Slot, ...], rows: int, bags: int) -> Batch:
+def shifted(batch: Batch, slots: tuple[ConstituentSlot, ...], rows: int, bags: int) -> Batch:
     """Return occurrences whose rows and bags have numbers that are higher by so much."""
     refs = batch.refs.copy()
     for place, slot in zip(range(refs.shape[1]), slots, strict=False):

@@ -6,11 +6,11 @@ Primitive events and OR of such have no mode, so that all modes share them.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.operators.aperiodic import Aperiodically
-from penstock.events.operators.conjunction import Together
+from penstock.events.operators.conjunction import Conjunction
 from penstock.events.operators.disjunction import Either
-from penstock.events.operators.operator import Operator, Slot, Slots
+from penstock.events.operators.operator import ConstituentSlot, EventOperator, Slots
 from penstock.events.operators.periodic import Periodically
 from penstock.events.operators.plus import Later
 from penstock.events.operators.sequence import Following
@@ -35,22 +35,22 @@ NEWEST = (Mode.RECENT, Mode.RECENT_UNIQUE)
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class EventNode:
     """A node: its event, how it is detected, and its parts' names; leaves have no operator."""
 
     name: str
     event: Event
     mode: Mode | None
     parts: tuple[str, ...]
-    operator: Operator | None
+    operator: EventOperator | None
     slots: Slots
 
 
 @dataclass
-class Graph:
+class EventGraph:
     """Nodes by name, parts before what is made of them, and each watch's root."""
 
-    nodes: dict[str, Node] = field(default_factory=dict)
+    nodes: dict[str, EventNode] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
 
     def watchers(self) -> Mapping[str, tuple[str, ...]]:
@@ -65,25 +65,25 @@ class Graph:
         return {name: tuple(watches) for name, watches in found.items()}
 
 
-def graph_of(watches: Mapping[str, Watch]) -> Graph:
+def graph_of(watches: Mapping[str, Watch]) -> EventGraph:
     """Return the graph that detects all of these."""
-    graph = Graph()
+    graph = EventGraph()
     for name, watch in watches.items():
         graph.roots[name] = _placed(graph, shared_form(watch.event).event, watch)
     return graph
 
 
-def _placed(graph: Graph, event: Event, watch: Watch) -> str:
+def _placed(graph: EventGraph, event: Event, watch: Watch) -> str:
     name = _name(event, watch)
     if name in graph.nodes:
         return name
     parts = tuple(_placed(graph, part, watch) for part in parts_of(event))
     if isinstance(event, Primitive):
-        graph.nodes[name] = Node(name, event, None, (), None, (Slot(event.name),))
+        graph.nodes[name] = EventNode(name, event, None, (), None, (ConstituentSlot(event.name),))
         return name
     operator = _operator(event, watch, [graph.nodes[part].slots for part in parts])
     mode = watch.mode if _has_mode(event) else None
-    graph.nodes[name] = Node(name, event, mode, parts, operator, operator.slots)
+    graph.nodes[name] = EventNode(name, event, mode, parts, operator, operator.slots)
     return name
 
 
@@ -120,14 +120,14 @@ def _compares_starts(event: Event) -> bool:
     )
 
 
-def _operator(event: Event, watch: Watch, slots: list[Slots]) -> Operator:
+def _operator(event: Event, watch: Watch, slots: list[Slots]) -> EventOperator:
     def at_once(*parts: Event) -> bool:
         return watch.point or all(is_instant(part) for part in parts)
 
-    def bounds(within: int | None, *, replaces: bool) -> Bounds:
+    def bounds(within: int | None, *, replaces: bool) -> OccurrenceBounds:
         """Leave the cap out where newer ones replace older ones anyway."""
         cap = None if replaces and watch.mode in NEWEST else watch.cap
-        return Bounds(within, cap, watch.point)
+        return OccurrenceBounds(within, cap, watch.point)
 
     mode = watch.mode
     match event:
@@ -143,7 +143,7 @@ def _operator(event: Event, watch: Watch, slots: list[Slots]) -> Operator:
             return Following(mode, limits, slots[0], slots[2], once, slots[1])
         case AnyOf():
             limits = bounds(event.within, replaces=True)
-            return Together(mode, limits, event.count, tuple(slots))
+            return Conjunction(mode, limits, event.count, tuple(slots))
         case Aperiodic():
             once = at_once(event.middle, event.last)
             # A* caps its middles, too, which nothing replaces.
@@ -158,6 +158,8 @@ def _operator(event: Event, watch: Watch, slots: list[Slots]) -> Operator:
             star = event.all_at_last
             return Periodically(mode, limits, event.every, opening, closing, once, star)
         case Plus():
-            return Later(mode, Bounds(event.within, None, watch.point), event.after, slots[0])
+            return Later(
+                mode, OccurrenceBounds(event.within, None, watch.point), event.after, slots[0]
+            )
         case Primitive() | And() | Seq():
             raise AssertionError(f"not in the shared form: {event}")

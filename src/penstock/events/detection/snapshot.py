@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.events.detection.detector_state import Spaces, Whole, compact, shifted
-from penstock.events.detection.graph import Graph
+from penstock.events.detection.detector_state import DetectorState, Spaces, compact, shifted
+from penstock.events.detection.graph import EventGraph
 from penstock.events.occurrences.bags import Bags
 from penstock.events.occurrences.batch import Batch, Ints, in_order, joined
-from penstock.events.occurrences.event_input import Inlet, Waiting
+from penstock.events.occurrences.event_input import Inlet, WaitingOccurrences
 from penstock.events.occurrences.keys import KeySpace
 from penstock.events.operators.operator import Slots
 
@@ -29,7 +29,9 @@ class KeptEvents:
     tables: Mapping[str, pa.Table]
 
 
-def kept_of(whole: Whole, graph: Graph, spaces: Spaces, inlets: Mapping[str, Inlet]) -> KeptEvents:
+def kept_of(
+    whole: DetectorState, graph: EventGraph, spaces: Spaces, inlets: Mapping[str, Inlet]
+) -> KeptEvents:
     """Return the state with the values of keys instead of their numbers."""
     whole = compact(whole, graph)
     tables: dict[str, pa.Table] = {}
@@ -57,12 +59,12 @@ def kept_of(whole: Whole, graph: Graph, spaces: Spaces, inlets: Mapping[str, Inl
 
 
 def restored(
-    whole: Whole,
+    whole: DetectorState,
     kept: Sequence[KeptEvents],
-    graph: Graph,
+    graph: EventGraph,
     inlets: Mapping[str, Inlet],
     spaces: Spaces,
-) -> Whole:
+) -> DetectorState:
     """Return a state with what was kept in it, as far as the graph still has a place for it."""
     for each in kept:
         whole = _joined(whole, each, graph, inlets, spaces)
@@ -132,8 +134,12 @@ def _numbers(table: pa.Table, name: str) -> Ints:
 
 
 def _joined(
-    whole: Whole, kept: KeptEvents, graph: Graph, inlets: Mapping[str, Inlet], spaces: Spaces
-) -> Whole:
+    whole: DetectorState,
+    kept: KeptEvents,
+    graph: EventGraph,
+    inlets: Mapping[str, Inlet],
+    spaces: Spaces,
+) -> DetectorState:
     rows, bags, facts = whole.next_id, whole.bags.next_id, kept.facts
     held = dict(whole.held)
     ticks = [np.empty(0, np.int64)]
@@ -150,7 +156,7 @@ def _joined(
             parts.append(in_order(joined([batch, shifted(old, slots, rows, bags)])))
         dropped = each.dropped + facts["dropped"].get(name, 0)
         held[name] = replace(each, parts=tuple(parts), dropped=dropped)
-    return Whole(
+    return DetectorState(
         max(whole.watermark, facts["watermark"]),
         max(whole.until, facts["until"]),
         max(whole.latest, facts["latest"]),
@@ -182,7 +188,9 @@ def _bags(kept: KeptEvents, ticks: Ints, rows: int, bags: int) -> Bags:
     return Bags(ids + bags, offsets, values + shift)
 
 
-def _waiting(whole: Whole, kept: KeptEvents, inlets: Mapping[str, Inlet]) -> dict[str, Waiting]:
+def _waiting(
+    whole: DetectorState, kept: KeptEvents, inlets: Mapping[str, Inlet]
+) -> dict[str, WaitingOccurrences]:
     found = dict(whole.waiting)
     for name, inlet in inlets.items():
         table, rows = (kept.tables.get(f"{kind} {name}") for kind in ("waiting", "rows"))
@@ -194,5 +202,5 @@ def _waiting(whole: Whole, kept: KeptEvents, inlets: Mapping[str, Inlet]) -> dic
         mine = old.refs[:, 0] + whole.next_id
         keys = inlet.keys(every.take(mine))
         batch = replace(old, refs=np.stack([mine, *keys], axis=1))
-        found[name] = Waiting(joined([found[name].batch, batch]), every)
+        found[name] = WaitingOccurrences(joined([found[name].batch, batch]), every)
     return found

@@ -6,7 +6,7 @@ from penstock.events.occurrences.batch import Batch, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class OccurrenceBounds:
     """A span that all have to fit into, and a cap on what is held of each part and key.
 
     `point` compares ends only.

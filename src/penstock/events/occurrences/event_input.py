@@ -30,11 +30,13 @@ class Inlet:
         """Return the columns of the parameters."""
         return pa.schema([each for each in self.schema if each.name not in OWN])
 
-    def empty(self) -> "Waiting":
+    def empty(self) -> "WaitingOccurrences":
         """Return that nothing waits."""
-        return Waiting(nothing(1 + len(self.keyings)), no_parameters(self.parameters))
+        return WaitingOccurrences(nothing(1 + len(self.keyings)), no_parameters(self.parameters))
 
-    def arrived(self, waiting: "Waiting", table: pa.Table, next_id: int) -> "Waiting":
+    def arrived(
+        self, waiting: "WaitingOccurrences", table: pa.Table, next_id: int
+    ) -> "WaitingOccurrences":
         """Return what waits when these rows have come."""
         ids = np.arange(table.num_rows) + next_id
         end = _numbers(table, END)
@@ -42,7 +44,7 @@ class Inlet:
         refs = np.stack([ids, *self.keys(table)], axis=1)
         fresh = occurrences(_no_keys(table), start, end, _numbers(table, ORDER), refs)
         rows = waiting.rows.with_rows(ids, table.select(self.parameters.names))
-        return Waiting(joined([waiting.batch, fresh]), rows)
+        return WaitingOccurrences(joined([waiting.batch, fresh]), rows)
 
     def keys(self, table: pa.Table) -> list[Ints]:
         """Return the rows' keys under each set of key columns."""
@@ -59,20 +61,20 @@ class Inlet:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingOccurrences:
     """Occurrences that are not released yet, and the rows behind these and all that are held."""
 
     batch: Batch
     rows: Parameters
 
-    def released(self, watermark: int) -> tuple[Batch, "Waiting"]:
+    def released(self, watermark: int) -> tuple[Batch, "WaitingOccurrences"]:
         """Return what is before the watermark, in order, and what waits on."""
         if not len(self.batch):
             return self.batch, self
         ready = self.batch.end < watermark
         left = nothing(self.batch.refs.shape[1]) if ready.all() else self.batch.take(~ready)
         out = self.batch if ready.all() else self.batch.take(ready)
-        return in_order(out), Waiting(left, self.rows)
+        return in_order(out), WaitingOccurrences(left, self.rows)
 
 
 def _numbers(table: pa.Table, column: str) -> Ints:

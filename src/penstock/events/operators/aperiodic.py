@@ -15,13 +15,13 @@ from penstock.events.occurrences.batch import (
     occurrences,
     with_keys_of,
 )
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool, pooled
-from penstock.events.operators.open_windows import Found, Windows, windows_of
+from penstock.events.operators.open_windows import Found, OpenWindows, windows_of
 from penstock.events.operators.operator import (
-    Held,
-    Moment,
+    HeldOccurrences,
     Slots,
+    StepTime,
     bagged,
     capped,
     flat,
@@ -41,7 +41,7 @@ class Aperiodically:
     """One by one at the middles, or `all_at_last`; `at_once`: middles and lasts do not last."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     first: Slots
     middle: Slots
     last: Slots
@@ -60,11 +60,13 @@ class Aperiodically:
         """Nothing occurs by itself."""
         return False
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold no firsts and no middles."""
-        return Held((nothing(len(self.first)), nothing(len(self.middle))))
+        return HeldOccurrences((nothing(len(self.first)), nothing(len(self.middle))))
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Go through the windows of those keys for which something is new."""
         new = [each.spanning(self.bounds.within) for each in new]
         if not any(len(each) for each in new):
@@ -84,11 +86,11 @@ class Aperiodically:
                 ]
             ),
         )
-        rest = Held(left, held.dropped + windows.dropped, held.trimmed)
+        rest = HeldOccurrences(left, held.dropped + windows.dropped, held.trimmed)
         rest = self.trim(rest, moment.watermark) if rest.is_due else rest
         return in_order(self._made(pool, every, found, moment)), rest
 
-    def _made(self, pool: Pool, every: list[Batch], found: Found, moment: Moment) -> Batch:
+    def _made(self, pool: Pool, every: list[Batch], found: Found, moment: StepTime) -> Batch:
         at = np.array(found.at, np.int64)
         groups = (found.firsts, found.inside)
         (first, first_cuts), (inside, inside_cuts) = (flat(group) for group in groups)
@@ -110,14 +112,14 @@ class Aperiodically:
             refs.append(every[MIDDLE].refs[pool.place[at]])
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of windows that were replaced or are too old, and of middles in none of them."""
         return trimmed_windows(held, watermark, self.bounds, self.mode, at_once=self.at_once)
 
 
 def trimmed_windows(
-    held: Held, watermark: int, bounds: Bounds, mode: Mode, *, at_once: bool
-) -> Held:
+    held: HeldOccurrences, watermark: int, bounds: OccurrenceBounds, mode: Mode, *, at_once: bool
+) -> HeldOccurrences:
     """Return what is held without windows that can take part in nothing any more."""
     firsts, *inside = (by_key(part) for part in held.parts)
     there = len(firsts)
@@ -127,10 +129,10 @@ def trimmed_windows(
     if mode in {Mode.RECENT, Mode.RECENT_UNIQUE} and at_once:
         firsts = replacing(firsts, bounds.within)
     kept = [_in_windows(part, firsts, bounds) for part in inside]
-    return Held((firsts, *kept), dropped, len(firsts) + sum(len(part) for part in kept))
+    return HeldOccurrences((firsts, *kept), dropped, len(firsts) + sum(len(part) for part in kept))
 
 
-def _in_windows(middles: Batch, firsts: Batch, bounds: Bounds) -> Batch:
+def _in_windows(middles: Batch, firsts: Batch, bounds: OccurrenceBounds) -> Batch:
     if not len(middles):
         return middles
     oldest = np.full(key_count(firsts, middles), np.iinfo(np.int64).max)
@@ -138,7 +140,7 @@ def _in_windows(middles: Batch, firsts: Batch, bounds: Bounds) -> Batch:
     return useful(middles, bounds.since(middles) > oldest[middles.key], bounds.cap)
 
 
-def firsts_left(pool: Pool, firsts: Batch, windows: Windows) -> Batch:
+def firsts_left(pool: Pool, firsts: Batch, windows: OpenWindows) -> Batch:
     """Return the firsts of the pool whose windows are still open."""
     rows = pool.of_part(FIRST)
     left = np.ones(len(pool), np.bool_)
@@ -148,7 +150,7 @@ def firsts_left(pool: Pool, firsts: Batch, windows: Windows) -> Batch:
     return firsts.marked(marks).take(pool.place[rows[left[rows]]])
 
 
-def _gone_through(pool: Pool, windows: Windows, all_at_last: bool) -> tuple[Found, list[int]]:
+def _gone_through(pool: Pool, windows: OpenWindows, all_at_last: bool) -> tuple[Found, list[int]]:
     """Return what was found, and the middles that are left, of all keys."""
     found, left = Found(), list[int]()
     middles: list[int] = []
@@ -179,7 +181,7 @@ def _gone_through(pool: Pool, windows: Windows, all_at_last: bool) -> tuple[Foun
     return found, left + middles
 
 
-def _gather(windows: Windows, middles: list[int], at: int) -> None:
+def _gather(windows: OpenWindows, middles: list[int], at: int) -> None:
     if not windows.preceding(at):
         return
     middles.append(at)
@@ -189,7 +191,7 @@ def _gather(windows: Windows, middles: list[int], at: int) -> None:
         windows.dropped += 1
 
 
-def _at_last(windows: Windows, found: Found, middles: list[int], at: int) -> list[int]:
+def _at_last(windows: OpenWindows, found: Found, middles: list[int], at: int) -> list[int]:
     since = windows.since[at]
     consumed: set[int] = set()
     used: set[int] = set()

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from penstock.events.occurrences.batch import Ints, Mask, spread
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool
 
 ABSENT = -1
@@ -38,7 +38,7 @@ def starts_rise_in_parts(pool: Pool, parts: int) -> bool:
     return True
 
 
-def meet_newest(pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
+def meet_newest(pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
     """Let each new occurrence meet the newest of the other parts; starts have to rise."""
     at = np.flatnonzero(pool.new)
     seen = np.full((len(at), parts), ABSENT)
@@ -62,7 +62,7 @@ def meet_newest(pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
     return _met(pool, at, owner, whole.ravel())
 
 
-def meet_every(pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
+def meet_every(pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
     """Let each new occurrence meet every combination of what came before it."""
     begins = pool.key_begins()
     where = [pool.of_part(part) for part in range(parts)]
@@ -82,7 +82,7 @@ def meet_every(pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
     return _met(pool, at[order], owner, members[order].ravel())
 
 
-def _each_with(pool: Pool, rows: Ints, other: Ints, begins: Ints, bounds: Bounds) -> Ints:
+def _each_with(pool: Pool, rows: Ints, other: Ints, begins: Ints, bounds: OccurrenceBounds) -> Ints:
     at = rows[:, 0]
     high = np.searchsorted(other, at)
     low = np.searchsorted(other, begins[at])

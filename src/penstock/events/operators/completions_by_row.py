@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool, Twins
 from penstock.events.operators.completions import Meetings
 from penstock.model.events import CONSUMING, Mode
@@ -18,7 +18,7 @@ class _Table:
 
     parts: int
     count: int
-    bounds: Bounds
+    bounds: OccurrenceBounds
     start: list[int]
     end: list[int]
     part: list[int]
@@ -145,7 +145,7 @@ class _Table:
         self.consume(rows, at)
 
 
-def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: Bounds) -> Meetings:
+def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
     """Let each new occurrence meet what is held, in any mode but unrestricted."""
     table = _Table(
         parts,

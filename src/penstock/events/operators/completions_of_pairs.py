@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.events.occurrences.batch import Ints, Mask, coder, spread
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool
 from penstock.events.occurrences.scan import before, place_in_group, walked
 from penstock.events.operators.completions import Meetings
@@ -25,7 +25,7 @@ class _Fitting:
     count: Ints
 
 
-def meet_oldest(pool: Pool, bounds: Bounds) -> Meetings:
+def meet_oldest(pool: Pool, bounds: OccurrenceBounds) -> Meetings:
     """Let each occurrence complete the oldest of the other part that waits (chronicle).
 
     The number of those that wait, below zero if they are of the second part, is a walk: an
@@ -57,7 +57,7 @@ def meet_oldest(pool: Pool, bounds: Bounds) -> Meetings:
     return _pairs(pool, at, partner, left, dropped)
 
 
-def meet_all(pool: Pool, bounds: Bounds) -> Meetings:
+def meet_all(pool: Pool, bounds: OccurrenceBounds) -> Meetings:
     """Let each occurrence complete all of the other part that wait (continuous).
 
     Only the first of a run of one part can complete something: the run before it, or what its own
@@ -90,7 +90,7 @@ def meet_all(pool: Pool, bounds: Bounds) -> Meetings:
     return _pairs(pool, at, partner, left, dropped)
 
 
-def _completing(pool: Pool, begins: Ints, ends: Ints, bounds: Bounds) -> Mask:
+def _completing(pool: Pool, begins: Ints, ends: Ints, bounds: OccurrenceBounds) -> Mask:
     """Say which runs begin with an occurrence that completes something.
 
     It does if the newest of the run before fits, and is there: a run of one that has completed
@@ -108,7 +108,7 @@ def _completing(pool: Pool, begins: Ints, ends: Ints, bounds: Bounds) -> Mask:
     return found
 
 
-def _fitting(pool: Pool, rows: Ints, others: Ints, bounds: Bounds) -> _Fitting:
+def _fitting(pool: Pool, rows: Ints, others: Ints, bounds: OccurrenceBounds) -> _Fitting:
     high = np.searchsorted(others, rows)
     low = np.searchsorted(others, pool.key_begins()[rows])
     if bounds.within is not None:

@@ -19,7 +19,7 @@ from penstock.events.occurrences.batch import (
     occurrences,
     with_keys_of,
 )
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool, pooled
 from penstock.events.operators.completions import (
     ABSENT,
@@ -31,9 +31,9 @@ from penstock.events.operators.completions import (
 from penstock.events.operators.completions_by_row import meet_rows
 from penstock.events.operators.completions_of_pairs import meet_all, meet_oldest
 from penstock.events.operators.operator import (
-    Held,
-    Moment,
+    HeldOccurrences,
     Slots,
+    StepTime,
     bagged,
     capped,
     listed,
@@ -47,11 +47,11 @@ PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class Conjunction:
     """`count` of the parts."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     count: int
     parts: tuple[Slots, ...]
 
@@ -66,11 +66,13 @@ class Together:
         """Nothing occurs by itself."""
         return False
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold nothing of any part."""
-        return Held(tuple(nothing(len(part)) for part in self.parts))
+        return HeldOccurrences(tuple(nothing(len(part)) for part in self.parts))
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Let the new occurrences meet what is held."""
         new = [each.spanning(self.bounds.within) for each in new]
         if not any(len(each) for each in new):
@@ -84,7 +86,7 @@ class Together:
             joined([part.take(~at), _rest(each, pool, met, number)])
             for number, (part, at, each) in enumerate(zip(held.parts, asked, every, strict=True))
         ]
-        rest = Held(tuple(left), held.dropped + met.dropped, held.trimmed)
+        rest = HeldOccurrences(tuple(left), held.dropped + met.dropped, held.trimmed)
         if rest.is_due:
             rest = self.trim(rest, moment.watermark)
         return in_order(self._made(every, pool, met, moment)), rest
@@ -102,7 +104,7 @@ class Together:
             return meet(pool, self.bounds)
         return meet_rows(self.mode, pool, size, self.count, self.bounds)
 
-    def _made(self, every: list[Batch], pool: Pool, met: Meetings, moment: Moment) -> Batch:
+    def _made(self, every: list[Batch], pool: Pool, met: Meetings, moment: StepTime) -> Batch:
         found = len(met.at)
         refs = []
         for number, (part, slots) in enumerate(zip(every, self.parts, strict=True)):
@@ -120,7 +122,7 @@ class Together:
         at = met.at
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of what was replaced, is too old, or is beyond the cap."""
         dropped, parts = held.dropped, []
         for part in held.parts:
@@ -130,7 +132,7 @@ class Together:
             if self.mode in {Mode.RECENT, Mode.RECENT_UNIQUE}:
                 kept = replacing(kept, self.bounds.within)
             parts.append(kept)
-        return Held(tuple(parts), dropped, sum(len(part) for part in parts))
+        return HeldOccurrences(tuple(parts), dropped, sum(len(part) for part in parts))
 
 
 def _rest(part: Batch, pool: Pool, met: Meetings, number: int) -> Batch:

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.events.occurrences.batch import NONE, Batch, in_order, joined, nothing
-from penstock.events.occurrences.bounds import Bounds
-from penstock.events.operators.operator import Held, Moment, Slots
+from penstock.events.occurrences.bounds import OccurrenceBounds
+from penstock.events.operators.operator import HeldOccurrences, Slots, StepTime
 
 
 @dataclass(frozen=True, slots=True)
 class Either:
     """Any of the parts, with the constituents of the others left out."""
 
-    bounds: Bounds
+    bounds: OccurrenceBounds
     parts: tuple[Slots, ...]
 
     @property
@@ -27,11 +27,13 @@ class Either:
         """Nothing occurs by itself."""
         return False
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold nothing, ever."""
-        return Held(())
+        return HeldOccurrences(())
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Put the parts' occurrences in order."""
         found = [nothing(len(self.slots))]
         before = 0
@@ -44,6 +46,6 @@ class Either:
             )
         return in_order(joined(found)).spanning(self.bounds.within), held
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """There is nothing to let go of."""
         return held

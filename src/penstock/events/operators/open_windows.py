@@ -7,7 +7,7 @@ that was opened by an occurrence that no longer fits into the span is as good as
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool, Twins
 from penstock.model.events import CONSUMING, Mode
 
@@ -28,11 +28,11 @@ class Found:
 
 
 @dataclass
-class Windows:
+class OpenWindows:
     """Which firsts are open, oldest first."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     at_once: bool
     start: list[int]
     end: list[int]
@@ -107,9 +107,9 @@ class Windows:
         return fitting
 
 
-def windows_of(pool: Pool, mode: Mode, bounds: Bounds, at_once: bool) -> Windows:
+def windows_of(pool: Pool, mode: Mode, bounds: OccurrenceBounds, at_once: bool) -> OpenWindows:
     """Return the windows over a pool, none of them open yet."""
     since = pool.end if bounds.point else pool.start
     columns = (pool.start.tolist(), pool.end.tolist(), since.tolist(), pool.mark.tolist())
     twins = pool.twins() if mode in CONSUMING else {}
-    return Windows(mode, bounds, at_once, *columns, twins)
+    return OpenWindows(mode, bounds, at_once, *columns, twins)

@@ -8,13 +8,13 @@ import numpy as np
 
 from penstock.events.occurrences.bags import Bagging
 from penstock.events.occurrences.batch import NONE, Batch, Ints, Mask, key_count
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 
 PATIENCE = 1024  # rows that may gather before a look at what can be let go
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StepTime:
     """When a step is: all before the watermark is known, ticks from `since` to `until` are due.
 
     `until` is the watermark, but at the end of time it stands behind the last occurrence: a
@@ -28,7 +28,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldOccurrences:
     """What an operator holds of each part, and how many occurrences its cap has cost."""
 
     parts: tuple[Batch, ...]
@@ -47,14 +47,14 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ConstituentSlot:
     """One constituent: whose rows it refers to, or ticks if nobody's; as bags, if plural."""
 
     source: str
     plural: bool = False
 
 
-Slots = tuple[Slot, ...]
+Slots = tuple[ConstituentSlot, ...]
 
 
 def listed(slots: Slots, plural: bool = True) -> Slots:
@@ -62,7 +62,7 @@ def listed(slots: Slots, plural: bool = True) -> Slots:
     return tuple(replace(slot, plural=True) for slot in slots) if plural else slots
 
 
-class Operator(Protocol):
+class EventOperator(Protocol):
     """A node of the detection graph; frozen, its state is passed in and handed back."""
 
     @property
@@ -75,18 +75,20 @@ class Operator(Protocol):
         """Say whether something can occur while no part does."""
         ...
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Return what it holds before anything has occurred."""
         ...
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Return what occurs before the watermark, in order, and what is held after it.
 
         `new` has a batch for each part, in order, with ends from the last watermark to this.
         """
         ...
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of what can take part in nothing any more, and of what is beyond the cap."""
         ...
 
@@ -131,7 +133,7 @@ def useful(batch: Batch, good: Mask, cap: int | None) -> Batch:
     return batch.take(good)
 
 
-def unexpired(batch: Batch, bounds: Bounds, watermark: int) -> Batch:
+def unexpired(batch: Batch, bounds: OccurrenceBounds, watermark: int) -> Batch:
     """Return the occurrences, by key, that still fit into a span with one at the watermark."""
     if bounds.within is None or not len(batch):
         return batch

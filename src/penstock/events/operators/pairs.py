@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.events.occurrences.batch import Batch, Coder, Ints, Mask, coder, key_count, spread
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.scan import before, place_in_group, walked
 from penstock.model.events import Mode
 
@@ -41,7 +41,9 @@ def starts_rise(firsts: Batch) -> bool:
     return bool((rises | (np.diff(firsts.key) != 0)).all())
 
 
-def pair_columns(mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds: Bounds) -> Pairs:
+def pair_columns(
+    mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds: OccurrenceBounds
+) -> Pairs:
     """Return who goes with whom; where the span matters, starts have to rise."""
     if not len(lasts):
         none = np.empty(0, np.int64)
@@ -70,7 +72,7 @@ def pair_columns(mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds
             return _next_last(firsts, lasts, ranges, order[after - len(order)], after, bounds)
 
 
-def _floors(code: Coder, middles: Batch, lasts: Batch, bounds: Bounds) -> Ints:
+def _floors(code: Coder, middles: Batch, lasts: Batch, bounds: OccurrenceBounds) -> Ints:
     """Return codes below which no first may end: it is another key's, or has a middle after it."""
     lowest = lasts.key * code.span
     if not len(middles):
@@ -80,14 +82,16 @@ def _floors(code: Coder, middles: Batch, lasts: Batch, bounds: Bounds) -> Ints:
     return np.maximum(lowest, np.where(before > 0, starts[before - 1], lowest))
 
 
-def _in_span(code: Coder, firsts: Batch, lasts: Batch, bounds: Bounds, full: Ints) -> Ints:
+def _in_span(
+    code: Coder, firsts: Batch, lasts: Batch, bounds: OccurrenceBounds, full: Ints
+) -> Ints:
     if bounds.within is None:
         return full
     starts = code(firsts.key, firsts.start)
     return np.maximum(full, np.searchsorted(starts, code(lasts.key, lasts.end - bounds.within)))
 
 
-def _every(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Pairs:
+def _every(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: OccurrenceBounds) -> Pairs:
     last, first = spread(ranges.full, ranges.hi)
     if bounds.within is not None:
         fits = lasts.end[last] - firsts.start[first] <= bounds.within
@@ -111,7 +115,7 @@ def _newest_once(firsts: Batch, ranges: Ranges) -> Pairs:
     return Pairs(last, ranges.hi[last] - 1, np.ones(len(firsts), np.bool_), mark)
 
 
-def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Pairs:
+def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: OccurrenceBounds) -> Pairs:
     """Pair by a walk: a last moves the place p of the oldest to min(max(p, lo) + 1, hi)."""
     order = np.argsort(lasts.key, kind="stable")
     lo, hi = ranges.lo[order], ranges.hi[order]
@@ -127,7 +131,7 @@ def _oldest(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Pair
     return Pairs(last[back], first[back], left & ~capped, firsts.mark, int(capped.sum()))
 
 
-def _beyond_cap(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> Mask:
+def _beyond_cap(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: OccurrenceBounds) -> Mask:
     """Say which firsts had too many newer ones when a last came.
 
     They have to go at once: when the newer ones are used up, nobody could tell any more.
@@ -141,7 +145,7 @@ def _beyond_cap(firsts: Batch, lasts: Batch, ranges: Ranges, bounds: Bounds) -> 
 
 
 def _next_last(
-    firsts: Batch, lasts: Batch, ranges: Ranges, last: Ints, after: Ints, bounds: Bounds
+    firsts: Batch, lasts: Batch, ranges: Ranges, last: Ints, after: Ints, bounds: OccurrenceBounds
 ) -> Pairs:
     """Give each first to the last that follows it; whoever finds none waits on."""
     followed = (after < len(lasts)) & (lasts.key[last] == firsts.key)

@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from penstock.events.occurrences.batch import Batch
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.operators.pairs import Pairs
 from penstock.model.events import Mode
 
@@ -32,7 +32,7 @@ class _OfKey:
 @dataclass
 class _Pairing:
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     ends: list[int]
     starts: list[int]
     used: list[int]
@@ -99,7 +99,9 @@ class _Pairing:
                 mine.held = [each for each in mine.held if each not in self.gone]
 
 
-def pair_rows(mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds: Bounds) -> Pairs:
+def pair_rows(
+    mode: Mode, firsts: Batch, middles: Batch, lasts: Batch, bounds: OccurrenceBounds
+) -> Pairs:
     """Return who goes with whom, as `pair_columns` does, whatever the lasts' starts."""
     rows = list(_rows(firsts))
     keys: dict[int, _OfKey] = {}

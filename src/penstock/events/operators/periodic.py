@@ -18,11 +18,19 @@ from penstock.events.occurrences.batch import (
     occurrences,
     with_keys_of,
 )
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.occurrences.pool import Pool, pooled
 from penstock.events.operators.aperiodic import firsts_left, trimmed_windows
-from penstock.events.operators.open_windows import Found, Windows, windows_of
-from penstock.events.operators.operator import Held, Moment, Slot, Slots, bagged, flat, listed
+from penstock.events.operators.open_windows import Found, OpenWindows, windows_of
+from penstock.events.operators.operator import (
+    ConstituentSlot,
+    HeldOccurrences,
+    Slots,
+    StepTime,
+    bagged,
+    flat,
+    listed,
+)
 from penstock.model.events import Mode
 
 FIRST, LAST = 0, 1
@@ -34,7 +42,7 @@ class Periodically:
     """One by one, or `all_at_last`; `at_once`: the lasts do not last."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     every: int
     first: Slots
     last: Slots
@@ -45,7 +53,7 @@ class Periodically:
     def slots(self) -> Slots:
         """Return the constituents of the windows' firsts, the ticks, and in P* of the last."""
         first = listed(self.first, self.mode is Mode.CUMULATIVE)
-        ticks = (Slot("", plural=self.all_at_last),)
+        ticks = (ConstituentSlot("", plural=self.all_at_last),)
         return first + ticks + (self.last if self.all_at_last else ())
 
     @property
@@ -53,11 +61,13 @@ class Periodically:
         """Ticks come by the clock."""
         return True
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold no firsts."""
-        return Held((nothing(len(self.first)),))
+        return HeldOccurrences((nothing(len(self.first)),))
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Go through the windows of those keys for which something is new or a tick is due."""
         new = [each.spanning(self.bounds.within) for each in new]
         firsts = held.parts[FIRST]
@@ -71,17 +81,17 @@ class Periodically:
         windows = windows_of(pool, self.mode, self.bounds, self.at_once)
         found = self._gone_through(pool, windows, moment)
         left = joined([firsts.take(~asked), firsts_left(pool, every[FIRST], windows)])
-        rest = Held((left,), held.dropped + windows.dropped, held.trimmed)
+        rest = HeldOccurrences((left,), held.dropped + windows.dropped, held.trimmed)
         rest = self.trim(rest, moment.watermark) if rest.is_due else rest
         return in_order(self._made(pool, every, found, moment)), rest
 
-    def _is_due(self, firsts: Batch, moment: Moment) -> Ints:
+    def _is_due(self, firsts: Batch, moment: StepTime) -> Ints:
         if self.all_at_last:
             return np.empty(0, np.int64)
         passed = np.maximum(-(-(moment.since - firsts.end) // self.every), 1)
         return np.flatnonzero(firsts.end + passed * self.every < moment.until)
 
-    def _gone_through(self, pool: Pool, windows: Windows, moment: Moment) -> Found:
+    def _gone_through(self, pool: Pool, windows: OpenWindows, moment: StepTime) -> Found:
         found = Found()
         key, since = None, moment.since
         columns = (pool.key.tolist(), pool.part.tolist(), pool.new.tolist())
@@ -102,7 +112,7 @@ class Periodically:
         self._tick(windows, found, since, moment.until)
         return found
 
-    def _close(self, windows: Windows, found: Found, at: int) -> None:
+    def _close(self, windows: OpenWindows, found: Found, at: int) -> None:
         closed = windows.closed(at)
         if not self.all_at_last:
             return
@@ -113,7 +123,7 @@ class Periodically:
                 found.add(at, group, ticks)
                 windows.use_up((*group, at))
 
-    def _tick(self, windows: Windows, found: Found, since: int, until: int) -> None:
+    def _tick(self, windows: OpenWindows, found: Found, since: int, until: int) -> None:
         """Add the ticks from `since` to before `until`."""
         if self.all_at_last or not windows.open or since >= until:
             return
@@ -133,7 +143,7 @@ class Periodically:
                 ]
             found.add(place, group, [tick])
 
-    def _ticks(self, windows: Windows, place: int, low: int, high: int) -> Sequence[int]:
+    def _ticks(self, windows: OpenWindows, place: int, low: int, high: int) -> Sequence[int]:
         end = windows.end[place]
         passed = max(-(-(low - end) // self.every), 1)
         ticks = range(end + passed * self.every, high, self.every)
@@ -144,7 +154,9 @@ class Periodically:
         windows.used[place] = 1
         return ticks[:1]
 
-    def _ticking(self, windows: Windows, since: int, until: int) -> Iterator[tuple[int, int, int]]:
+    def _ticking(
+        self, windows: OpenWindows, since: int, until: int
+    ) -> Iterator[tuple[int, int, int]]:
         """Yield the windows that tick, each with the span in which the mode lets it."""
         one = self.mode not in {Mode.UNRESTRICTED, Mode.CONTINUOUS}
         newest = self.mode in {Mode.RECENT, Mode.RECENT_UNIQUE}
@@ -159,7 +171,7 @@ class Periodically:
                 yield place, since, high
                 since = high if one else since
 
-    def _made(self, pool: Pool, every: list[Batch], found: Found, moment: Moment) -> Batch:
+    def _made(self, pool: Pool, every: list[Batch], found: Found, moment: StepTime) -> Batch:
         at = np.array(found.at, np.int64)
         (first, first_cuts), (ticks, cuts) = flat(found.firsts), flat(found.inside)
         refs = [
@@ -179,6 +191,6 @@ class Periodically:
             start = np.minimum(start, np.minimum.reduceat(pool.start[first], first_cuts[:-1]))
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of windows that were replaced or are too old."""
         return trimmed_windows(held, watermark, self.bounds, self.mode, at_once=self.at_once)

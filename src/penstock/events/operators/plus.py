@@ -14,8 +14,15 @@ from penstock.events.occurrences.batch import (
     nothing,
     occurrences,
 )
-from penstock.events.occurrences.bounds import Bounds
-from penstock.events.operators.operator import Held, Moment, Slots, bagged, flat, listed
+from penstock.events.occurrences.bounds import OccurrenceBounds
+from penstock.events.operators.operator import (
+    HeldOccurrences,
+    Slots,
+    StepTime,
+    bagged,
+    flat,
+    listed,
+)
 from penstock.model.events import Mode
 
 
@@ -24,7 +31,7 @@ class Later:
     """`after` microseconds after the part. What is held is bounded by that time, never by a cap."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     after: int
     part: Slots
 
@@ -38,18 +45,22 @@ class Later:
         """Ticks come by the clock."""
         return True
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold nothing that waits."""
-        return Held((nothing(len(self.part)),))
+        return HeldOccurrences((nothing(len(self.part)),))
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Let the ticks before the watermark occur."""
         fresh = new[0]
         if self.bounds.within is not None:
             fresh = fresh.spanning(self.bounds.within - self.after)
         waiting = by_key(joined([held.parts[0], fresh]))
         if not len(waiting) or int(waiting.end.min()) + self.after >= moment.watermark:
-            settled = self.trim(Held((waiting,)), moment.watermark) if len(fresh) else held
+            settled = (
+                self.trim(HeldOccurrences((waiting,)), moment.watermark) if len(fresh) else held
+            )
             return nothing(len(self.slots)), settled
         if self.mode is Mode.CUMULATIVE:
             made, left = self._gathered(waiting, moment)
@@ -59,7 +70,7 @@ class Later:
             ready, left = waiting.take(due), waiting.take(~due)
             tick = ready.end + self.after
             made = occurrences(ready.key, tick, tick, ready.seq, ready.refs)
-        return in_order(made), Held((left,))
+        return in_order(made), HeldOccurrences((left,))
 
     def _unreplaced(self, waiting: Batch) -> Batch:
         if self.mode not in {Mode.RECENT, Mode.RECENT_UNIQUE}:
@@ -69,7 +80,7 @@ class Later:
         replaced[:-1] = same & (waiting.end[1:] < waiting.end[:-1] + self.after)
         return waiting.take(~replaced)
 
-    def _gathered(self, waiting: Batch, moment: Moment) -> tuple[Batch, Batch]:
+    def _gathered(self, waiting: Batch, moment: StepTime) -> tuple[Batch, Batch]:
         groups: list[list[int]] = []
         key, tick = None, 0
         for at, (now, end) in enumerate(
@@ -92,6 +103,6 @@ class Later:
     def _tick_of(self, waiting: Batch, group: list[int]) -> int:
         return int(waiting.end[group[0]]) + self.after
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of what was replaced; all else is still to tick."""
-        return Held((self._unreplaced(by_key(held.parts[0])),))
+        return HeldOccurrences((self._unreplaced(by_key(held.parts[0])),))

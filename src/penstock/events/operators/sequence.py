@@ -20,11 +20,11 @@ from penstock.events.occurrences.batch import (
     share_rows,
     with_keys_of,
 )
-from penstock.events.occurrences.bounds import Bounds
+from penstock.events.occurrences.bounds import OccurrenceBounds
 from penstock.events.operators.operator import (
-    Held,
-    Moment,
+    HeldOccurrences,
     Slots,
+    StepTime,
     bagged,
     capped,
     listed,
@@ -46,7 +46,7 @@ class Following:
     """First and last, or first, middle and last; `at_once`: the lasts begin when they end."""
 
     mode: Mode
-    bounds: Bounds
+    bounds: OccurrenceBounds
     first: Slots
     last: Slots
     at_once: bool
@@ -62,18 +62,20 @@ class Following:
         """Nothing occurs by itself."""
         return False
 
-    def empty(self) -> Held:
+    def empty(self) -> HeldOccurrences:
         """Hold no firsts, and no middles."""
-        return Held((nothing(len(self.first)), nothing(len(self.middle or ()))))
+        return HeldOccurrences((nothing(len(self.first)), nothing(len(self.middle or ()))))
 
-    def step(self, held: Held, new: Sequence[Batch], moment: Moment) -> tuple[Batch, Held]:
+    def step(
+        self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
+    ) -> tuple[Batch, HeldOccurrences]:
         """Pair the new lasts."""
         if not len(held.parts[0]) and not len(new[0]):
             return nothing(len(self.slots)), held
         first, *between, last = (each.spanning(self.bounds.within) for each in new)
         firsts, middles = joined([held.parts[0], first]), joined([held.parts[1], *between])
         if not len(last) or not len(firsts):
-            left = Held((firsts, middles), held.dropped, held.trimmed)
+            left = HeldOccurrences((firsts, middles), held.dropped, held.trimmed)
             return nothing(len(self.slots)), self._settled(left, moment)
         asked = with_keys_of(firsts, [last])
         mine, others = by_key(firsts.take(asked)), firsts.take(~asked)
@@ -81,7 +83,9 @@ class Following:
         last = last if known.all() else last.take(known)
         pairs = self._pairs(mine, by_key(middles), last)
         rest = mine.marked(pairs.mark).take(pairs.left)
-        left = Held((joined([others, rest]), middles), held.dropped + pairs.dropped, held.trimmed)
+        left = HeldOccurrences(
+            (joined([others, rest]), middles), held.dropped + pairs.dropped, held.trimmed
+        )
         return self._made(mine, last, pairs, moment), self._settled(left, moment)
 
     def _pairs(self, firsts: Batch, middles: Batch, lasts: Batch) -> Pairs:
@@ -91,7 +95,7 @@ class Following:
         pair = pair_columns if self.at_once and rises and alone else pair_rows
         return pair(self.mode, firsts, middles, lasts, bounds)
 
-    def _made(self, firsts: Batch, lasts: Batch, pairs: Pairs, moment: Moment) -> Batch:
+    def _made(self, firsts: Batch, lasts: Batch, pairs: Pairs, moment: StepTime) -> Batch:
         if self.mode is not Mode.CUMULATIVE:
             last, first = lasts.take(pairs.last), firsts.take(pairs.first)
             start = np.minimum(first.start, last.start)
@@ -106,11 +110,11 @@ class Following:
             start = np.minimum(start, np.minimum.reduceat(firsts.start[pairs.first], offsets[:-1]))
         return occurrences(last.key, start, last.end, last.seq, np.hstack([bags, last.refs]))
 
-    def _settled(self, held: Held, moment: Moment) -> Held:
+    def _settled(self, held: HeldOccurrences, moment: StepTime) -> HeldOccurrences:
         due = held.is_due or len(held.parts[1]) > 0
         return self.trim(held, moment.watermark) if due else held
 
-    def trim(self, held: Held, watermark: int) -> Held:
+    def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
         """Let go of firsts that were replaced, are too old, or have a middle behind them."""
         firsts, middles = by_key(held.parts[0]), held.parts[1]
         there = len(firsts)
@@ -123,7 +127,7 @@ class Following:
                 firsts = replacing(firsts, self.bounds.within)
         else:
             middles = self._hindering(firsts, middles)
-        return Held((firsts, middles), dropped, len(firsts) + len(middles))
+        return HeldOccurrences((firsts, middles), dropped, len(firsts) + len(middles))
 
     def _unhindered(self, firsts: Batch, middles: Batch) -> Batch:
         """Return the firsts without a middle after them: no last to come begins before these."""

@@ -5,10 +5,10 @@ import random
 from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule.batching import FixedLength
-from penstock.schedule.costs.observation import Figures, Observation
+from penstock.schedule.costs.observation import Observation, OperatorFigures
 from penstock.sim.machine import Machine
 from penstock.sim.workloads.arrivals import Arrival, bursty, trains
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from penstock.sim.workloads.workload import Workload
 
 PATHS = 8
@@ -28,16 +28,16 @@ def bursts(seed: int, seconds: float) -> Workload:
     """Return lines of three to six operators, each over a stream that comes in bursts."""
     drawn = random.Random(seed)
     queries: dict[str, Operator] = {}
-    figures: dict[str, Figures] = {}
+    figures: dict[str, OperatorFigures] = {}
     arrivals: dict[str, list[Arrival]] = {}
     for number in range(PATHS):
         node: Operator = stream(f"s{number}")
-        figures[key(node)] = Figures.declared(0.0, 1.0, TUPLE_BYTES)
+        figures[key(node)] = OperatorFigures.declared(0.0, 1.0, TUPLE_BYTES)
         arrivals[key(node)] = trains(bursty(RATE, seconds, seed * 100 + number), TICK)
         for place in range(drawn.randint(3, 6)):
             costs, kept = OTHER if place else LEAF
-            node = Step(f"p{number}o{place}", (node,))
-            figures[key(node)] = Figures.declared(
+            node = SimulatedOperator(f"p{number}o{place}", (node,))
+            figures[key(node)] = OperatorFigures.declared(
                 drawn.uniform(*costs), drawn.uniform(*kept), TUPLE_BYTES
             )
         queries[f"q{number}"] = node

@@ -21,7 +21,7 @@ from penstock.sim.policies import Nothing
 from penstock.sim.report import Claim, Report
 from penstock.sim.workloads.arrivals import poisson, rows_of
 from penstock.sim.workloads.random_queries import QuerySet
-from penstock.sim.workloads.scene import Scene
+from penstock.sim.workloads.scene import ContractScene
 
 LOADS = (0.1, 0.3, 0.5, 0.7, 0.85, 0.95)
 SETUPS = (0.0, 0.002, 0.01)  # seconds of a run, whatever it takes
@@ -32,7 +32,7 @@ USUAL = 0.7  # a load: near 1 a small error of the load is a large one of the la
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class EstimateErrors:
     """Relative errors of latency and memory, and how far p99 is from the mean."""
 
     latency: float
@@ -80,18 +80,18 @@ def estimates(seed: int, effort: Effort) -> Report:
     )
 
 
-def _point(load: float, setup: float, seed: int, effort: Effort) -> Compared:
+def _point(load: float, setup: float, seed: int, effort: Effort) -> EstimateErrors:
     each = [
         _trial(load, setup, one, 3 * effort.seconds) for one in range(seed, seed + effort.trials)
     ]
-    return Compared(
+    return EstimateErrors(
         fmean(one.latency for one in each),
         fmean(one.memory for one in each),
         fmean(one.tail for one in each),
     )
 
 
-def _trial(load: float, setup: float, seed: int, seconds: float) -> Compared:
+def _trial(load: float, setup: float, seed: int, seconds: float) -> EstimateErrors:
     scene, trains = _scene(load, seed, seconds)
     network = replace(scene.network, run_seconds=setup)
     told = estimated(network, trains)
@@ -105,14 +105,14 @@ def _trial(load: float, setup: float, seed: int, seconds: float) -> Compared:
             off.append(abs(told.latency[query] - mean) / mean)
             tails.append(float(np.quantile(latency, 0.99)) / mean)
     memory = story.outcome.mean_bytes * story.outcome.seconds / seconds
-    return Compared(
+    return EstimateErrors(
         fmean(off) if off else 0.0,
         abs(told.memory_bytes - memory) / memory if memory else 0.0,
         fmean(tails) if tails else 0.0,
     )
 
 
-def _scene(load: float, seed: int, seconds: float) -> tuple[Scene, dict[str, TrainSize]]:
+def _scene(load: float, seed: int, seconds: float) -> tuple[ContractScene, dict[str, TrainSize]]:
     drawn = QUERIES.draw(seed, lambda n: poisson(RATE, seconds, seed * 100 + n), tick=TICK)
     workload = replace(drawn, seconds=seconds).at_load(load)
     seen = workload.measured()
@@ -127,4 +127,4 @@ def _scene(load: float, seed: int, seconds: float) -> tuple[Scene, dict[str, Tra
         for name, arrivals in workload.arrivals.items()
     }
     contracts = dict.fromkeys(workload.graph.queries, Contract())
-    return Scene(workload, network, contracts, {}, seconds), trains
+    return ContractScene(workload, network, contracts, {}, seconds), trains

@@ -10,13 +10,13 @@ from penstock.sim.contract_simulation import simulate_contracts
 from penstock.sim.judgment import judged, utility
 from penstock.sim.policies import Nothing, Policy, UniformDrop
 from penstock.sim.report import Claim, Report
-from penstock.sim.workloads.scene import TRAFFICS, Scene, mixed_scene
+from penstock.sim.workloads.scene import TRAFFICS, ContractScene, mixed_scene
 
 LOADS = (0.5, 1.0, 2.0, 4.0)
 LONGER = 15.0  # than the other experiments: ten minutes instead of three workloads of 40 s
 STRATEGY = "earliest_deadline"
 OTHERS = ("nothing", "uniform")
-POLICIES: Mapping[str, Callable[[Scene], Policy]] = {
+POLICIES: Mapping[str, Callable[[ContractScene], Policy]] = {
     "nothing": lambda _: Nothing(),
     "uniform": lambda scene: UniformDrop(scene.network),
     "contracts": lambda scene: Keeper(scene.network, scene.contracts, scene.samplings),
@@ -46,7 +46,7 @@ def overload(seed: int, effort: Effort) -> Report:
     )
 
 
-def _figures(scene: Scene, policy: Policy, seed: int) -> Found:
+def _figures(scene: ContractScene, policy: Policy, seed: int) -> Found:
     story = simulate_contracts(scene, policy, make_strategy(STRATEGY))
     each = {query: judged(scene, story, query, seed) for query in scene.contracts}
     return (

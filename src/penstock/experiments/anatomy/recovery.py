@@ -11,7 +11,7 @@ from penstock.schedule import make_strategy
 from penstock.sim.contract_simulation import Story, simulate_contracts
 from penstock.sim.report import Claim, Report
 from penstock.sim.workloads.arrivals import Times, constant
-from penstock.sim.workloads.scene import RATE, STREAMS, Scene, scene
+from penstock.sim.workloads.scene import RATE, STREAMS, ContractScene, scene
 
 CALM, HIGH = 0.5, 4.0  # loads before and after the burst, and in it
 BEFORE, BURST = 0.25, 0.15  # of all the time
@@ -66,7 +66,7 @@ def _by_second(story: Story) -> npt.NDArray[np.float64]:
     return worst
 
 
-def _worst(of: Scene, story: Story) -> float:
+def _worst(of: ContractScene, story: Story) -> float:
     """Return the latest tuple's latency over what its query allows."""
     return max(
         max(got.latency, default=0.0) / of.contracts[query].max_latency
@@ -82,8 +82,8 @@ def _until(latency: npt.NDArray[np.float64], end: float, limit: float) -> float:
 
 def _gone(story: Story, end: float) -> float:
     """Return how long after the burst the last gate stood; infinite where one stands at the end."""
-    standing = [at for at, _, measures in story.measures if measures.keeps]
-    if not standing:
+    kept_at = [at for at, _, measures in story.measures if measures.keeps]
+    if not kept_at:
         return 0.0
     last = story.measures[-1]
-    return math.inf if last[2].keeps else max(0.0, standing[-1] - end)
+    return math.inf if last[2].keeps else max(0.0, kept_at[-1] - end)

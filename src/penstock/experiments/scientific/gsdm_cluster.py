@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from statistics import fmean
 
 from penstock.experiments.trial import Effort
-from penstock.functions.tuning.curves import Curve
-from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
+from penstock.functions.tuning.curves import CostCurve
+from penstock.functions.tuning.plans import CENTRAL, SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs
 from penstock.sim.flows import FlowRun, run_flow
 
@@ -24,40 +24,40 @@ SLOWNESS = 1.75  # ours: see `flow_slowness` for what other factors would give
 SITE_SYSTEM = 0.4 / WINDOWS
 # Receiving and sending: of a branch of either strategy, and of either combination.
 BOTH_WAYS = fmean([2.72 / 128, 2 * 2.82 / 256, 5.17 / WINDOWS, 5.01 / WINDOWS])
-STAGE = Curve(linear=13.8 / WINDOWS / SIZE)  # of radix 2; radix k takes log2 k of them
-CUT = Curve(linear=0.42 / WINDOWS / SIZE)
-FFT = Curve(loglinear=62.95 / 128 / SIZE / 13)
+STAGE = CostCurve(linear=13.8 / WINDOWS / SIZE)  # of radix 2; radix k takes log2 k of them
+CUT = CostCurve(linear=0.42 / WINDOWS / SIZE)
+FFT = CostCurve(loglinear=62.95 / 128 / SIZE / 13)
 
-PLANS: Mapping[str, Plan] = {
+PLANS: Mapping[str, SpreadPlan] = {
     "central": CENTRAL,
-    "WD2": Plan(Strategy.DISTRIBUTE, (2,)),
-    "WS2": Plan(Strategy.SPLIT, (2,)),
-    "WD4": Plan(Strategy.DISTRIBUTE, (4,)),
-    "WS4": Plan(Strategy.SPLIT, (4,)),
-    "WD8": Plan(Strategy.DISTRIBUTE, (8,)),
-    "WS8": Plan(Strategy.SPLIT, (8,)),
-    "WD4 tree": Plan(Strategy.DISTRIBUTE, (2, 2)),
-    "WS4 tree": Plan(Strategy.SPLIT, (2, 2)),
+    "WD2": SpreadPlan(SpreadStrategy.DISTRIBUTE, (2,)),
+    "WS2": SpreadPlan(SpreadStrategy.SPLIT, (2,)),
+    "WD4": SpreadPlan(SpreadStrategy.DISTRIBUTE, (4,)),
+    "WS4": SpreadPlan(SpreadStrategy.SPLIT, (4,)),
+    "WD8": SpreadPlan(SpreadStrategy.DISTRIBUTE, (8,)),
+    "WS8": SpreadPlan(SpreadStrategy.SPLIT, (8,)),
+    "WD4 tree": SpreadPlan(SpreadStrategy.DISTRIBUTE, (2, 2)),
+    "WS4 tree": SpreadPlan(SpreadStrategy.SPLIT, (2, 2)),
 }
 
 
 def cluster(slowness: float = 1.0, message: float = MESSAGE_SECONDS) -> Costs:
     """Return what sites cost there, with an FFT so many times as slow as the fast one."""
     # A message's own cost is part of what was measured at 8,192 samples.
-    way = Curve(message, max(0.0, BOTH_WAYS / 2 - message) / SIZE)
+    way = CostCurve(message, max(0.0, BOTH_WAYS / 2 - message) / SIZE)
     return Costs(
         receive=way,
         compute=FFT.times(slowness),
         send=way,
         system=SITE_SYSTEM,
-        route=Curve(fixed=0.04 / WINDOWS),
-        merge=Curve(fixed=0.09 / WINDOWS),
+        route=CostCurve(fixed=0.04 / WINDOWS),
+        merge=CostCurve(fixed=0.09 / WINDOWS),
         splits=dict.fromkeys((2, 4, 8), CUT),
         combines={2: STAGE, 4: STAGE.times(2), 8: STAGE.times(3)},
     )
 
 
-def segment(plan: Plan, costs: Costs, size: int, seed: int, effort: Effort) -> list[FlowRun]:
+def segment(plan: SpreadPlan, costs: Costs, size: int, seed: int, effort: Effort) -> list[FlowRun]:
     """Run the segment through a plan, once for each trial."""
     return [
         run_flow(plan, costs, size, SAMPLES // size, seed=seed + trial)
@@ -65,6 +65,6 @@ def segment(plan: Plan, costs: Costs, size: int, seed: int, effort: Effort) -> l
     ]
 
 
-def elapsed(plan: Plan, costs: Costs, size: int, seed: int, effort: Effort) -> float:
+def elapsed(plan: SpreadPlan, costs: Costs, size: int, seed: int, effort: Effort) -> float:
     """Return the mean seconds of a segment."""
     return fmean(run.seconds for run in segment(plan, costs, size, seed, effort))

@@ -14,12 +14,12 @@ from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule import make_strategy
 from penstock.schedule.batching import FixedLength
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from penstock.sim.machine import Machine
 from penstock.sim.report import Claim, Report
 from penstock.sim.simulation import simulate
 from penstock.sim.workloads.arrivals import Arrival
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from penstock.sim.workloads.workload import Workload
 
 KINDS = {"alert": (10, 10), "user": (2, 5), "archive": (1, 1)}  # the thesis' weights
@@ -84,19 +84,19 @@ def _rate(delivered: Mapping[str, float], kind: str) -> float:
 def _workload(seed: int, load: float, slices: int) -> Workload:
     drawn = random.Random(seed)
     region = stream("region")
-    cleaned = Step("clean", (region,))
+    cleaned = SimulatedOperator("clean", (region,))
     queries: dict[str, Operator] = {}
     goals: dict[str, QueryFigures] = {}
     for number in range(EACH * len(KINDS)):
         kind, weights = list(KINDS.items())[number % len(KINDS)]
         node: Operator = cleaned
         for place in range(drawn.randint(1, 3)):
-            node = Step(f"q{number}o{place}", (node,))
+            node = SimulatedOperator(f"q{number}o{place}", (node,))
         queries[f"{kind}{number}"] = node
         goals[f"{kind}{number}"] = QueryFigures(drawn.randint(*weights))
     graph = Graph(queries)
-    figures = {name: Figures.declared(drawn.uniform(1, 5)) for name in graph.nodes()}
-    figures[key(region)] = Figures.declared(0.0)
+    figures = {name: OperatorFigures.declared(drawn.uniform(1, 5)) for name in graph.nodes()}
+    figures[key(region)] = OperatorFigures.declared(0.0)
     arrivals = {key(region): [Arrival(1, float(n), float(n)) for n in range(slices)]}
     drawn_load = Workload(graph, Observation(figures, {}, goals), arrivals)
     return drawn_load.at_load(load)

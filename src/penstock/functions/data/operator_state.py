@@ -13,14 +13,14 @@ _LENGTH = struct.Struct("<q")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class OperatorState:
     """A state: a few facts that JSON can hold, and tables of items."""
 
     facts: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
-def to_bytes(states: Mapping[str, Kept]) -> bytes:
+def to_bytes(states: Mapping[str, OperatorState]) -> bytes:
     """Return states by name as bytes: lengths and JSON first, then Arrow's stream format."""
     out = io.BytesIO()
     blobs = [
@@ -41,7 +41,7 @@ def to_bytes(states: Mapping[str, Kept]) -> bytes:
     return out.getvalue()
 
 
-def from_bytes(data: bytes) -> dict[str, Kept]:
+def from_bytes(data: bytes) -> dict[str, OperatorState]:
     """Return the states that `to_bytes` wrote."""
     start = _LENGTH.size
     (length,) = _LENGTH.unpack(data[:start])
@@ -51,7 +51,7 @@ def from_bytes(data: bytes) -> dict[str, Kept]:
     for name, table, size in head["tables"]:
         tables[name][table] = pa.ipc.open_stream(data[place : place + size]).read_all()
         place += size
-    return {name: Kept(facts, tables[name]) for name, facts in head["facts"].items()}
+    return {name: OperatorState(facts, tables[name]) for name, facts in head["facts"].items()}
 
 
 def _written(table: pa.Table) -> bytes:

@@ -99,7 +99,7 @@ def time_window(span: Span) -> TimeWindow:
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class ItemWindows:
     """Complete windows: window w is the items from `starts[w]` up to `stops[w]`."""
 
     items: Items
@@ -135,9 +135,9 @@ class Windows:
         views = np.lib.stride_tricks.sliding_window_view(matrix, int(sizes[0]), axis=0)
         return np.moveaxis(views[self.starts], -1, 1)
 
-    def only(self, first: int, stop: int) -> "Windows":
+    def only(self, first: int, stop: int) -> "ItemWindows":
         """Return some of the windows."""
-        return Windows(self.items, self.starts[first:stop], self.stops[first:stop])
+        return ItemWindows(self.items, self.starts[first:stop], self.stops[first:stop])
 
 
 def _named(value: Any, parameters: Mapping[str, Any]) -> Any:
@@ -145,10 +145,10 @@ def _named(value: Any, parameters: Mapping[str, Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class WindowCut:
     """Complete windows, where the items begin that later ones need, and how many to skip first."""
 
-    windows: Windows
+    windows: ItemWindows
     tail: int
     skip: int = 0
 
@@ -161,14 +161,14 @@ class BySize:
     step: int
     holds_back = True
 
-    def cut(self, items: Items, _old: int, skip: int) -> Cut:
+    def cut(self, items: Items, _old: int, skip: int) -> WindowCut:
         """Cut items, the first `skip` of which no window needs."""
         length = len(items) - skip
         count = (length - self.size) // self.step + 1 if length >= self.size else 0
         starts = skip + np.arange(count, dtype=np.int64) * self.step
         ahead = skip + count * self.step
         tail = min(ahead, len(items))
-        return Cut(Windows(items, starts, starts + self.size), tail, ahead - tail)
+        return WindowCut(ItemWindows(items, starts, starts + self.size), tail, ahead - tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +178,13 @@ class BySpan:
     seconds: float
     holds_back = False
 
-    def cut(self, items: Items, old: int, _skip: int) -> Cut:
+    def cut(self, items: Items, old: int, _skip: int) -> WindowCut:
         """Cut items, the first `old` of which have had their windows."""
         span = span_of(items.type, self.seconds)
         starts = np.searchsorted(items.times, items.times - span, side="left").astype(np.int64)
         stops = np.arange(1, len(items) + 1, dtype=np.int64)
         tail = int(starts[-1]) if len(starts) else 0
-        return Cut(Windows(items, starts[old:], stops[old:]), tail)
+        return WindowCut(ItemWindows(items, starts[old:], stops[old:]), tail)
 
 
 def span_of(kind: StreamType, seconds: float) -> int:

@@ -1,6 +1,6 @@
 """A flow as text for people: a line for each site, with what stands on it and what it reads."""
 
-from penstock.functions.flows.flow import Dataflow, Input, Node
+from penstock.functions.flows.flow import Dataflow, FlowInput, FlowNode
 
 
 def drawn(flow: Dataflow) -> str:
@@ -25,14 +25,14 @@ def _shown(flow: Dataflow, number: int) -> str:
     )
 
 
-def _called(node: Node) -> str:
+def _called(node: FlowNode) -> str:
     if node.share is None:
         return str(node.call)
     return f"{node.call} {node.share.branch} of {node.share.degree}"
 
 
-def _source(source: Input | int) -> str:
-    return f"in {source.number}" if isinstance(source, Input) else f"[{source}]"
+def _source(source: FlowInput | int) -> str:
+    return f"in {source.number}" if isinstance(source, FlowInput) else f"[{source}]"
 
 
 def _count(number: int, word: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class NodeFigures:
     """What one node did in some steps."""
 
     node: int
@@ -19,7 +19,7 @@ class Figures:
     bytes_out: int = 0
     withheld: int = 0
 
-    def plus(self, other: "Figures") -> "Figures":
+    def plus(self, other: "NodeFigures") -> "NodeFigures":
         """Return both together, under the name of the first."""
         return replace(
             self,
@@ -32,9 +32,9 @@ class Figures:
         )
 
 
-def by_node(figures: Iterable[Figures]) -> tuple[Figures, ...]:
+def by_node(figures: Iterable[NodeFigures]) -> tuple[NodeFigures, ...]:
     """Return one line for each node."""
-    found: dict[int, Figures] = {}
+    found: dict[int, NodeFigures] = {}
     for each in figures:
         found[each.node] = found[each.node].plus(each) if each.node in found else each
     return tuple(found[node] for node in sorted(found))

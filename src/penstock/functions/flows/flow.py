@@ -9,17 +9,17 @@ from penstock.functions.operators.function import Call
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class FlowInput:
     """An input stream of a flow, by its number."""
 
     number: int
 
 
-Source = Input | int
+Source = FlowInput | int
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BranchShare:
     """Which branch of how many a partition function gives its share."""
 
     branch: int
@@ -27,13 +27,13 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class FlowNode:
     """A function at its place: what it reads (input streams or other nodes), and its site."""
 
     call: Call
     inputs: tuple[Source, ...]
     site: int
-    share: Share | None = None
+    share: BranchShare | None = None
 
     @property
     def phase(self) -> str:
@@ -51,7 +51,7 @@ class Dataflow:
     can have its own destination (the printed compiler connects the first alone).
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[FlowNode, ...]
     arity: int
     outputs: tuple[int, ...]
 
@@ -60,7 +60,7 @@ class Dataflow:
         for number, node in enumerate(self.nodes):
             for source in node.inputs:
                 inside = isinstance(source, int) and 0 <= source < number
-                outside = isinstance(source, Input) and 0 <= source.number < self.arity
+                outside = isinstance(source, FlowInput) and 0 <= source.number < self.arity
                 if not (inside or outside):
                     raise BadFlowError(
                         f"{node.call} reads {source}, which is not before it",
@@ -100,7 +100,7 @@ class Dataflow:
         found: list[frozenset[int]] = []
         for node in self.nodes:
             parts = [
-                frozenset({each.number}) if isinstance(each, Input) else found[each]
+                frozenset({each.number}) if isinstance(each, FlowInput) else found[each]
                 for each in node.inputs
             ]
             found.append(frozenset().union(*parts))
@@ -119,7 +119,7 @@ class Dataflow:
 
 def beside(flows: Sequence[Dataflow]) -> Dataflow:
     """Return flows side by side: copies, with the inputs and outputs of all, in order."""
-    nodes: list[Node] = []
+    nodes: list[FlowNode] = []
     outputs: list[int] = []
     arity = 0
     for flow in flows:
@@ -136,7 +136,9 @@ def sharing(flow: Dataflow) -> Dataflow:
     nodes = tuple(
         replace(
             node,
-            inputs=tuple(Input(0) if isinstance(each, Input) else each for each in node.inputs),
+            inputs=tuple(
+                FlowInput(0) if isinstance(each, FlowInput) else each for each in node.inputs
+            ),
         )
         for node in flow.nodes
     )
@@ -154,7 +156,7 @@ def connected(first: Dataflow, second: Dataflow) -> Dataflow:
         replace(
             node,
             inputs=tuple(
-                first.outputs[each.number] if isinstance(each, Input) else each
+                first.outputs[each.number] if isinstance(each, FlowInput) else each
                 for each in node.inputs
             ),
         )
@@ -164,18 +166,18 @@ def connected(first: Dataflow, second: Dataflow) -> Dataflow:
     return Dataflow((*first.nodes, *nodes), first.arity, outputs)
 
 
-def _next_site(nodes: Sequence[Node]) -> int:
+def _next_site(nodes: Sequence[FlowNode]) -> int:
     return 1 + max((node.site for node in nodes), default=-1)
 
 
-def _moved(flow: Dataflow, by: int, site: int, first_input: int) -> tuple[Node, ...]:
+def _moved(flow: Dataflow, by: int, site: int, first_input: int) -> tuple[FlowNode, ...]:
     """Return the nodes of a flow under other numbers, on sites of their own."""
     names = {old: site + number for number, old in enumerate(flow.sites)}
     return tuple(
         replace(
             node,
             inputs=tuple(
-                Input(each.number + first_input) if isinstance(each, Input) else each + by
+                FlowInput(each.number + first_input) if isinstance(each, FlowInput) else each + by
                 for each in node.inputs
             ),
             site=names[node.site],

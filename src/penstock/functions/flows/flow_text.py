@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from penstock.errors import BadFlowError
-from penstock.functions.flows.flow import Dataflow, Input, Node, Share
+from penstock.functions.flows.flow import BranchShare, Dataflow, FlowInput, FlowNode
 from penstock.functions.library.registry import Registry
 from penstock.functions.operators.function import Call
 
@@ -36,10 +36,10 @@ def from_text(text: str, registry: Registry) -> Dataflow:
     return Dataflow(nodes, arity, outputs)
 
 
-def _told(node: Node) -> dict[str, Any]:
+def _told(node: FlowNode) -> dict[str, Any]:
     told = _told_call(node.call)
     told["inputs"] = [
-        f"#{each.number}" if isinstance(each, Input) else each for each in node.inputs
+        f"#{each.number}" if isinstance(each, FlowInput) else each for each in node.inputs
     ]
     told["site"] = node.site
     if node.share is not None:
@@ -58,12 +58,12 @@ def _told_call(call: Call) -> dict[str, Any]:
     }
 
 
-def _node(told: Mapping[str, Any], registry: Registry) -> Node:
+def _node(told: Mapping[str, Any], registry: Registry) -> FlowNode:
     inputs = tuple(
-        Input(int(each[1:])) if isinstance(each, str) else int(each) for each in told["inputs"]
+        FlowInput(int(each[1:])) if isinstance(each, str) else int(each) for each in told["inputs"]
     )
-    share = Share(*told["share"]) if "share" in told else None
-    return Node(_call(told, registry), inputs, int(told["site"]), share)
+    share = BranchShare(*told["share"]) if "share" in told else None
+    return FlowNode(_call(told, registry), inputs, int(told["site"]), share)
 
 
 def _call(told: Mapping[str, Any], registry: Registry) -> Call:

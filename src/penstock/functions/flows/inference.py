@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from penstock.errors import BadFlowError
 from penstock.functions.data.items import StreamType
-from penstock.functions.flows.flow import Dataflow, Input, Node
+from penstock.functions.flows.flow import Dataflow, FlowInput, FlowNode
 from penstock.functions.operators.function import Role
-from penstock.functions.operators.operator import Operator
+from penstock.functions.operators.operator import FlowOperator
 from penstock.functions.operators.transform import Partitioning, Transforming, Windowing
 
 
-def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Operator, ...]:
+def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[FlowOperator, ...]:
     """Return the operator of each node of a flow over streams of these types."""
     if len(types) != flow.arity:
         raise BadFlowError(
@@ -18,7 +18,7 @@ def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Operator, ..
             hint="name one stream for each input",
         )
     origins = flow.origins()
-    made: list[Operator] = []
+    made: list[FlowOperator] = []
     for number, node in enumerate(flow.nodes):
         if node.call.has_branch():
             raise BadFlowError(
@@ -26,21 +26,21 @@ def operators(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Operator, ..
                 hint="# is the number of a branch of parallel, partition or pcc",
             )
         given = [
-            types[each.number] if isinstance(each, Input) else made[each].type
+            types[each.number] if isinstance(each, FlowInput) else made[each].type
             for each in node.inputs
         ]
         made.append(operator_of(node, given, one_origin=len(origins[number]) == 1))
     return tuple(made)
 
 
-def operator_of(node: Node, given: Sequence[StreamType], *, one_origin: bool) -> Operator:
+def operator_of(node: FlowNode, given: Sequence[StreamType], *, one_origin: bool) -> FlowOperator:
     """Return the operator of one node that reads streams of these types."""
     call = node.call
     if call.role is Role.MERGE:
-        made: Operator = call.function.apply(tuple(given), one_origin, **call.parameters)
+        made: FlowOperator = call.function.apply(tuple(given), one_origin, **call.parameters)
         return made
     if call.role is Role.SELECT:
-        selecting: Operator = call.function.apply(given[0], **call.parameters)
+        selecting: FlowOperator = call.function.apply(given[0], **call.parameters)
         return selecting
     kind = call.function.result_type(given[0], call.parameters)
     if node.share is not None:

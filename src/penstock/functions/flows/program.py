@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.functions.data.items import Items, StreamType
-from penstock.functions.data.operator_state import Kept
-from penstock.functions.flows.figures import Figures
-from penstock.functions.flows.flow import Dataflow, Input, Node, Source
+from penstock.functions.data.operator_state import OperatorState
+from penstock.functions.flows.figures import NodeFigures
+from penstock.functions.flows.flow import Dataflow, FlowInput, FlowNode, Source
 from penstock.functions.flows.inference import operators
-from penstock.functions.operators.operator import Arrival, Operator, Step, Withheld
+from penstock.functions.operators.operator import FlowOperator, InputItems, OperatorStep, Withheld
 
 Clock = Callable[[], float]
 
@@ -23,8 +23,8 @@ class Program:
     """Some nodes of a flow, each after those that it reads, with their operators."""
 
     numbers: tuple[int, ...]
-    nodes: tuple[Node, ...]
-    operators: tuple[Operator, ...]
+    nodes: tuple[FlowNode, ...]
+    operators: tuple[FlowOperator, ...]
     ways_out: tuple[int, ...]
     types_in: tuple[tuple[Source, StreamType], ...]
 
@@ -33,20 +33,20 @@ class Program:
         """Return where the program's items come from."""
         return tuple(source for source, _ in self.types_in)
 
-    def fresh(self) -> dict[str, Kept]:
+    def fresh(self) -> dict[str, OperatorState]:
         """Return the states of all nodes before anything came."""
         pairs = zip(self.numbers, self.operators, strict=True)
         return {str(number): operator.fresh() for number, operator in pairs}
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramStep:
     """What a step of a program gave: ways out, states, what was withheld, figures by node."""
 
-    out: Mapping[int, Arrival]
-    states: Mapping[str, Kept]
+    out: Mapping[int, InputItems]
+    states: Mapping[str, OperatorState]
     withheld: tuple[Withheld, ...] = ()
-    figures: tuple[Figures, ...] = ()
+    figures: tuple[NodeFigures, ...] = ()
     wake: float | None = None
 
 
@@ -57,7 +57,7 @@ def program(flow: Dataflow, types: Sequence[StreamType], numbers: Iterable[int])
     ways: dict[Source, StreamType] = {}
     for number in inside:
         for source in flow.nodes[number].inputs:
-            if isinstance(source, Input):
+            if isinstance(source, FlowInput):
                 ways[source] = types[source.number]
             elif source not in inside:
                 ways[source] = made[source].type
@@ -83,37 +83,37 @@ def site_programs(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Program,
 
 def run_program(
     what: Program,
-    states: Mapping[str, Kept],
-    arrivals: Mapping[Source, Arrival],
+    states: Mapping[str, OperatorState],
+    arrivals: Mapping[Source, InputItems],
     now: float,
     clock: Clock,
-) -> Ran:
+) -> ProgramStep:
     """Run a program over what has arrived; a way in that is left out has nothing new."""
-    passing: dict[Source, Arrival] = {
-        source: arrivals.get(source, Arrival(Items.none(kind))) for source, kind in what.types_in
+    passing: dict[Source, InputItems] = {
+        source: arrivals.get(source, InputItems(Items.none(kind))) for source, kind in what.types_in
     }
-    after: dict[str, Kept] = {}
+    after: dict[str, OperatorState] = {}
     withheld: list[Withheld] = []
-    figures: list[Figures] = []
+    figures: list[NodeFigures] = []
     wakes: list[float] = []
     for number, node, operator in zip(what.numbers, what.nodes, what.operators, strict=True):
         given = [passing[source] for source in node.inputs]
         began = clock()
         step = operator.step(states[str(number)], given, now)
         figures.append(_figures(number, node, given, step, clock() - began))
-        passing[number] = Arrival(step.items, step.progress)
+        passing[number] = InputItems(step.items, step.progress)
         after[str(number)] = step.state
         withheld += [replace(each, node=number) for each in step.withheld]
         if step.wake is not None:
             wakes.append(step.wake)
     out = {number: passing[number] for number in what.ways_out}
-    return Ran(out, after, tuple(withheld), tuple(figures), min(wakes, default=None))
+    return ProgramStep(out, after, tuple(withheld), tuple(figures), min(wakes, default=None))
 
 
 def _figures(
-    number: int, node: Node, given: Sequence[Arrival], step: Step, seconds: float
-) -> Figures:
-    return Figures(
+    number: int, node: FlowNode, given: Sequence[InputItems], step: OperatorStep, seconds: float
+) -> NodeFigures:
+    return NodeFigures(
         number,
         node.call.function.name,
         node.site,

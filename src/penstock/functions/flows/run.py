@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.functions.data.items import Items, StreamType
-from penstock.functions.data.operator_state import Kept, from_bytes, to_bytes
-from penstock.functions.flows.figures import Figures
-from penstock.functions.flows.flow import Dataflow, Input, Source
+from penstock.functions.data.operator_state import OperatorState, from_bytes, to_bytes
+from penstock.functions.flows.figures import NodeFigures
+from penstock.functions.flows.flow import Dataflow, FlowInput, Source
 from penstock.functions.flows.program import Clock, Program, program, run_program
-from penstock.functions.operators.operator import BEGIN, END, Arrival, Withheld
+from penstock.functions.operators.operator import BEGIN, END, InputItems, Withheld
 
 ENTRY = "entry"
 
@@ -30,7 +30,7 @@ class Delivered:
 
     outputs: tuple[Items, ...]
     withheld: tuple[Withheld, ...] = ()
-    figures: tuple[Figures, ...] = ()
+    figures: tuple[NodeFigures, ...] = ()
     wake: float | None = None
 
 
@@ -52,19 +52,19 @@ class Runner:
         """Return the type of each output."""
         return tuple(self.program.operators[each].type for each in self.flow.outputs)
 
-    def fresh(self) -> dict[str, Kept]:
+    def fresh(self) -> dict[str, OperatorState]:
         """Return the state before anything came."""
         return {ENTRY: fresh_entry(self.flow.arity), **self.program.fresh()}
 
     def step(
         self,
-        states: Mapping[str, Kept],
+        states: Mapping[str, OperatorState],
         trains: Mapping[int, pa.Table],
         *,
         now: float = 0.0,
         ended: bool | Collection[int] = False,
         clock: Clock = time.perf_counter,
-    ) -> tuple[Delivered, dict[str, Kept]]:
+    ) -> tuple[Delivered, dict[str, OperatorState]]:
         """Run the flow over a train of some inputs; `ended` are those that no more comes from."""
         over = frozenset(range(self.flow.arity) if ended is True else ended or ())
         entry, arrivals, late = entered(states[ENTRY], self.types, trains, over)
@@ -75,11 +75,11 @@ class Runner:
         )
         return delivered, {ENTRY: entry, **ran.states}
 
-    def kept(self, states: Mapping[str, Kept]) -> bytes:
+    def kept(self, states: Mapping[str, OperatorState]) -> bytes:
         """Return the state for a checkpoint."""
         return to_bytes(states)
 
-    def restored(self, data: bytes) -> dict[str, Kept]:
+    def restored(self, data: bytes) -> dict[str, OperatorState]:
         """Return the state of a checkpoint."""
         return from_bytes(data)
 
@@ -101,20 +101,20 @@ def once(flow: Dataflow, withheld: Iterable[Withheld]) -> tuple[Withheld, ...]:
     return tuple(kept)
 
 
-def fresh_entry(arity: int) -> Kept:
+def fresh_entry(arity: int) -> OperatorState:
     """Return what is known of the inputs before anything came: counts and newest times."""
-    return Kept({"seen": [0] * arity, "newest": [BEGIN] * arity})
+    return OperatorState({"seen": [0] * arity, "newest": [BEGIN] * arity})
 
 
 def entered(
-    state: Kept,
+    state: OperatorState,
     types: Sequence[StreamType],
     trains: Mapping[int, pa.Table],
     ended: frozenset[int] = frozenset(),
-) -> tuple[Kept, dict[Source, Arrival], tuple[Withheld, ...]]:
+) -> tuple[OperatorState, dict[Source, InputItems], tuple[Withheld, ...]]:
     """Return trains as arrivals, in order and numbered, without what is late or has no time."""
     seen, newest = list(state.facts["seen"]), list(state.facts["newest"])
-    arrivals: dict[Source, Arrival] = {}
+    arrivals: dict[Source, InputItems] = {}
     withheld: list[Withheld] = []
     for number, kind in enumerate(types):
         items = Items.none(kind)
@@ -125,8 +125,8 @@ def entered(
             seen[number] += len(items)
         if len(items):
             newest[number] = max(newest[number], int(items.times[-1]))
-        arrivals[Input(number)] = Arrival(items, END if number in ended else newest[number])
-    return Kept({"seen": seen, "newest": newest}), arrivals, tuple(withheld)
+        arrivals[FlowInput(number)] = InputItems(items, END if number in ended else newest[number])
+    return OperatorState({"seen": seen, "newest": newest}), arrivals, tuple(withheld)
 
 
 def _sorted_out(items: Items, newest: int) -> tuple[Items, list[Withheld]]:

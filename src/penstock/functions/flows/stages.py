@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from penstock.functions.data.items import StreamType
-from penstock.functions.flows.flow import Dataflow, Input, Node, Source
+from penstock.functions.flows.flow import Dataflow, FlowInput, FlowNode, Source
 from penstock.functions.flows.program import Program, program
 from penstock.functions.operators.function import Role
 
@@ -52,7 +52,7 @@ class Stages:
         """Return how many tasks stand side by side at most."""
         return max(len(tasks) for tasks in self.stages)
 
-    def told(self) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """Yield a line for each task: its stage, its sites, and what it does one after another."""
         for number, tasks in enumerate(self.stages, start=1):
             for task in tasks:
@@ -92,7 +92,7 @@ def stages_of(flow: Dataflow, given: StreamType, output: int = 0) -> Stages:
     return Stages(flow, given, tuple(map(tuple, made)), flow.outputs[output])
 
 
-def _called(node: Node) -> str:
+def _called(node: FlowNode) -> str:
     share = "" if node.share is None else f" {node.share.branch} of {node.share.degree}"
     return f"{node.call}{share}"
 
@@ -112,7 +112,7 @@ def _below(flow: Dataflow, number: int, owner: dict[int, int]) -> _Below:
     waiting = list(flow.nodes[number].inputs)
     while waiting:
         source = waiting.pop()
-        if isinstance(source, Input):
+        if isinstance(source, FlowInput):
             continue
         if _splits(flow, source):
             splits.add(source)

@@ -8,7 +8,15 @@ innermost template around it.
 from dataclasses import replace
 
 from penstock.errors import BadFlowError
-from penstock.functions.flows.flow import Dataflow, Input, Node, Share, beside, connected, sharing
+from penstock.functions.flows.flow import (
+    BranchShare,
+    Dataflow,
+    FlowInput,
+    FlowNode,
+    beside,
+    connected,
+    sharing,
+)
 from penstock.functions.library.partitions import rr_part
 from penstock.functions.operators.function import Call, Function, Role, as_call
 from penstock.functions.operators.os_join import os_join
@@ -45,7 +53,7 @@ def central(function: Part, inputs: int = 1) -> Dataflow:
             f"{call} takes one stream, not {inputs}",
             hint="streams are brought together by s_merge or os_join",
         )
-    return Dataflow((Node(call, tuple(map(Input, range(inputs))), 0),), inputs, (0,))
+    return Dataflow((FlowNode(call, tuple(map(FlowInput, range(inputs))), 0),), inputs, (0,))
 
 
 class Auto(Dataflow):
@@ -90,7 +98,9 @@ def partition(n: int, function: Part) -> Dataflow:
                 f"{call} cannot split a stream: that is a {call.role.value}",
                 hint="such as partition(4, rr_part)",
             )
-        branches.append(Dataflow((Node(call, (Input(0),), 0, Share(number, n)),), 1, (0,)))
+        branches.append(
+            Dataflow((FlowNode(call, (FlowInput(0),), 0, BranchShare(number, n)),), 1, (0,))
+        )
     return sharing(beside(branches)).on_site(0)
 
 

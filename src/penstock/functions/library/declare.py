@@ -18,7 +18,7 @@ from penstock.errors import BadFlowError, TypeMismatchError
 from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same, with_vectors
 from penstock.functions.data.vectors import Array, Kind, Vectors, checked_rows, kind_of, together
-from penstock.functions.data.windows import Window, Windows
+from penstock.functions.data.windows import ItemWindows, Window
 from penstock.functions.operators.function import REQUIRED, Function, Parameter, Result, Role, Split
 
 Over = Literal["vectors", "items", "table"]
@@ -48,7 +48,7 @@ class Adapter:
         """Return items, a mask, or Made."""
         several = isinstance(given, (list, tuple))
         first = next(each for each in given if each is not None) if several else given
-        source = first.last if isinstance(first, Windows) else first
+        source = first.last if isinstance(first, ItemWindows) else first
         kind = self._kind(source.type, parameters)
         if self.over == "vectors":
             return self._over_vectors(given, source, kind, shares, parameters)
@@ -73,7 +73,7 @@ class Adapter:
 
         made = {}
         for name, made_of in kind.vectors.items():
-            if isinstance(given, Windows):
+            if isinstance(given, ItemWindows):
                 made[name] = Vectors.of(
                     checked_rows(call(given.stack(name)), len(given), made_of), made_of
                 )
@@ -198,7 +198,7 @@ def _source(function: Callable[..., Any]) -> str:
 def _tables(given: Any) -> Any:
     if isinstance(given, (list, tuple)):
         return [each if each is None else each.table for each in given]
-    if isinstance(given, Windows):
+    if isinstance(given, ItemWindows):
         raise TypeMismatchError("windows are not tables", hint="write over='items'")
     return given.table
 

@@ -11,7 +11,7 @@ from penstock.errors import BadOptionError, BadRowError
 from penstock.functions.data.items import Items, StreamType
 from penstock.functions.data.results import same
 from penstock.functions.data.vectors import Array, Kind, Vectors
-from penstock.functions.data.windows import Windows, sliding_window, span_of, time_window
+from penstock.functions.data.windows import ItemWindows, sliding_window, span_of, time_window
 from penstock.functions.library.partitions import mixed
 from penstock.functions.operators.function import Function, Parameter, Role
 from penstock.functions.operators.guard import Made
@@ -27,7 +27,7 @@ HOW: dict[str, Callable[..., Array]] = {
 }
 
 
-def _sample(windows: Windows, *, n: int, seed: int) -> Items:
+def _sample(windows: ItemWindows, *, n: int, seed: int) -> Items:
     """Pick by the number of each window's last item, so that a replay picks the same."""
     chance = mixed(windows.last.numbers, seed) % np.uint64(n)
     return windows.pick(chance.astype(np.int64))
@@ -50,7 +50,7 @@ def _aggregate_type(given: StreamType, parameters: Mapping[str, Any]) -> StreamT
     return given if columns == given.columns else given.with_columns(given.name, columns)
 
 
-def _aggregated(windows: Windows, *, how: str, **_window: Any) -> Items:
+def _aggregated(windows: ItemWindows, *, how: str, **_window: Any) -> Items:
     """Aggregate numbers, and vectors element by element; else the window's last item speaks."""
     last = windows.last
     kind = _aggregate_type(last.type, {"how": how})
@@ -78,7 +78,7 @@ def _windows_type(given: StreamType, _parameters: Mapping[str, Any]) -> StreamTy
     return StreamType(given.name, (*given.columns, *added), WINDOW_END)
 
 
-def _time_windows(windows: Windows, *, span: float) -> Made:
+def _time_windows(windows: ItemWindows, *, span: float) -> Made:
     """Give every item of every window, one window after another."""
     sizes = windows.stops - windows.starts
     of = np.repeat(np.arange(len(windows), dtype=np.int64), sizes)
@@ -106,7 +106,7 @@ def _is_number(given: StreamType, column: Column) -> bool:
     return column.type.lower() in NUMERIC and column.name != given.ordering
 
 
-def reduced(windows: Windows, vectors: Vectors, how: str) -> Array:
+def reduced(windows: ItemWindows, vectors: Vectors, how: str) -> Array:
     """Return the aggregate of the vectors of each window."""
     first, stop = int(windows.starts.min()), int(windows.stops.max())
     lengths = vectors.lengths[first:stop]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.errors import FunctionError, PenstockError, RunError, TypeMismatchError, told
+from penstock.errors import FunctionError, PenstockError, RunError, TypeMismatchError, describe
 from penstock.functions.data.items import Items, StreamType
 from penstock.functions.operators.function import Call
 
@@ -67,7 +67,7 @@ def _add(failing: list[Culprit], new: Culprit) -> None:
 
 def cause_of(name: str, error: BaseException) -> str:
     """Return what a held item is held for."""
-    inner = error.message if isinstance(error, PenstockError) else told(error)
+    inner = error.message if isinstance(error, PenstockError) else describe(error)
     return str(FunctionError(f"{name}: {inner}"))
 
 

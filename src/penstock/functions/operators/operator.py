@@ -7,14 +7,14 @@ from typing import Protocol
 import numpy as np
 
 from penstock.functions.data.items import Items, StreamType
-from penstock.functions.data.operator_state import Kept
+from penstock.functions.data.operator_state import OperatorState
 
 BEGIN = -(2**63)
 END = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class InputItems:
     """Items that came from one input, and how far it is: nothing before `progress` comes later.
 
     Progress is in the unit of `Items.times`; END says that the input has ended.
@@ -46,17 +46,17 @@ class Withheld:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class OperatorStep:
     """What came out of an operator, what it keeps, and when it wants to be asked again."""
 
     items: Items
     progress: int
-    state: Kept
+    state: OperatorState
     withheld: tuple[Withheld, ...] = ()
     wake: float | None = None
 
 
-class Operator(Protocol):
+class FlowOperator(Protocol):
     """One function at its place in a flow.
 
     `step` is pure: the same state, arrivals and time (seconds) give the same answer. There is one
@@ -68,16 +68,18 @@ class Operator(Protocol):
         """Return the type of what comes out."""
         ...
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came."""
         ...
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         """Take arrivals in and return what can go on."""
         ...
 
 
-def frontier(arrival: Arrival, before: int = BEGIN) -> int:
+def frontier(arrival: InputItems, before: int = BEGIN) -> int:
     """Return the time before which nothing more comes from an ordered input."""
     newest = int(arrival.items.times.max()) if len(arrival.items) else BEGIN
     return max(before, arrival.progress, newest)

@@ -18,11 +18,17 @@ import pyarrow as pa
 
 from penstock.errors import BadFlowError
 from penstock.functions.data.items import Items, Numbers, StreamType, joined
-from penstock.functions.data.operator_state import Kept
+from penstock.functions.data.operator_state import OperatorState
 from penstock.functions.operators.function import Call, Function, Parameter, Role
 from penstock.functions.operators.guard import Made, guarded, judged
-from penstock.functions.operators.operator import BEGIN, Arrival, Step, Withheld, frontier
-from penstock.functions.operators.parts import KEY, TURN, Decided, Groups, turns_of
+from penstock.functions.operators.operator import (
+    BEGIN,
+    InputItems,
+    OperatorStep,
+    Withheld,
+    frontier,
+)
+from penstock.functions.operators.parts import KEY, TURN, DecidedParts, Groups, turns_of
 from penstock.functions.operators.s_merge import (
     checked_timeout,
     same_columns,
@@ -46,28 +52,30 @@ class OSJoin:
     timeout: float | None = None
     partial: Call | None = None
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came."""
         table = waiting_table(self.given)
         for name in (KEY, TURN):
             table = table.append_column(name, pa.array([], pa.int64()))
-        return Kept(
+        return OperatorState(
             {
                 "frontiers": [BEGIN] * self.inputs,
                 "newest": [[BEGIN, BEGIN, 0]] * self.inputs,
-                "decided": Decided().to_json(),
+                "decided": DecidedParts().to_json(),
             },
             {"waiting": table},
         )
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         facts = state.facts
         frontiers = [
             frontier(each, before)
             for each, before in zip(arrivals, facts["frontiers"], strict=True)
         ]
         table, newest = self._with_keys(state, arrivals, now)
-        decided = Decided.from_json(facts["decided"])
+        decided = DecidedParts.from_json(facts["decided"])
         groups, late = _in_time(Groups.of(self.given, table, self.inputs), decided)
         given_up = groups.past(frontiers)
         if self.timeout is not None:
@@ -80,12 +88,12 @@ class OSJoin:
             "newest": newest,
             "decided": groups.decided(cut, decided).to_json(),
         }
-        kept = Kept(after, {"waiting": rest})
+        kept = OperatorState(after, {"waiting": rest})
         # Whoever still waits lacks a part of an input that is not past it.
-        return Step(out, min(frontiers), kept, (*late, *more), wake_of(rest, self.timeout))
+        return OperatorStep(out, min(frontiers), kept, (*late, *more), wake_of(rest, self.timeout))
 
     def _with_keys(
-        self, state: Kept, arrivals: Sequence[Arrival], now: float
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
     ) -> tuple[pa.Table, list[list[int]]]:
         newest = [list(each) for each in state.facts["newest"]]
         keys, dispatcher = [], []
@@ -149,7 +157,7 @@ class OSJoin:
         return made, held
 
 
-def _in_time(groups: Groups, decided: Decided) -> tuple[Groups, tuple[Withheld, ...]]:
+def _in_time(groups: Groups, decided: DecidedParts) -> tuple[Groups, tuple[Withheld, ...]]:
     """Return the groups that are not decided yet, and the parts of the others as late."""
     late = groups.is_behind(decided)
     if not late.any():

@@ -17,7 +17,7 @@ KEY, TURN = own("key"), own("turn")  # what parts are matched by, after their ti
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecidedParts:
     """Up to which time items are decided, and the keys of those of that very time."""
 
     time: int = BEGIN
@@ -28,7 +28,7 @@ class Decided:
         return [self.time, [list(each) for each in self.keys]]
 
     @classmethod
-    def from_json(cls, told: Sequence[Any]) -> "Decided":
+    def from_json(cls, told: Sequence[Any]) -> "DecidedParts":
         """Return it from JSON."""
         return cls(told[0], tuple((number, turn) for number, turn in told[1]))
 
@@ -71,7 +71,7 @@ class Groups:
         """Return the pattern of a group that has all its parts."""
         return (1 << self.inputs) - 1
 
-    def is_behind(self, decided: Decided) -> npt.NDArray[np.bool_]:
+    def is_behind(self, decided: DecidedParts) -> npt.NDArray[np.bool_]:
         """Return which groups come after they were decided."""
         late = self.keys[:, 0] < decided.time
         for place in np.flatnonzero(self.keys[:, 0] == decided.time).tolist():
@@ -112,14 +112,14 @@ class Groups:
         open_groups = np.flatnonzero((self.patterns != self.full) & ~given_up)
         return int(open_groups[0]) if len(open_groups) else len(self)
 
-    def decided(self, cut: int, before: Decided) -> Decided:
+    def decided(self, cut: int, before: DecidedParts) -> DecidedParts:
         """Return what is decided once the first `cut` groups are."""
         if not cut:
             return before
         time = int(self.keys[cut - 1, 0])
         same = self.keys[:cut][self.keys[:cut, 0] == time, 1:].tolist()
         old = before.keys if before.time == time else ()
-        return Decided(time, (*old, *((number, turn) for number, turn in same)))
+        return DecidedParts(time, (*old, *((number, turn) for number, turn in same)))
 
     def lacking(self, pattern: int) -> list[int]:
         """Return the inputs that a pattern has no part of."""

@@ -17,9 +17,15 @@ import pyarrow as pa
 
 from penstock.errors import BadOptionError, TypeMismatchError
 from penstock.functions.data.items import Items, StreamType
-from penstock.functions.data.operator_state import Kept
+from penstock.functions.data.operator_state import OperatorState
 from penstock.functions.operators.function import Function, Parameter, Role
-from penstock.functions.operators.operator import BEGIN, Arrival, Step, Withheld, frontier
+from penstock.functions.operators.operator import (
+    BEGIN,
+    InputItems,
+    OperatorStep,
+    Withheld,
+    frontier,
+)
 from penstock.model.own_names import own
 
 INPUT, ARRIVED = own("input"), own("arrived")
@@ -33,14 +39,16 @@ class SMerge:
     inputs: int
     timeout: float | None
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came."""
-        return Kept(
+        return OperatorState(
             {"frontiers": [BEGIN] * self.inputs, "last": BEGIN},
             {"waiting": waiting_table(self.type)},
         )
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         last = state.facts["last"]
         frontiers = [
             frontier(each, before)
@@ -60,14 +68,14 @@ class SMerge:
         rest = table.take(pa.array(order[ready:]))
         if ready:
             last = max(last, int(out.times[-1]))
-        kept = Kept({"frontiers": frontiers, "last": last}, {"waiting": rest})
+        kept = OperatorState({"frontiers": frontiers, "last": last}, {"waiting": rest})
         withheld = tuple(
             Withheld("late", "s_merge", "older than what has gone on", each) for each in late
         )
-        return Step(out, max(reached, last), kept, withheld, wake_of(rest, self.timeout))
+        return OperatorStep(out, max(reached, last), kept, withheld, wake_of(rest, self.timeout))
 
 
-def _in_time(arrivals: Sequence[Arrival], last: int) -> tuple[list[Items], list[Items]]:
+def _in_time(arrivals: Sequence[InputItems], last: int) -> tuple[list[Items], list[Items]]:
     fresh, late = [], []
     for each in arrivals:
         behind = each.items.times < last

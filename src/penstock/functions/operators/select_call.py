@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from penstock.errors import RunError
 from penstock.functions.data.items import Items, StreamType, joined
-from penstock.functions.data.operator_state import Kept
+from penstock.functions.data.operator_state import OperatorState
 from penstock.functions.operators.guard import Made, guarded
-from penstock.functions.operators.operator import Arrival, Step, Withheld
+from penstock.functions.operators.operator import InputItems, OperatorStep, Withheld
 from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema
 
@@ -44,11 +44,13 @@ class Selecting:
         """Return the columns that the SELECT gives."""
         return with_place(self.type.schema)
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came: none is needed."""
-        return Kept()
+        return OperatorState()
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         (arrival,) = arrivals
         items = arrival.items
         made, failing = guarded(lambda a, b: self._made(items.slice(a, b)), len(items), self.name)
@@ -57,7 +59,7 @@ class Selecting:
             for each in failing
         )
         out = joined(self.type, [each.items for each in made] or [Items.none(self.type)])
-        return Step(out, arrival.progress, state, held)
+        return OperatorStep(out, arrival.progress, state, held)
 
     def _made(self, items: Items) -> Made:
         if self.evaluate is None:

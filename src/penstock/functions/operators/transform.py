@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.functions.data.items import Items, StreamType, joined
-from penstock.functions.data.operator_state import Kept
+from penstock.functions.data.operator_state import OperatorState
 from penstock.functions.data.windows import BySize, BySpan
 from penstock.functions.operators.function import Call
 from penstock.functions.operators.guard import Made, guarded, judged
-from penstock.functions.operators.operator import END, Arrival, Step, Withheld, places
+from penstock.functions.operators.operator import END, InputItems, OperatorStep, Withheld, places
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,13 @@ class Transforming:
     call: Call
     type: StreamType
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came: none is needed."""
-        return Kept()
+        return OperatorState()
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         (arrival,) = arrivals
         parameters = self.call.parameters
 
@@ -33,7 +35,7 @@ class Transforming:
             return numbered(judged(self.call, answer, run, self.type), run)
 
         made, held = worked(self.call, self.type, work, arrival.items)
-        return Step(made, arrival.progress, state, held)
+        return OperatorStep(made, arrival.progress, state, held)
 
 
 @dataclass(frozen=True)
@@ -45,11 +47,13 @@ class Partitioning:
     degree: int
     branch: int
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came: how many items have been seen."""
-        return Kept({"seen": 0})
+        return OperatorState({"seen": 0})
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         (arrival,) = arrivals
         items, seen = arrival.items, state.facts["seen"]
         parameters: dict[str, Any] = self.call.parameters
@@ -62,7 +66,9 @@ class Partitioning:
             return numbered(judged(self.call, answer, run, self.type), run)
 
         made, held = worked(self.call, self.type, work, items)
-        return Step(made, arrival.progress, Kept({"seen": seen + len(items)}), held)
+        return OperatorStep(
+            made, arrival.progress, OperatorState({"seen": seen + len(items)}), held
+        )
 
 
 @dataclass(frozen=True)
@@ -74,11 +80,13 @@ class Windowing:
     type: StreamType
     cutter: BySize | BySpan
 
-    def fresh(self) -> Kept:
+    def fresh(self) -> OperatorState:
         """Return the state before anything came: an empty tail, nothing to skip."""
-        return Kept({"skip": 0}, {"tail": Items.none(self.given).packed()})
+        return OperatorState({"skip": 0}, {"tail": Items.none(self.given).packed()})
 
-    def step(self, state: Kept, arrivals: Sequence[Arrival], now: float) -> Step:
+    def step(
+        self, state: OperatorState, arrivals: Sequence[InputItems], now: float
+    ) -> OperatorStep:
         (arrival,) = arrivals
         tail = Items.from_table(self.given, state.tables["tail"])
         items = joined(self.given, [tail, arrival.items])
@@ -101,7 +109,9 @@ class Windowing:
         if self.cutter.holds_back and len(rest) and progress != END:
             progress = min(progress, int(rest.times[0]))
         out = joined(self.type, [each.items for each in made] or [Items.none(self.type)])
-        return Step(out, progress, Kept({"skip": cut.skip}, {"tail": rest.packed()}), held)
+        return OperatorStep(
+            out, progress, OperatorState({"skip": cut.skip}, {"tail": rest.packed()}), held
+        )
 
 
 def numbered(made: Made, source: Items) -> Made:

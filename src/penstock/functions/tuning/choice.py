@@ -9,19 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from penstock.functions.tuning.plans import CENTRAL, Limits, Plan, candidates
+from penstock.functions.tuning.plans import CENTRAL, PlanLimits, SpreadPlan, candidates
 
 TRIES = 3  # of plans that are not central
 MARGIN = 0.03  # two runs of the same plan differ by as much: fewer sites are taken then
 
-TryOut = Callable[[Sequence[Plan]], Mapping[Plan, float]]
+TryOut = Callable[[Sequence[SpreadPlan]], Mapping[SpreadPlan, float]]
 
 
-class Told(Protocol):
+class PlanPrediction(Protocol):
     """What a model says of a plan: seconds from window to window, and what they are due to."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SpreadPlan:
         """Return the plan."""
         ...
 
@@ -36,11 +36,11 @@ class Told(Protocol):
         ...
 
 
-Model = Callable[[Plan], Told]
+Model = Callable[[SpreadPlan], PlanPrediction]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FlowDemand:
     """What a flow has to do: windows of a size, so many a second, on so many slots."""
 
     size: int
@@ -52,11 +52,11 @@ class Asked:
 class Line:
     """One plan of the table: what was predicted, and what its bottleneck took when it was tried."""
 
-    prediction: Told
+    prediction: PlanPrediction
     tried_seconds: float | None = None
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> SpreadPlan:
         """Return the plan."""
         return self.prediction.plan
 
@@ -68,11 +68,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PlanChoice:
     """The plan that was chosen, and the table it was chosen from, best first."""
 
-    asked: Asked
-    chosen: Plan
+    asked: FlowDemand
+    chosen: SpreadPlan
     lines: tuple[Line, ...]
 
     def utilisation(self, line: Line) -> float:
@@ -82,13 +82,13 @@ class Choice:
 
 def choose(
     model: Model,
-    asked: Asked,
-    limits: Limits,
+    asked: FlowDemand,
+    limits: PlanLimits,
     *,
     try_out: TryOut | None = None,
     tries: int = TRIES,
     margin: float = MARGIN,
-) -> Choice:
+) -> PlanChoice:
     """Return the plan with the lowest maximum utilisation, among those that were tried if any."""
     plans = candidates(limits, asked.size)
     told = sorted((Line(model(plan)) for plan in plans), key=_order)
@@ -97,7 +97,7 @@ def choose(
     best = min(line.seconds for line in judged)
     close = (line for line in judged if line.seconds <= best * (1 + margin))
     chosen = min(close, key=lambda line: (line.plan.sites, line.seconds))
-    return Choice(asked, chosen.plan, tuple(sorted(lines, key=_order)))
+    return PlanChoice(asked, chosen.plan, tuple(sorted(lines, key=_order)))
 
 
 def _tried(lines: Sequence[Line], try_out: TryOut, tries: int) -> list[Line]:

@@ -18,7 +18,7 @@ CLOSE = 1.05  # a simpler curve is taken where it is off by no more than this ti
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class TimedWindow:
     """Seconds that one window of a size took."""
 
     size: int
@@ -26,7 +26,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class CostCurve:
     """Seconds for one window of a size."""
 
     fixed: float = 0.0
@@ -38,17 +38,17 @@ class Curve:
         """Return the seconds for a window of that size."""
         return self.fixed + size * (self.linear + self.loglinear * _log(size) + self.square * size)
 
-    def times(self, factor: float) -> "Curve":
+    def times(self, factor: float) -> "CostCurve":
         """Return the curve of something so many times as dear."""
-        return Curve(
+        return CostCurve(
             self.fixed * factor, self.linear * factor, self.loglinear * factor, self.square * factor
         )
 
 
-NOTHING = Curve()
+NOTHING = CostCurve()
 
 
-def fit(samples: Iterable[Sample]) -> Curve:
+def fit(samples: Iterable[TimedWindow]) -> CostCurve:
     """Return the curve with the least relative error at the medians of each size.
 
     What was measured at one size only is taken as linear, which promises nothing of smaller parts.
@@ -61,15 +61,15 @@ def fit(samples: Iterable[Sample]) -> Curve:
     sizes = sorted(seen)
     told = [median(seen[size]) for size in sizes]
     if len(sizes) == 1:
-        return Curve(linear=told[0] / sizes[0])
+        return CostCurve(linear=told[0] / sizes[0])
     return _fitted(sizes, told)
 
 
-def _fitted(sizes: Sequence[int], told: Sequence[float]) -> Curve:
+def _fitted(sizes: Sequence[int], told: Sequence[float]) -> CostCurve:
     """Try every set of terms: with four of them that is exact, and simpler than to iterate."""
     rows = np.array([[1.0, n, n * _log(n), float(n) * n] for n in sizes]) / np.array(told)[:, None]
     ones = np.ones(len(sizes))
-    best, error = Curve(linear=told[-1] / sizes[-1]), math.inf
+    best, error = CostCurve(linear=told[-1] / sizes[-1]), math.inf
     for count in range(1, min(TERMS, len(sizes)) + 1):
         for terms in combinations(range(TERMS), count):
             scale = np.abs(rows[:, terms]).max(axis=0)
@@ -78,7 +78,7 @@ def _fitted(sizes: Sequence[int], told: Sequence[float]) -> Curve:
             if (found >= 0).all() and off * CLOSE < error:
                 whole = np.zeros(TERMS)
                 whole[list(terms)] = found
-                best, error = Curve(*whole.tolist()), off
+                best, error = CostCurve(*whole.tolist()), off
     return best
 
 

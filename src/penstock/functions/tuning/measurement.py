@@ -15,18 +15,18 @@ from penstock.functions.data.items import Items, StreamType
 from penstock.functions.flows.program import Clock
 from penstock.functions.flows.run import Delivered, Runner
 from penstock.functions.operators.function import Call
-from penstock.functions.tuning.curves import Sample, fit
-from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
+from penstock.functions.tuning.curves import TimedWindow, fit
+from penstock.functions.tuning.plans import CENTRAL, SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs, Phase
 from penstock.functions.tuning.spread import flow_for
 
 ROUNDS = 3  # of which the median counts
 OF_LATE = 8  # windows that tell which size comes now
-DISTRIBUTED = Plan(Strategy.DISTRIBUTE, (2,))
+DISTRIBUTED = SpreadPlan(SpreadStrategy.DISTRIBUTE, (2,))
 
 
 @dataclass(frozen=True, eq=False)
-class Sampled:
+class SampledWindows:
     """Windows of a stream, all of one size."""
 
     type: StreamType
@@ -35,14 +35,14 @@ class Sampled:
 
 
 @dataclass(slots=True)
-class Measured:
+class PhaseSamples:
     """Samples of each phase, and the splits that are possible."""
 
-    compute: list[Sample] = field(default_factory=list)
-    route: list[Sample] = field(default_factory=list)
-    merge: list[Sample] = field(default_factory=list)
-    splits: dict[int, list[Sample]] = field(default_factory=dict)
-    combines: dict[int, list[Sample]] = field(default_factory=dict)
+    compute: list[TimedWindow] = field(default_factory=list)
+    route: list[TimedWindow] = field(default_factory=list)
+    merge: list[TimedWindow] = field(default_factory=list)
+    splits: dict[int, list[TimedWindow]] = field(default_factory=dict)
+    combines: dict[int, list[TimedWindow]] = field(default_factory=dict)
 
     def costs(self) -> Costs:
         """Return the curves, still without the ways to the function and from it."""
@@ -55,7 +55,7 @@ class Measured:
         )
 
 
-def sampled(kind: StreamType, table: pa.Table) -> Sampled | None:
+def sampled(kind: StreamType, table: pa.Table) -> SampledWindows | None:
     """Return the windows of the size that is most common of late, or None without vectors.
 
     After a change of size most windows that are at hand may be of the old one.
@@ -68,42 +68,46 @@ def sampled(kind: StreamType, table: pa.Table) -> Sampled | None:
     size = int(sizes[counts.argmax()])
     if not size:
         return None
-    return Sampled(kind, items.take(lengths == size).table, size)
+    return SampledWindows(kind, items.take(lengths == size).table, size)
 
 
 def measured(
-    what: Call, sample: Sampled, fans: tuple[int, ...], clock: Clock, rounds: int = ROUNDS
-) -> Measured:
+    what: Call, sample: SampledWindows, fans: tuple[int, ...], clock: Clock, rounds: int = ROUNDS
+) -> PhaseSamples:
     """Run the function, distributed and split in each of `fans`, and note the seconds."""
-    found = Measured()
+    found = PhaseSamples()
     for _ in range(rounds):
         for phase, seconds in _phases(what, CENTRAL, sample, clock):
             if phase is Phase.COMPUTE:
-                found.compute.append(Sample(sample.size, seconds))
+                found.compute.append(TimedWindow(sample.size, seconds))
         for phase, seconds in _phases(what, DISTRIBUTED, sample, clock):
             if phase is not Phase.COMPUTE:
                 kept = found.route if phase is Phase.PARTITION else found.merge
-                kept.append(Sample(sample.size, seconds))
+                kept.append(TimedWindow(sample.size, seconds))
         for fan in fans if what.function.split is not None else ():
             _note_split(found, what, sample, fan, clock)
     return found
 
 
-def _note_split(found: Measured, what: Call, sample: Sampled, fan: int, clock: Clock) -> None:
+def _note_split(
+    found: PhaseSamples, what: Call, sample: SampledWindows, fan: int, clock: Clock
+) -> None:
     split = what.function.split
     if split is None or not split.allows(fan) or sample.size % fan:
         return
-    for phase, seconds in _phases(what, Plan(Strategy.SPLIT, (fan,)), sample, clock):
+    for phase, seconds in _phases(what, SpreadPlan(SpreadStrategy.SPLIT, (fan,)), sample, clock):
         match phase:
             case Phase.PARTITION:
-                found.splits.setdefault(fan, []).append(Sample(sample.size, seconds))
+                found.splits.setdefault(fan, []).append(TimedWindow(sample.size, seconds))
             case Phase.COMBINE:
-                found.combines.setdefault(fan, []).append(Sample(sample.size, seconds))
+                found.combines.setdefault(fan, []).append(TimedWindow(sample.size, seconds))
             case Phase.COMPUTE:
-                found.compute.append(Sample(sample.size // fan, seconds / fan))
+                found.compute.append(TimedWindow(sample.size // fan, seconds / fan))
 
 
-def _phases(what: Call, plan: Plan, sample: Sampled, clock: Clock) -> Iterator[tuple[Phase, float]]:
+def _phases(
+    what: Call, plan: SpreadPlan, sample: SampledWindows, clock: Clock
+) -> Iterator[tuple[Phase, float]]:
     """Yield the seconds of each phase for one window; nothing where windows were withheld."""
     runner = Runner(flow_for(what, plan), (sample.type,))
     delivered, _ = runner.step(runner.fresh(), {0: sample.table}, ended=True, clock=clock)

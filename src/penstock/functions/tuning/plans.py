@@ -10,7 +10,7 @@ from enum import StrEnum
 from math import prod
 
 
-class Strategy(StrEnum):
+class SpreadStrategy(StrEnum):
     """What goes to a branch: everything, every so many windows, or a part of each."""
 
     CENTRAL = "central"
@@ -19,15 +19,17 @@ class Strategy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SpreadPlan:
     """A strategy, and the branches at each level of it."""
 
-    strategy: Strategy = Strategy.CENTRAL
+    strategy: SpreadStrategy = SpreadStrategy.CENTRAL
     fans: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         """Hold what makes no plan off: it would come from our own code."""
-        if (self.strategy is Strategy.CENTRAL) != (not self.fans) or any(f < 1 for f in self.fans):
+        if (self.strategy is SpreadStrategy.CENTRAL) != (not self.fans) or any(
+            f < 1 for f in self.fans
+        ):
             raise ValueError(f"{self.strategy} with branches {self.fans}")
 
     @property
@@ -49,21 +51,21 @@ class Plan:
         return " ".join([self.strategy, *(["x".join(map(str, self.fans))] if self.fans else [])])
 
     @classmethod
-    def named(cls, name: str) -> "Plan":
+    def named(cls, name: str) -> "SpreadPlan":
         """Return the plan that people call so."""
         strategy, _, fans = name.partition(" ")
-        return cls(Strategy(strategy), tuple(int(fan) for fan in fans.split("x") if fan))
+        return cls(SpreadStrategy(strategy), tuple(int(fan) for fan in fans.split("x") if fan))
 
-    def inner(self) -> "Plan":
+    def inner(self) -> "SpreadPlan":
         """Return what each branch is."""
-        return Plan(self.strategy, self.fans[1:]) if len(self.fans) > 1 else CENTRAL
+        return SpreadPlan(self.strategy, self.fans[1:]) if len(self.fans) > 1 else CENTRAL
 
 
-CENTRAL = Plan()
+CENTRAL = SpreadPlan()
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PlanLimits:
     """Which plans there may be for a function: what its split divides, and how far to go.
 
     `divides(size, fan)` says whether the split can cut a window of that size into so many parts;
@@ -76,22 +78,22 @@ class Limits:
     trees: bool = True
 
 
-def candidates(limits: Limits, size: int) -> tuple[Plan, ...]:
+def candidates(limits: PlanLimits, size: int) -> tuple[SpreadPlan, ...]:
     """Return every plan for windows of that size, central first."""
     found = [CENTRAL]
-    for strategy in (Strategy.DISTRIBUTE, Strategy.SPLIT):
+    for strategy in (SpreadStrategy.DISTRIBUTE, SpreadStrategy.SPLIT):
         for degree in range(2, limits.most_degree + 1):
-            plans = (Plan(strategy, fans) for fans in _fans(degree))
+            plans = (SpreadPlan(strategy, fans) for fans in _fans(degree))
             found += [plan for plan in plans if _is_allowed(plan, limits, size)]
     return tuple(found)
 
 
-def _is_allowed(plan: Plan, limits: Limits, size: int) -> bool:
+def _is_allowed(plan: SpreadPlan, limits: PlanLimits, size: int) -> bool:
     if len(plan.fans) > 1 and not limits.trees:
         return False
     if limits.most_sites is not None and plan.sites > limits.most_sites:
         return False
-    if plan.strategy is not Strategy.SPLIT:
+    if plan.strategy is not SpreadStrategy.SPLIT:
         return True
     if limits.divides is None:
         return False

@@ -7,7 +7,7 @@ that a window costs the whole.
 
 from dataclasses import dataclass
 
-from penstock.functions.tuning.plans import CENTRAL, Plan
+from penstock.functions.tuning.plans import CENTRAL, SpreadPlan
 from penstock.functions.tuning.sites import Costs, Site, sites_of
 
 SLOTS = "slots"
@@ -17,7 +17,7 @@ SLOTS = "slots"
 class Prediction:
     """What a plan would do with windows of a size, on so many slots."""
 
-    plan: Plan
+    plan: SpreadPlan
     size: int
     slots: int
     sites: tuple[Site, ...]
@@ -52,14 +52,14 @@ class Prediction:
         return windows_a_second * self.seconds
 
 
-def predict(plan: Plan, costs: Costs, size: int, slots: int | None = None) -> Prediction:
+def predict(plan: SpreadPlan, costs: Costs, size: int, slots: int | None = None) -> Prediction:
     """Return what a plan would do; without slots, every site has a machine of its own."""
     return Prediction(
         plan, size, plan.sites if slots is None else slots, sites_of(plan, costs, size)
     )
 
 
-def speed_up(plan: Plan, costs: Costs, size: int, slots: int | None = None) -> float:
+def speed_up(plan: SpreadPlan, costs: Costs, size: int, slots: int | None = None) -> float:
     """Return how many times as many windows a second a plan carries as one site would."""
     whole = predict(CENTRAL, costs, size, slots)
     return whole.seconds / predict(plan, costs, size, slots).seconds

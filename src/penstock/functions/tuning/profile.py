@@ -4,14 +4,14 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from penstock.functions.tuning.curves import Curve
+from penstock.functions.tuning.curves import CostCurve
 from penstock.functions.tuning.sites import Costs
 
 FORM = 1  # of the text; one that is not known is measured anew
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class FunctionProfile:
     """Costs of a function in a version, for windows of a size at a rate."""
 
     function: str
@@ -25,21 +25,21 @@ class Profile:
         return json.dumps({"form": FORM, **asdict(self)})
 
 
-def profile_of(text: str) -> Profile | None:
+def profile_of(text: str) -> FunctionProfile | None:
     """Return a profile from its JSON, or None where it is of another form."""
     told = json.loads(text)
     if told.pop("form", None) != FORM:
         return None
     costs = told.pop("costs")
-    return Profile(**told, costs=_costs(costs))
+    return FunctionProfile(**told, costs=_costs(costs))
 
 
 def _costs(told: dict[str, Any]) -> Costs:
     receive, compute, send, route, merge = (
-        Curve(**told[name]) for name in ("receive", "compute", "send", "route", "merge")
+        CostCurve(**told[name]) for name in ("receive", "compute", "send", "route", "merge")
     )
     splits, combines = (
-        {int(fan): Curve(**each) for fan, each in told[name].items()}
+        {int(fan): CostCurve(**each) for fan, each in told[name].items()}
         for name in ("splits", "combines")
     )
     return Costs(receive, compute, send, told["system"], route, merge, splits, combines)

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from penstock.functions.tuning.curves import NOTHING, Curve
-from penstock.functions.tuning.plans import Plan, Strategy
+from penstock.functions.tuning.curves import NOTHING, CostCurve
+from penstock.functions.tuning.plans import SpreadPlan, SpreadStrategy
 
 
 class Phase(StrEnum):
@@ -31,14 +31,14 @@ class Costs:
     window of the size, or the window of that size of them.
     """
 
-    receive: Curve = NOTHING
-    compute: Curve = NOTHING
-    send: Curve = NOTHING
+    receive: CostCurve = NOTHING
+    compute: CostCurve = NOTHING
+    send: CostCurve = NOTHING
     system: float = 0.0
-    route: Curve = NOTHING
-    merge: Curve = NOTHING
-    splits: Mapping[int, Curve] = field(default_factory=dict)
-    combines: Mapping[int, Curve] = field(default_factory=dict)
+    route: CostCurve = NOTHING
+    merge: CostCurve = NOTHING
+    splits: Mapping[int, CostCurve] = field(default_factory=dict)
+    combines: Mapping[int, CostCurve] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +74,16 @@ class _Reach:
     copies: int = 1
 
 
-def sites_of(plan: Plan, costs: Costs, size: int) -> tuple[Site, ...]:
+def sites_of(plan: SpreadPlan, costs: Costs, size: int) -> tuple[Site, ...]:
     """Return the sites of a plan for windows of that size, from the stream on."""
     return tuple(_sites(plan, costs, _Reach(size, 1.0)))
 
 
-def _sites(plan: Plan, costs: Costs, reach: _Reach) -> Iterator[Site]:
+def _sites(plan: SpreadPlan, costs: Costs, reach: _Reach) -> Iterator[Site]:
     if not plan.fans:
         yield _site(Phase.COMPUTE, costs, reach, costs.compute.at(reach.size))
         return
-    fan, is_split = plan.fans[0], plan.strategy is Strategy.SPLIT
+    fan, is_split = plan.fans[0], plan.strategy is SpreadStrategy.SPLIT
     part = _Reach(
         reach.size / fan if is_split else reach.size,
         reach.share if is_split else reach.share / fan,

@@ -4,27 +4,27 @@ from penstock.functions.flows.flow import Dataflow
 from penstock.functions.flows.templates import central, pcc, split_of, window_distribute
 from penstock.functions.operators.function import Call, Role
 from penstock.functions.operators.os_join import os_join
-from penstock.functions.tuning.plans import Plan, Strategy
+from penstock.functions.tuning.plans import SpreadPlan, SpreadStrategy
 
 
-def flow_for(function: Call, plan: Plan) -> Dataflow:
+def flow_for(function: Call, plan: SpreadPlan) -> Dataflow:
     """Return the flow that a plan is for a function."""
     if not plan.fans:
         return central(function)
     fan, inner = plan.fans[0], _inner(function, plan)
-    if plan.strategy is Strategy.DISTRIBUTE:
+    if plan.strategy is SpreadStrategy.DISTRIBUTE:
         return window_distribute(fan, inner)
     part, combine = split_of(fan, function)
     return pcc(fan, part, inner, os_join(combine))
 
 
-def written_for(function: Call, plan: Plan) -> str:
+def written_for(function: Call, plan: SpreadPlan) -> str:
     """Return the same flow as it is written."""
     if not plan.fans:
         return f"central({function})"
     fan, is_flat = plan.fans[0], len(plan.fans) == 1
     inner = str(function) if is_flat else written_for(function, plan.inner())
-    if plan.strategy is Strategy.DISTRIBUTE:
+    if plan.strategy is SpreadStrategy.DISTRIBUTE:
         return f"window_distribute({fan}, {inner})"
     if is_flat:
         return f"window_split({fan}, {inner})"
@@ -56,5 +56,5 @@ def _is_plain(flow: Dataflow, function: Call) -> bool:
     return times[flow.outputs[0]] == 1
 
 
-def _inner(function: Call, plan: Plan) -> Call | Dataflow:
+def _inner(function: Call, plan: SpreadPlan) -> Call | Dataflow:
     return flow_for(function, plan.inner()) if len(plan.fans) > 1 else function

@@ -10,7 +10,7 @@ done in pieces of a run, on all slots.
 from dataclasses import dataclass
 from math import ceil, prod
 
-from penstock.functions.tuning.plans import Plan, Strategy
+from penstock.functions.tuning.plans import SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs, Phase, Site
 
 
@@ -18,7 +18,7 @@ from penstock.functions.tuning.sites import Costs, Phase, Site
 class Staged:
     """What a plan would do with windows of a size, a run at a time; `sites` are tasks by stage."""
 
-    plan: Plan
+    plan: SpreadPlan
     size: int
     slots: int
     sites: tuple[Site, ...]
@@ -38,11 +38,11 @@ class Staged:
         return ceil(site.copies / self.slots) * (site.seconds - site.system) + site.system
 
 
-def predict_staged(plan: Plan, costs: Costs, size: int, slots: int) -> Staged:
+def predict_staged(plan: SpreadPlan, costs: Costs, size: int, slots: int) -> Staged:
     """Return what a plan would do."""
     if not plan.fans:
         return Staged(plan, size, slots, (_pieces(costs, size, slots),))
-    branches = _split_branches if plan.strategy is Strategy.SPLIT else _whole_branches
+    branches = _split_branches if plan.strategy is SpreadStrategy.SPLIT else _whole_branches
     levels = reversed(range(len(plan.fans)))
     combines = (_combination(plan, costs, size, level) for level in levels)
     return Staged(plan, size, slots, (branches(plan, costs, size), *combines))
@@ -61,7 +61,7 @@ def _pieces(costs: Costs, size: int, slots: int) -> Site:
     )
 
 
-def _whole_branches(plan: Plan, costs: Costs, size: int) -> Site:
+def _whole_branches(plan: SpreadPlan, costs: Costs, size: int) -> Site:
     """Return the tasks that compute whole windows, each picking its own on all levels."""
     share = 1 / plan.degree
     picks = sum(
@@ -78,7 +78,7 @@ def _whole_branches(plan: Plan, costs: Costs, size: int) -> Site:
     )
 
 
-def _split_branches(plan: Plan, costs: Costs, size: int) -> Site:
+def _split_branches(plan: SpreadPlan, costs: Costs, size: int) -> Site:
     """Return the tasks that compute parts, each cutting its own out of every window."""
     cuts = sum(
         costs.splits[fan].at(size / prod(plan.fans[:level])) / fan
@@ -96,10 +96,10 @@ def _split_branches(plan: Plan, costs: Costs, size: int) -> Site:
     )
 
 
-def _combination(plan: Plan, costs: Costs, size: int, level: int) -> Site:
+def _combination(plan: SpreadPlan, costs: Costs, size: int, level: int) -> Site:
     """Return the tasks that put a level's branches together, innermost levels being the first."""
     fan, copies = plan.fans[level], prod(plan.fans[:level])
-    is_split = plan.strategy is Strategy.SPLIT
+    is_split = plan.strategy is SpreadStrategy.SPLIT
     whole = size / copies if is_split else float(size)
     share = 1.0 if is_split else 1 / copies
     items, part = (fan, whole / fan) if is_split else (1, whole)

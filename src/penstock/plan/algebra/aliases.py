@@ -21,7 +21,7 @@ Knows = Callable[[exp.Column], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class RowComparison:
     """What compares the rows of a window, over the columns of what gives them.
 
     The terms of ORDER BY come with their direction.
@@ -30,10 +30,10 @@ class Compared:
     orders: tuple[tuple[exp.Expr, str], ...] = ()
     qualify: exp.Expr | None = None
 
-    def written(self, write: Callable[[exp.Expr], exp.Expr]) -> "Compared":
+    def written(self, write: Callable[[exp.Expr], exp.Expr]) -> "RowComparison":
         """Return the same over other columns."""
         orders = tuple((write(node), how) for node, how in self.orders)
-        return Compared(orders, None if self.qualify is None else write(self.qualify))
+        return RowComparison(orders, None if self.qualify is None else write(self.qualify))
 
     @property
     def nodes(self) -> list[exp.Expr]:
@@ -52,11 +52,11 @@ class Aliases:
     knows: Knows
     keeps: Knows
 
-    def compared(self, select: exp.Select) -> Compared:
+    def compared(self, select: exp.Select) -> RowComparison:
         """Return ORDER BY and QUALIFY over the columns of FROM."""
         qualify = select.args.get("qualify")
         orders = [(self._in_order(node), how) for node, how in self._orders(select)]
-        return Compared(tuple(orders), self.condition(qualify.this) if qualify else None)
+        return RowComparison(tuple(orders), self.condition(qualify.this) if qualify else None)
 
     def condition(self, tree: exp.Expr) -> exp.Expr:
         """Return HAVING or QUALIFY over the columns of FROM."""

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from penstock.errors import BadEventError
 from penstock.model.event_forms import TICK, constituents, unbounded
-from penstock.model.event_forms import Constituent as Place
+from penstock.model.event_forms import DetectedConstituent as Place
 from penstock.model.events import (
     And,
     AnyOf,
@@ -27,7 +27,7 @@ from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.algebra.clauses import in_order, refuse_deep
 from penstock.plan.algebra.scope import place_of, plain
 from penstock.plan.events.event_links import Attribute, Links, attributes, links_of, scope_of
-from penstock.plan.events.event_parts import Around, Part, part_of, relabelled
+from penstock.plan.events.event_parts import ConstituentClauses, EventPart, part_of, relabelled
 from penstock.plan.events.occurrences import TIMESTAMP, as_occurrences
 from penstock.plan.operators import Detect, EventTime, Filter, Operator, Project, key
 from penstock.plan.operators.detect import END, START, bases_of
@@ -106,17 +106,17 @@ class Composite:
 
     def _parts(
         self, sources: Mapping[str, Operator], links: Links, used: set[Attribute]
-    ) -> dict[str, Part]:
+    ) -> dict[str, EventPart]:
         """Return what stands for each constituent in the expression, by its label."""
         like = Watch(Primitive(""), self.mode, self.event.semantics == "point", self.event.limit)
-        around = Around(links, used, like, self.analyst)
+        around = ConstituentClauses(links, used, like, self.analyst)
         spans = dict(_spans(self.event.source, None))
         return {
             label: part_of(label, operator, around, spans[label])
             for label, operator in sources.items()
         }
 
-    def _watch(self, parts: Mapping[str, Part]) -> Watch:
+    def _watch(self, parts: Mapping[str, EventPart]) -> Watch:
         """Return what is to be detected, its constituents named by their places."""
         event = _expression(self.event.source, parts)
         watch = Watch(event, self.mode, self.event.semantics == "point", self.event.limit)
@@ -135,7 +135,7 @@ class Composite:
     def _over(
         self,
         watch: Watch,
-        parts: Mapping[str, Part],
+        parts: Mapping[str, EventPart],
         schemas: Mapping[str, Schema],
         shown: Shown,
         across: list[exp.Expr],
@@ -180,7 +180,7 @@ class Composite:
 class _Columns:
     """Where a detection has the attributes of its constituents."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, EventPart]
     schemas: Mapping[str, Schema]
     places: Mapping[str, tuple[int, Place]]
 
@@ -211,7 +211,7 @@ class _Columns:
         return self.parts[label].inner(column) if label in self.parts else attribute
 
 
-def _expression(written: Written, parts: Mapping[str, Part]) -> Event:
+def _expression(written: Written, parts: Mapping[str, EventPart]) -> Event:
     if isinstance(written, Constituent):
         return parts[written.label].event
     in_turn = written.parts

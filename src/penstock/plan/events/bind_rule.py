@@ -12,11 +12,11 @@ from sqlglot import exp
 from penstock.errors import BadQueryError, PenstockError, TypeMismatchError, shortened
 from penstock.model.definitions import Expression
 from penstock.model.own_names import INPUT
-from penstock.model.rules import Insert, Reach, RuleDefinition
+from penstock.model.rules import Insert, OutsideAction, RuleDefinition
 from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.algebra.scope import Scope, place_of, plain, relation
 from penstock.plan.events.bind_condition import refuse_value
-from penstock.plan.events.held import Held, HeldAnalyst, held_in, with_held
+from penstock.plan.events.held import HeldAnalyst, HeldTable, held_in, with_held
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan
 from penstock.plan.relations.sources import LEAF, Analyst, Lookup, StreamSource, with_name
 from penstock.plan.select.bind import Binder
@@ -55,7 +55,7 @@ class BoundRule:
     chosen: Operator
     makes: tuple[Project | None, ...]
     reads: frozenset[str] = frozenset()
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldTable, ...] = ()
 
     @property
     def conditions(self) -> tuple[str, ...] | None:
@@ -94,7 +94,7 @@ class RuleBinder:
         """
         leaf = self.leaf
         chosen: Operator = leaf
-        held: tuple[Held, ...] = ()
+        held: tuple[HeldTable, ...] = ()
         if condition is not None:
             asked, held = held_in(condition, self.lookup, self.definition.name)
             chosen = self._chosen(leaf, asked, held)
@@ -105,7 +105,7 @@ class RuleBinder:
         reads = frozenset() if condition is None else frozenset(names_in(condition))
         return BoundRule(leaf, chosen, makes, reads, held)
 
-    def _chosen(self, leaf: Scan, condition: exp.Expr, held: tuple[Held, ...]) -> Operator:
+    def _chosen(self, leaf: Scan, condition: exp.Expr, held: tuple[HeldTable, ...]) -> Operator:
         known = with_name(self.lookup, self.definition.event, StreamSource(leaf))
         table = exp.Table(this=exp.to_identifier(self.definition.event, quoted=True))
         select = exp.select(exp.Star()).from_(table).where(condition.copy())
@@ -123,7 +123,7 @@ class RuleBinder:
         match action:
             case Insert() if target is not None:
                 return self._inserted(leaf, action, trees, target)
-            case Reach(connector):
+            case OutsideAction(connector):
                 option = connector.option(ARGUMENTS)
                 return self._arguments(leaf, option) if isinstance(option, Expression) else None
             case _:

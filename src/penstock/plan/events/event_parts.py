@@ -34,7 +34,7 @@ Own = Callable[[str], str]  # from a label to the one that it gets
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class EventPart:
     """An expression, its primitive events, and where its attributes are.
 
     `names` are what users call the leaves of the expression.
@@ -52,7 +52,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ConstituentClauses:
     """What an expression says of its constituents.
 
     `used` are the attributes that are spoken of, `like` is how the whole is watched.
@@ -64,7 +64,9 @@ class Around:
     analyst: Analyst
 
 
-def part_of(label: str, operator: Operator, around: Around, within: int | None) -> Part:
+def part_of(
+    label: str, operator: Operator, around: ConstituentClauses, within: int | None
+) -> EventPart:
     """Return what stands for a constituent; `within` is the shortest span around it."""
     links, like = around.links, around.like
     keys = links.keys[label]
@@ -75,7 +77,7 @@ def part_of(label: str, operator: Operator, around: Around, within: int | None) 
             return _opened(label, operator, order)
     occurs = masked(operator, [*links.masks[label], *links.guards[label]], around.analyst)
     leaf = Primitive(key(occurs), label, keys, lasts(occurs))
-    return Part(label, leaf, (occurs,), None, {key(occurs): label})
+    return EventPart(label, leaf, (occurs,), None, {key(occurs): label})
 
 
 def _fits(event: Event, within: int | None) -> bool:
@@ -100,7 +102,7 @@ def _key_order(detect: Detect, keys: tuple[str, ...]) -> tuple[int, ...] | None:
     return tuple(found) if sorted(found) == list(range(len(keys))) else None
 
 
-def _opened(label: str, detect: Detect, order: tuple[int, ...]) -> Part:
+def _opened(label: str, detect: Detect, order: tuple[int, ...]) -> EventPart:
     """Return another event's expression as a part, its labels told apart from all others."""
     optional = {each.label for each in constituents(detect.watch)}
 
@@ -113,7 +115,7 @@ def _opened(label: str, detect: Detect, order: tuple[int, ...]) -> Part:
         shows[name] = (own(place), column)
     event = relabelled(detect.watch.event, own, order)
     names = {key(each): label for each in detect.primitives}
-    return Part(label, event, detect.primitives, shows, names)
+    return EventPart(label, event, detect.primitives, shows, names)
 
 
 def relabelled(event: Event, own: Own, order: tuple[int, ...] | None = None) -> Event:

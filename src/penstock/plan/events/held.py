@@ -1,7 +1,7 @@
 """Streams inside a rule's condition: tables of what they hold at the moment of asking.
 
-A stream is never all there, so a standing query cannot ask it. A rule asks at an occasion, once,
-and what it was told is kept with what it decides (runtime/durable/firings.py).
+A stream is never all there, so a standing query cannot ask it. A rule asks at a trigger batch,
+once, and what it was told is kept with what it decides (runtime/durable/pending_actions.py).
 """
 
 import zlib
@@ -26,7 +26,7 @@ from penstock.plan.select.once import is_named_by_with
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldTable:
     """What a stream, a query or an event holds, as a table that only one rule asks."""
 
     name: str
@@ -59,23 +59,25 @@ class HeldAnalyst:
         return self.analyst.schema(sql, {**leaves, **self.views}, meant)
 
 
-def held_in(condition: exp.Expr, lookup: Lookup, rule: str) -> tuple[exp.Expr, tuple[Held, ...]]:
+def held_in(
+    condition: exp.Expr, lookup: Lookup, rule: str
+) -> tuple[exp.Expr, tuple[HeldTable, ...]]:
     """Return a rule's condition with its streams as tables, and these."""
     condition = condition.copy()
-    found: dict[str, Held] = {}
+    found: dict[str, HeldTable] = {}
     for table in list(condition.find_all(exp.Table)):
         name = ".".join(part.name for part in table.parts)
         if not isinstance(table.this, exp.Identifier) or is_named_by_with(table, name):
             continue
         schema = _columns(lookup(name))
         if schema is not None:
-            held = Held(name.lower(), f"{name.lower()} as rule {rule.lower()} asks it", schema)
+            held = HeldTable(name.lower(), f"{name.lower()} as rule {rule.lower()} asks it", schema)
             found[held.name] = held
             _rename(table, held.asked_as)
     return condition, tuple(found.values())
 
 
-def with_held(lookup: Lookup, held: tuple[Held, ...]) -> Lookup:
+def with_held(lookup: Lookup, held: tuple[HeldTable, ...]) -> Lookup:
     """Return a lookup that knows what is held as well."""
     known = {each.asked_as: each.source for each in held}
     return lambda name: known.get(name) or lookup(name)

@@ -76,7 +76,7 @@ def _unit_lines(unit: Unit, graph: Graph, read: str) -> Iterator[str]:
         else:
             yield f"  then:        {unit.stateful.text()}"
         if isinstance(unit.stateful, Flow):
-            yield from (f"  {line}" for line in unit.stateful.stages.told())
+            yield from (f"  {line}" for line in unit.stateful.stages.lines())
     else:
         yield f"  each train:  {unit.pane_sql(views)}"
         yield f"  at a close:  {unit.close_sql('partials', (0, 0))}"

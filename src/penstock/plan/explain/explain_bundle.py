@@ -1,4 +1,4 @@
-"""What EXPLAIN says of a bundle: who is in it, what they share, and one member's own tail."""
+"""What EXPLAIN says of a bundle: who is in it, what they share, and a member's post-aggregation."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -10,9 +10,15 @@ from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import FlowMember, Member, sections_of
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
-from penstock.plan.sharing.sweep import sweep_of, swept
-from penstock.plan.sharing.tails import Constant, Tail, constant, flow_tail_of, tail_of
-from penstock.plan.sharing.told import Told, told_by
+from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scanned
+from penstock.plan.sharing.post_aggregation import (
+    Constant,
+    PostAggregation,
+    constant,
+    flow_post_aggregation_of,
+    post_aggregation_of,
+)
+from penstock.plan.sharing.predicate_index import PredicateIndex, predicate_index_of
 from penstock.plan.sharing.units import Unit
 
 SECOND = 1_000_000
@@ -28,7 +34,7 @@ def queries_in(unit: Unit, graph: Graph) -> list[str]:
 
 
 def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) -> Iterator[str]:
-    """Yield the bundle, and the tail of the member whose root is `mine`."""
+    """Yield the bundle, and the post-aggregation of the member whose root is `mine`."""
     names = queries_in(unit, graph)
     yield f"bundle {unit.key[:6]} of {len(names):,} queries: {few(names)}"
     yield f"  reads the trains of {', '.join(name[:6] for name in unit.inputs)}"
@@ -38,20 +44,32 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
             together = next(each for each in sections.values() if mine in {m.key for m in each})
             layout = layout_of(together)
             many = f" (one of {len(sections):,} sections)" if len(sections) > 1 else ""
-            told = f"which {told_text(layout.told)}; panes of {layout.pane / SECOND:g} s"
-            yield f"  in a section of {len(together):,}{many}, {told}"
+            predicate_index = (
+                f"which {told_text(layout.predicate_index)}; panes of {layout.pane / SECOND:g} s"
+            )
+            yield f"  in a section of {len(together):,}{many}, {predicate_index}"
             layouts = list(map(layout_of, sections.values()))
             yield from _pass_lines(unit, layouts, layouts.index(layout), views)
             by_arrow = combinations(layout.aggregates) is not None
             where = "in the driver while partials are few, else " if by_arrow else ""
             yield f"  at a close:  {where}{closing_sql(layout, together)}"
-            tails = [tail_of(member) for member in together if member.key == mine]
-            yield from (f"  the tail:    {_tail_sql(tail, 'closed')}" for tail in tails)
+            post_aggregations = [
+                post_aggregation_of(member) for member in together if member.key == mine
+            ]
+            yield from (
+                f"  then:        {_post_aggregation_sql(post_aggregation, 'closed')}"
+                for post_aggregation in post_aggregations
+            )
         case FlowBundle(members=flows):
-            yield f"  {told_text(told_by(flows))}"
+            yield f"  {told_text(predicate_index_of(flows))}"
             yield f"  each train:  {flow_sql(unit, flows, views)}"
-            tails = [flow_tail_of(member) for member in flows if member.key == mine]
-            yield from (f"  the tail:    {flow_tail_text(tail)}" for tail in tails)
+            post_aggregations = [
+                flow_post_aggregation_of(member) for member in flows if member.key == mine
+            ]
+            yield from (
+                f"  then:        {flow_post_aggregation_text(post_aggregation)}"
+                for post_aggregation in post_aggregations
+            )
         case EventBundle(members=events):
             yield f"  detects {len(events):,} events; EXPLAIN EVENT draws their graph"
         case None:
@@ -61,68 +79,69 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
 def _pass_lines(
     unit: Unit, layouts: Sequence[Layout], mine: int, views: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield how tuples become the partials of one section: by a pass, or by a sweep for many."""
-    places = swept(layouts)
+    """Yield how tuples become the partials of one section: by a pass, or by a scan for many."""
+    places = scanned(layouts)
     if mine not in places:
         yield f"  each train:  {pass_sql(unit, layouts[mine], views)}"
         return
-    sweep = sweep_of([layouts[place] for place in places], unit.root.inputs[0].schema)
-    sql = sweep.sql(f"({unit.input_sql(0, views)})")
+    multi_scan = multi_scan_of([layouts[place] for place in places], unit.root.inputs[0].schema)
+    sql = multi_scan.sql(f"({unit.input_sql(0, views)})")
     for place in places:
-        sql = _few_claims(sql, layouts[place].told, layouts[place].told.within)
+        sql = _few_bits(sql, layouts[place].predicate_index, layouts[place].predicate_index.within)
     many = f"all {len(places):,} sections" if len(places) > 1 else "it"
     layout = layouts[mine]
-    keys = [quoted(name) for name, _ in layout.keys] + layout.told.names
+    keys = [quoted(name) for name, _ in layout.keys] + layout.predicate_index.names
     yield f"  each train:  {abridged(sql)}, once for {many}"
     yield f"  by workers:  groups by {', '.join([*keys, 'pane'])}"
 
 
-def told_text(told: Told) -> str:
+def told_text(predicate_index: PredicateIndex) -> str:
     """Say by what tuples are told apart."""
-    parts = [f"{each.column} ({each.count:,} buckets)" for each in told.buckets]
-    if told.claims:
-        parts.append(f"{len(told.claims):,} claim{'s' if len(told.claims) > 1 else ''}")
+    parts = [f"{each.column} ({each.count:,} buckets)" for each in predicate_index.buckets]
+    if predicate_index.predicates:
+        count = len(predicate_index.predicates)
+        parts.append(f"{count:,} predicate bit{'s' if count > 1 else ''}")
     return f"tells tuples apart by {' and '.join(parts)}" if parts else "does not tell tuples apart"
 
 
 def pass_sql(unit: Unit, layout: Layout, views: Mapping[str, str]) -> str:
     """Return the SELECT from tuples to shared partials, long lists abridged."""
     sql = layout.pane_sql(f"({unit.input_sql(0, views)})")
-    return abridged(_few_claims(sql, layout.told))
+    return abridged(_few_bits(sql, layout.predicate_index))
 
 
 def flow_sql(unit: Unit, members: Sequence[FlowMember], views: Mapping[str, str]) -> str:
     """Return the SELECT that marks tuples with what tells them apart, long lists abridged."""
-    told = told_by(members)
-    wanted = told.wanted_sql([member.asked for member in members])
-    sql = f"SELECT * FROM {told.sql(f'({unit.input_sql(0, views)})')} AS {INPUT}{wanted}"
-    return abridged(_few_claims(sql, told))
+    predicate_index = predicate_index_of(members)
+    wanted = predicate_index.wanted_sql([member.asked for member in members])
+    sql = f"SELECT * FROM {predicate_index.sql(f'({unit.input_sql(0, views)})')} AS {INPUT}{wanted}"
+    return abridged(_few_bits(sql, predicate_index))
 
 
-def flow_tail_text(tail: Tail) -> str:
+def flow_post_aggregation_text(post_aggregation: PostAggregation) -> str:
     """Return what a member makes of its tuples: SQL, or columns where it picks some."""
-    if (picks := tail.shape.picks) is not None:
+    if (picks := post_aggregation.shape.picks) is not None:
         return f"picks {', '.join(map(quoted, picks.values()))}, without Spark"
-    return _tail_sql(tail, "tuples")
+    return _post_aggregation_sql(post_aggregation, "tuples")
 
 
 def closing_sql(layout: Layout, members: Sequence[Member]) -> str:
     """Return the SELECT from partials to those of each selection, key and window, abridged."""
-    kinds = dict.fromkeys(member.aggregate.hops for member in members)
-    closing = [Closing(hops, 0, 0) for hops in kinds]
+    kinds = dict.fromkeys(member.aggregate.assigner for member in members)
+    closing = [Closing(assigner, 0, 0) for assigner in kinds]
     return abridged(layout.close_sql("partials", closing, "selections", "nodes"))
 
 
-def _few_claims(sql: str, told: Told, but: Collection[str] = ()) -> str:
-    """Return the SQL with only the ends of the sums that claims are packed by."""
-    for place in told.claim_places:
-        terms = told.claim_terms(place, but)
+def _few_bits(sql: str, predicate_index: PredicateIndex, but: Collection[str] = ()) -> str:
+    """Return the SQL with only the ends of the sums that predicate bits are packed by."""
+    for place in predicate_index.bit_places:
+        terms = predicate_index.bit_terms(place, but)
         sql = sql.replace(" + ".join(terms), " + ".join(few_items(terms))) if terms else sql
     return sql
 
 
-def _tail_sql(tail: Tail, relation: str) -> str:
-    return f"{tail.shape.sql(relation)}{_given(tail.constants)}"
+def _post_aggregation_sql(post_aggregation: PostAggregation, relation: str) -> str:
+    return f"{post_aggregation.shape.sql(relation)}{_given(post_aggregation.constants)}"
 
 
 def _given(constants: Sequence[Constant]) -> str:

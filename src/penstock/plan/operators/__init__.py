@@ -20,9 +20,9 @@ from penstock.plan.operators.tuples.scan import Scan
 from penstock.plan.operators.tuples.take import Take
 from penstock.plan.operators.tuples.top import Top
 from penstock.plan.operators.tuples.union import Union
+from penstock.plan.operators.windows.horvitz_thompson import HorvitzThompson
 from penstock.plan.operators.windows.keyed_rows import KeyedRows
 from penstock.plan.operators.windows.session_aggregate import SessionAggregate
-from penstock.plan.operators.windows.weigh import Weigh
 from penstock.plan.operators.windows.when_aggregate import WhenAggregate
 from penstock.plan.operators.windows.window_aggregate import WindowAggregate
 
@@ -55,6 +55,7 @@ __all__ = [
     "FlowBundle",
     "Gate",
     "HopJoin",
+    "HorvitzThompson",
     "KeyedRows",
     "LateralView",
     "Modify",
@@ -68,7 +69,6 @@ __all__ = [
     "Take",
     "Top",
     "Union",
-    "Weigh",
     "WhenAggregate",
     "WindowAggregate",
     "WindowJoin",

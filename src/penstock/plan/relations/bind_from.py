@@ -18,9 +18,9 @@ from penstock.plan.operators.joins.table_join import KINDS
 from penstock.plan.relations.bind_function import FunctionBinder
 from penstock.plan.relations.bind_join import (
     INNER,
-    Entry,
     JoinBinder,
     Joined,
+    JoinedStream,
     Where,
     begun,
     check_windows,
@@ -118,7 +118,7 @@ class FromBinder:
         # Only where nothing is preserved does WHERE say whom a tuple may meet.
         usable = where if all(join_kind(j) in INNER for _, _, j in sides) else Where()
         entries = [
-            Entry(source.operator, _alias(node), window_of(node), join)
+            JoinedStream(source.operator, _alias(node), window_of(node), join)
             for source, node, join in sides
             if isinstance(source, StreamSource)
         ]
@@ -149,7 +149,7 @@ class FromBinder:
         self,
         select: exp.Select,
         sides: Sequence[Side],
-        entries: Sequence[Entry],
+        entries: Sequence[JoinedStream],
         wheres: tuple[Where, Where],
     ) -> BoundFrom:
         """Return a join of all streams at once, and then of the tables.

@@ -25,7 +25,7 @@ Names = dict[str, str]  # of a side's columns in the join's output
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JoinedStream:
     """A stream of FROM: its rows, its name, its window, how it is joined (the first is not)."""
 
     operator: Operator
@@ -93,7 +93,7 @@ def names_asked(select: exp.Select, alias: str) -> frozenset[str] | None:
     return frozenset(names)
 
 
-def begun(entry: Entry) -> Joined:
+def begun(entry: JoinedStream) -> Joined:
     """Return one stream as a side of a join."""
     time = event_time(entry)
     width = entry.window.size // MICROSECOND if isinstance(entry.window, RangeWindow) else 0
@@ -101,7 +101,7 @@ def begun(entry: Entry) -> Joined:
     return Joined(entry.operator, Scope((entry.relation(),)), side, entry.window is not None)
 
 
-def event_time(entry: Entry) -> EventTime:
+def event_time(entry: JoinedStream) -> EventTime:
     """Return the event time by which a stream is joined, or raise where it has none."""
     if not entry.operator.times:
         raise BadQueryError(
@@ -174,7 +174,7 @@ class JoinBinder:
     where: Where
     taken: list[exp.Expr] = field(default_factory=list)
 
-    def filtered(self, entry: Entry) -> Entry:
+    def filtered(self, entry: JoinedStream) -> JoinedStream:
         """Return the stream with the conditions of WHERE that speak of it alone."""
         conditions = self._take(some=[entry.alias], within=[entry.alias])
         if not conditions:
@@ -191,7 +191,7 @@ class JoinBinder:
         self.taken.extend(found)
         return found
 
-    def join(self, left: Joined, entry: Entry, *, last: bool) -> Joined:
+    def join(self, left: Joined, entry: JoinedStream, *, last: bool) -> Joined:
         """Return what has been joined with one stream more."""
         kind = "INNER" if entry.kind == "CROSS" else entry.kind
         if kind not in KINDS:
@@ -218,7 +218,7 @@ class JoinBinder:
         return self._after(made, left, entry, names)
 
     def _after(
-        self, made: WindowJoin, left: Joined, entry: Entry, names: tuple[Names, Names]
+        self, made: WindowJoin, left: Joined, entry: JoinedStream, names: tuple[Names, Names]
     ) -> Joined:
         relations = _renamed(left.scope, names[0])
         if not made.is_lone:
@@ -229,7 +229,7 @@ class JoinBinder:
         return Joined(made, Scope(relations), side, bracketed)
 
     def _outputs(
-        self, left: Joined, entry: Entry
+        self, left: Joined, entry: JoinedStream
     ) -> tuple[tuple[Columns, Columns], tuple[Names, Names]]:
         """Return the columns of both sides that go on, and the names that they get."""
         kept = [
@@ -268,7 +268,7 @@ class JoinBinder:
         right: Joined,
         on: Iterable[exp.Expr],
         names: tuple[Names, Names],
-        entry: Entry,
+        entry: JoinedStream,
     ) -> tuple[Joined, Joined]:
         """Return the sides with what bounds them: windows, or equal event times."""
         if left.bracketed and right.bracketed:
@@ -393,7 +393,7 @@ def refuse_namesakes(scope: Scope) -> None:
         seen.add(each.alias.lower())
 
 
-def check_windows(entries: Sequence[Entry], select: exp.Select) -> None:
+def check_windows(entries: Sequence[JoinedStream], select: exp.Select) -> None:
     """Raise where a window cannot bound a join, or where an aggregate has none of its own."""
     for entry in entries:
         if entry.window is not None and not isinstance(entry.window, RangeWindow | RowsWindow):

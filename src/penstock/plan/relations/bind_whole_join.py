@@ -18,7 +18,7 @@ from penstock.plan.operators.joins.window_join import KINDS
 from penstock.plan.relations.bind_join import (
     INNER,
     MICROSECOND,
-    Entry,
+    JoinedStream,
     Where,
     condition_of,
     event_time,
@@ -31,7 +31,7 @@ from penstock.plan.relations.sources import Analyst
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class WholeJoin:
     """A join of several streams, the names in sight, and what it took from WHERE."""
 
     operator: Operator
@@ -39,7 +39,7 @@ class Whole:
     taken: list[exp.Expr]
 
 
-def takes_whole(entries: Sequence[Entry]) -> bool:
+def takes_whole(entries: Sequence[JoinedStream]) -> bool:
     """Say whether a FROM's windows need all of its streams in one operator."""
     return any(
         isinstance(entry.window, RowsWindow)
@@ -49,8 +49,12 @@ def takes_whole(entries: Sequence[Entry]) -> bool:
 
 
 def bind_whole(
-    select: exp.Select, entries: Sequence[Entry], where: Where, analyst: Analyst, mode: JoinMode
-) -> Whole:
+    select: exp.Select,
+    entries: Sequence[JoinedStream],
+    where: Where,
+    analyst: Analyst,
+    mode: JoinMode,
+) -> WholeJoin:
     """Return the join of all streams of a FROM."""
     joined = tuple(_inputs(select, entries))
     steps, taken = _steps(entries, joined, where)
@@ -65,10 +69,10 @@ def bind_whole(
         if place == 0 or not steps[place - 1].is_lone:
             columns = tuple((name, plain(out)) for name, out in each.columns)
             shown = [*merged(entry.join, (*shown, Relation(entry.alias, columns)))]
-    return Whole(made, Scope(tuple(shown)), taken)
+    return WholeJoin(made, Scope(tuple(shown)), taken)
 
 
-def _inputs(select: exp.Select, entries: Sequence[Entry]) -> Iterator[JoinInput]:
+def _inputs(select: exp.Select, entries: Sequence[JoinedStream]) -> Iterator[JoinInput]:
     taken: set[str] = set()
     for entry in entries:
         wanted, time = names_asked(select, entry.alias), event_time(entry)
@@ -84,7 +88,7 @@ def _inputs(select: exp.Select, entries: Sequence[Entry]) -> Iterator[JoinInput]
 
 
 def _steps(
-    entries: Sequence[Entry], joined: Sequence[JoinInput], where: Where
+    entries: Sequence[JoinedStream], joined: Sequence[JoinInput], where: Where
 ) -> tuple[tuple[JoinStep, ...], list[exp.Expr]]:
     """Return how each stream is joined, and the conjuncts that came from WHERE."""
     seen = [_seen(e, joined[place], side(place)) for place, e in enumerate(entries)]
@@ -109,7 +113,7 @@ def _steps(
     return tuple(steps), taken
 
 
-def _seen(entry: Entry, each: JoinInput, alias: str) -> Relation:
+def _seen(entry: JoinedStream, each: JoinInput, alias: str) -> Relation:
     columns = (
         (name, exp.column(exp.to_identifier(out, quoted=True), table=alias))
         for name, out in each.columns
@@ -118,7 +122,7 @@ def _seen(entry: Entry, each: JoinInput, alias: str) -> Relation:
 
 
 def _rows_join(
-    entries: Sequence[Entry], joined: tuple[JoinInput, ...], steps: tuple[JoinStep, ...]
+    entries: Sequence[JoinedStream], joined: tuple[JoinInput, ...], steps: tuple[JoinStep, ...]
 ) -> RowsJoin:
     if len(steps) > 1 and (kind := next((s.kind for s in steps if 1 in s.preserved), None)):
         raise BadQueryError(
@@ -129,7 +133,7 @@ def _rows_join(
     return RowsJoin(joined, tuple(map(_stay, entries)), steps)
 
 
-def _stay(entry: Entry) -> Stay:
+def _stay(entry: JoinedStream) -> Stay:
     match entry.window:
         case RowsWindow(rows=rows, slide=None, partition_by=()):
             return Stay(rows=rows)
@@ -154,7 +158,7 @@ def _stay(entry: Entry) -> Stay:
 
 
 def _hop_join(
-    entries: Sequence[Entry],
+    entries: Sequence[JoinedStream],
     joined: tuple[JoinInput, ...],
     steps: tuple[JoinStep, ...],
     mode: JoinMode,

@@ -10,11 +10,11 @@ from penstock.plan.operators import (
     Distinct,
     Filter,
     HopJoin,
+    HorvitzThompson,
     Operator,
     RowsJoin,
     TableJoin,
     Top,
-    Weigh,
     WindowJoin,
 )
 from penstock.plan.operators.windows.grouping_sets import SET
@@ -25,7 +25,7 @@ Meanings = dict[str, str]
 def meanings(operator: Operator) -> Meanings:
     """Return what users would call the columns of an operator whose names they did not choose."""
     match operator:
-        case Filter() | Top() | Distinct() | Weigh():
+        case Filter() | Top() | Distinct() | HorvitzThompson():
             return meanings(operator.input)
         case TableJoin():
             taken = {out: f"{operator.table}.{name}" for name, out in operator.taken if out != name}

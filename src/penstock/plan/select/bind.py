@@ -10,7 +10,7 @@ from penstock.model.definitions import JoinMode
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import Window
 from penstock.plan.algebra.aggregates import is_aggregate
-from penstock.plan.algebra.aliases import Aliases, Compared, Shown, has_aggregate, laterally
+from penstock.plan.algebra.aliases import Aliases, RowComparison, Shown, has_aggregate, laterally
 from penstock.plan.algebra.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.algebra.scope import Scope, place_of, plain, within_window
 from penstock.plan.operators import (
@@ -183,7 +183,7 @@ class Binder:
         operator: Operator,
         scope: Scope,
         window: Window | None,
-    ) -> tuple[Operator, Shown, Compared]:
+    ) -> tuple[Operator, Shown, RowComparison]:
         """Return what a SELECT without aggregates reads, and its columns and order over that."""
         if select.args.get("having"):
             raise BadQueryError("HAVING needs an aggregate", hint="use WHERE")
@@ -199,7 +199,7 @@ class Binder:
         return operator, columns, compared
 
     def _finished(
-        self, select: exp.Select, operator: Operator, columns: Shown, compared: Compared
+        self, select: exp.Select, operator: Operator, columns: Shown, compared: RowComparison
     ) -> Operator:
         """Return the output: columns, and what compares the rows of one window."""
         if self.emission:

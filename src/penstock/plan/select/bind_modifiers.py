@@ -47,7 +47,7 @@ def bind_modifiers(
     """Return the operator of a SELECT with modifiers over an input that is in order."""
     calls = [call for _, node in shown for call in _calls(node)]
     made = [call for node in calls if (call := modifier_of(node)) is not None]
-    maker = _Maker(operator, scope, analyst, made[0].profile == "O")
+    maker = _ModifierMaker(operator, scope, analyst, made[0].profile == "O")
     keys = maker.keys_of(made)
     columns = tuple(maker.columns(shown))
     used = _used(columns, operator)
@@ -58,7 +58,7 @@ def bind_modifiers(
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _ModifierMaker:
     operator: Operator
     scope: Scope
     analyst: Analyst

@@ -8,7 +8,7 @@ from sqlglot import exp
 from penstock.errors import BadOptionError, BadQueryError, TypeMismatchError
 from penstock.model.own_names import own, readable
 from penstock.model.schema import quoted
-from penstock.plan.algebra.aliases import Compared, Shown
+from penstock.plan.algebra.aliases import RowComparison, Shown
 from penstock.plan.algebra.scope import place_of, plain
 from penstock.plan.operators import Distinct, Operator, Top, WindowAggregate, walk
 from penstock.plan.relations.meanings import meanings, told, worded
@@ -31,7 +31,7 @@ class PerWindow:
     below: Operator
     emission: Emission
 
-    def of(self, select: exp.Select, columns: Shown, compared: Compared) -> Operator:
+    def of(self, select: exp.Select, columns: Shown, compared: RowComparison) -> Operator:
         """Return the output's operators."""
         below, shown = with_windows(self.below), window_columns(self.below)
         by = window_columns(below)

@@ -73,7 +73,7 @@ def over_groups(unit: Unit, condition: str) -> str:
     are looked at together: then a group's windows cannot close by themselves.
     """
     aggregate = unit.aggregate
-    if aggregate is None or not aggregate.grouped or aggregate.hops.lower <= 0:
+    if aggregate is None or not aggregate.grouped or aggregate.assigner.lower <= 0:
         return ""
     above = [node for node in unit.members() if aggregate in walk(node) and node != aggregate]
     if not all(isinstance(node, Filter | Project) for node in above):

@@ -29,7 +29,7 @@ USAGE = {
 
 
 @dataclass(frozen=True, slots=True)
-class TimeWindow:
+class TimeWindowCall:
     """A call, and the names under which a SELECT speaks of it."""
 
     call: exp.Expr
@@ -57,7 +57,7 @@ class TimeWindow:
         return None
 
 
-def in_brackets(select: exp.Select) -> tuple[exp.Select, TimeWindow | None]:
+def in_brackets(select: exp.Select) -> tuple[exp.Select, TimeWindowCall | None]:
     """Return the SELECT with the window in FROM, and what it was; the SELECT itself if none."""
     calls = {spark_sql(each): each for each in _calls(select)}
     if not calls:
@@ -70,7 +70,7 @@ def in_brackets(select: exp.Select) -> tuple[exp.Select, TimeWindow | None]:
             place=place_of(others[0]),
         )
     names = {each.alias.lower() for each in select.expressions if _aliases_call(each)}
-    window = TimeWindow(call, frozenset({call.name.lower(), *names}))
+    window = TimeWindowCall(call, frozenset({call.name.lower(), *names}))
     made = select.copy()
     _put_into_from(made, _written(call), window)
     _group(made, window)
@@ -82,7 +82,7 @@ def in_brackets(select: exp.Select) -> tuple[exp.Select, TimeWindow | None]:
     return made, window
 
 
-def check_time(window: TimeWindow, read: BoundFrom) -> None:
+def check_time(window: TimeWindowCall, read: BoundFrom) -> None:
     """Raise where the window goes by another column than the event time."""
     times = [each.column for each in read.operator.times]
     meant = read.scope.resolve(window.time)
@@ -132,7 +132,7 @@ def _written(call: exp.Expr) -> Window:
     return found
 
 
-def _put_into_from(select: exp.Select, written: Window, window: TimeWindow) -> None:
+def _put_into_from(select: exp.Select, written: Window, window: TimeWindowCall) -> None:
     clause = select.args.get("from_")
     inputs = [] if clause is None else [clause.this]
     inputs += [join.this for join in select.args.get("joins") or ()]
@@ -148,7 +148,7 @@ def _put_into_from(select: exp.Select, written: Window, window: TimeWindow) -> N
     node.set(WINDOW, written)
 
 
-def _group(select: exp.Select, window: TimeWindow) -> None:
+def _group(select: exp.Select, window: TimeWindowCall) -> None:
     """Let the window's start stand for the window among the keys."""
     group = select.args.get("group")
     if group is None:
@@ -185,7 +185,7 @@ def _is_start(node: exp.Expr) -> bool:
     return isinstance(node, exp.Column) and node.name == START
 
 
-def _shown(node: exp.Expr, window: TimeWindow) -> Iterator[exp.Expr]:
+def _shown(node: exp.Expr, window: TimeWindowCall) -> Iterator[exp.Expr]:
     """Yield a column of SELECT over the bounds, under the name that Spark gives it."""
     star = node.table if isinstance(node, exp.Column) and isinstance(node.this, exp.Star) else ""
     if star and star.lower() in window.names:
@@ -200,7 +200,7 @@ def _shown(node: exp.Expr, window: TimeWindow) -> Iterator[exp.Expr]:
         yield exp.alias_(over, node.output_name or spark_sql(node), quoted=True)
 
 
-def _over_bounds(tree: exp.Expr, window: TimeWindow) -> exp.Expr:
+def _over_bounds(tree: exp.Expr, window: TimeWindowCall) -> exp.Expr:
     def over(node: exp.Expr) -> exp.Expr:
         if bound := window.field(node):
             return plain(bound)

@@ -82,13 +82,13 @@ class Buckets:
         """Return, for no value and for each bucket, the one of `other` that it lies in."""
         return [NONE, *self.moved_to(other)]
 
-    def claims_table(self, claims: Mapping[int, Iterable[Span] | None]) -> list[int]:
-        """Return, for no value and for each bucket, the claims (bits) that it lets hold.
+    def bits_table(self, predicates: Mapping[int, Iterable[Span] | None]) -> list[int]:
+        """Return, for no value and for each bucket, the predicate bits (bits) that it lets hold.
 
-        Claims with spans ask about the column, the others are content with everything.
+        Predicate bits with spans ask about the column, the others are content with everything.
         """
         table = [0] * (self.count + 1)
-        for bit, spans in claims.items():
+        for bit, spans in predicates.items():
             asked = [self.all_numbers] if spans is None else [self.numbers(s) for s in spans]
             for number in (n for low, high in asked for n in range(low, high + 1)):
                 table[number + 1] |= bit

@@ -1,7 +1,7 @@
 """The layout of a bundle's partials: what is kept of the tuples, and for which panes.
 
 tuples --pane_sql--> partials by key, what tells tuples apart, and pane
---close_sql--> partials by selection, key and window, from which the tails make rows
+--close_sql--> partials by selection, key and window, from which the post-aggregations make rows
 """
 
 import hashlib
@@ -13,9 +13,16 @@ from penstock.model.own_names import INPUT, LEFT, RIGHT, own
 from penstock.model.schema import quoted
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators.bundles.member import Member
-from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.operators.windows.window_aggregate import PANE
-from penstock.plan.sharing.told import NODE, SELECTION, WINDOWS, Told, bucket, told_by
+from penstock.plan.operators.windows.window_assigner import WindowAssigner
+from penstock.plan.sharing.predicate_index import (
+    NODE,
+    SELECTION,
+    WINDOWS,
+    PredicateIndex,
+    bucket,
+    predicate_index_of,
+)
 
 NUMBER = own("number")
 SIZE, SLIDE, FIRST, LAST = own("size"), own("slide"), own("first"), own("last")
@@ -26,7 +33,7 @@ FROM, TO = own("from"), own("to")
 class Closing:
     """Windows of one kind to close: the first and the last number."""
 
-    hops: Hops
+    assigner: WindowAssigner
     first: int
     last: int
 
@@ -37,20 +44,20 @@ class Layout:
 
     time: str
     keys: tuple[tuple[str, str], ...]
-    told: Told
+    predicate_index: PredicateIndex
     aggregates: tuple[tuple[str, Aggregate], ...]
     pane: int
 
     @property
     def untold(self) -> "Layout":
         """Return the layout of partials that one member alone made."""
-        return replace(self, told=Told())
+        return replace(self, predicate_index=PredicateIndex())
 
     @property
     def columns(self) -> list[str]:
         """Return the columns of partials, in their order."""
         named = [name for name, each in self.aggregates for name, _ in each.partial_sql(name)]
-        return [*(name for name, _ in self.keys), *self.told.names, PANE, *named]
+        return [*(name for name, _ in self.keys), *self.predicate_index.names, PANE, *named]
 
     def micros(self) -> str:
         """Return the place of a tuple on the axis of windows."""
@@ -60,7 +67,7 @@ class Layout:
         """Return the SELECT from the base's tuples to partials."""
         micros = self.micros()
         columns = [f"{sql} AS {quoted(name)}" for name, sql in self.keys]
-        columns += self.told.names
+        columns += self.predicate_index.names
         columns.append(f"{micros} - pmod({micros}, {self.pane}L) AS {PANE}")
         groups = ", ".join(str(place) for place in range(1, len(columns) + 1))
         columns += [
@@ -68,12 +75,12 @@ class Layout:
             for name, each in self.aggregates
             for part, sql in each.partial_sql(name)
         ]
-        told = f"{self.told.sql(relation)} AS {INPUT}"
-        return f"SELECT {', '.join(columns)} FROM {told} GROUP BY {groups}"
+        predicate_index = f"{self.predicate_index.sql(relation)} AS {INPUT}"
+        return f"SELECT {', '.join(columns)} FROM {predicate_index} GROUP BY {groups}"
 
     def compact_sql(self, parts: str) -> str:
         """Return the SELECT that combines partials that nothing tells apart."""
-        return self._combined_sql(parts, [*self._key_names(), *self.told.names, PANE])
+        return self._combined_sql(parts, [*self._key_names(), *self.predicate_index.names, PANE])
 
     def combine_sql(self, closed: str) -> str:
         """Return the SELECT that combines what `close_sql` gave of several sets of partials."""
@@ -89,14 +96,16 @@ class Layout:
         """
         spread = self._spread_sql(parts, closing)
         windows = f"({self._combined_sql(spread, self._spread_names())})"
-        if not self.told:
+        if not self.predicate_index:
             return f"SELECT {WINDOWS} AS {SELECTION}, * EXCEPT ({WINDOWS}) FROM {windows}"
-        if self.told.buckets:
+        if self.predicate_index.buckets:
             windows = self._by_node_sql(windows, nodes)
         keys = [f"{LEFT}.{name}" for name in self._key_names()]
         names = [SELECTION, *keys, NUMBER]
         columns = ", ".join([*names, *self.combined()])
-        joined = f"{windows} AS {LEFT} JOIN {selections} AS {RIGHT} ON {self.told.met_sql()}"
+        joined = (
+            f"{windows} AS {LEFT} JOIN {selections} AS {RIGHT} ON {self.predicate_index.met_sql()}"
+        )
         return f"SELECT {columns} FROM {joined} GROUP BY {', '.join(names)}"
 
     def _by_node_sql(self, windows: str, nodes: str) -> str:
@@ -108,8 +117,8 @@ class Layout:
     def _spread_sql(self, parts: str, closing: Sequence[Closing]) -> str:
         """Return the SELECT that gives partials once for each window that they belong to."""
         rows = ", ".join(
-            f"struct({place}, {c.hops.end}L, {c.hops.lower}L, {c.first}L, {c.last}L, "
-            f"{c.hops.start_of(c.first)}L, {c.hops.end_of(c.last)}L)"
+            f"struct({place}, {c.assigner.end}L, {c.assigner.lower}L, {c.first}L, {c.last}L, "
+            f"{c.assigner.start_of(c.first)}L, {c.assigner.end_of(c.last)}L)"
             for place, c in enumerate(closing)
         )
         fields = ", ".join((WINDOWS, SIZE, SLIDE, FIRST, LAST, FROM, TO))
@@ -123,7 +132,7 @@ class Layout:
         )
 
     def _spread_names(self) -> list[str]:
-        return [WINDOWS, *self._key_names(), *self.told.names, NUMBER]
+        return [WINDOWS, *self._key_names(), *self.predicate_index.names, NUMBER]
 
     def _combined_sql(self, relation: str, names: Sequence[str]) -> str:
         columns = ", ".join([*names, *self.combined()])
@@ -145,9 +154,9 @@ def layout_of(members: Sequence[Member]) -> Layout:
     """Return the layout in which all of these members, of one bundle, find what they ask for."""
     first = members[0].aggregate
     named = {aggregate_name(a): a for m in members for _, a in m.aggregate.aggregates}
-    pane = math.gcd(*(member.aggregate.hops.pane for member in members))
+    pane = math.gcd(*(member.aggregate.assigner.pane for member in members))
     aggregates = tuple((name, named[name]) for name in sorted(named))
-    return Layout(first.time.column, first.keys, told_by(members), aggregates, pane)
+    return Layout(first.time.column, first.keys, predicate_index_of(members), aggregates, pane)
 
 
 def aggregate_name(aggregate: Aggregate) -> str:

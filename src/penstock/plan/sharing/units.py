@@ -165,10 +165,10 @@ class Unit:
 Cut = Callable[[Graph, Iterable[str]], tuple[Unit, ...]]
 
 
-def cut_at_shared(graph: Graph, standing: Iterable[str] = ()) -> tuple[Unit, ...]:
-    """Return the units of a graph; nodes in `standing` keep the buffers that they have."""
+def cut_at_shared(graph: Graph, cut_roots: Iterable[str] = ()) -> tuple[Unit, ...]:
+    """Return the units of a graph; nodes in `cut_roots` keep the buffers that they have."""
     nodes, readers = graph.nodes(), graph.readers()
-    ends = {key(root) for root in graph.queries.values()} | (set(standing) & nodes.keys())
+    ends = {key(root) for root in graph.queries.values()} | (set(cut_roots) & nodes.keys())
     ends |= {name for name, read_by in readers.items() if len(read_by) > 1} | graph.given
     ends |= {name for name, node in nodes.items() if isinstance(node, Scan | Take | Gate | Ordered)}
     ends |= {key(node.input) for node in nodes.values() if isinstance(node, Take | Gate)}

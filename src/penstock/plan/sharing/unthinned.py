@@ -30,11 +30,11 @@ def unthinned_of(members: Sequence[Member], layout: Layout) -> Unthinned | None:
     """Return it for the members of a section, None where they stand behind no gate."""
     zeros, seen, used = set[str](), dict[str, str](), set[str]()
     for member in members:
-        if member.weighing is None:
+        if member.scaling is None:
             return None
         names = {name: aggregate_name(each) for name, each in member.aggregate.aggregates}
-        used.add(names[member.weighing.every])
-        for each in member.weighing.estimates:
+        used.add(names[member.scaling.every])
+        for each in member.scaling.estimates:
             if each.kind == "sum":
                 seen[names[each.rows]] = names[each.total]
             else:

@@ -39,7 +39,7 @@ SINGLE = ("LEFT SEMI", "LEFT ANTI")  # joins with tables in which a tuple stays 
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class GatedInput:
     """An entry of FROM: its alias, what it reads, and why that comes whole, if it does."""
 
     alias: str
@@ -47,7 +47,7 @@ class Input:
     whole: str
 
 
-def inputs_of(select: exp.Select, lookup: Lookup, *, sums: bool) -> list[Input]:
+def inputs_of(select: exp.Select, lookup: Lookup, *, sums: bool) -> list[GatedInput]:
     """Return what a SELECT without SELECTs inside reads; `sums` if it aggregates."""
     return [_input(node, lookup, sums=sums) for node in _entries(select)]
 
@@ -86,7 +86,7 @@ def why_no_gate(operator: Operator, name: str, *, sums: bool) -> str:
     return ""
 
 
-def why_not_named(select: exp.Select, inputs: list[Input]) -> str:
+def why_not_named(select: exp.Select, inputs: list[GatedInput]) -> str:
     """Return why the columns that a SELECT names are not those behind its gates, or nothing."""
     names = {each.name.lower() for each in select.find_all(exp.Column)}
     for node, each in zip(_entries(select), inputs, strict=True):
@@ -98,7 +98,7 @@ def why_not_named(select: exp.Select, inputs: list[Input]) -> str:
     return ""
 
 
-def why_not_joined(select: exp.Select, inputs: list[Input], *, sums: bool) -> str:
+def why_not_joined(select: exp.Select, inputs: list[GatedInput], *, sums: bool) -> str:
     """Return why a join over samples would mean something else, or nothing."""
     joins = select.args.get("joins") or ()
     streams = [each for each in inputs if not isinstance(each.source, TableSource)]
@@ -126,16 +126,16 @@ def _entries(select: exp.Select) -> Iterator[exp.Expr]:
     yield from (join.this for join in select.args.get("joins") or ())
 
 
-def _input(node: exp.Expr, lookup: Lookup, *, sums: bool) -> Input:
+def _input(node: exp.Expr, lookup: Lookup, *, sums: bool) -> GatedInput:
     if not isinstance(node, exp.Table):
-        return Input("", None, "it has a SELECT inside")
+        return GatedInput("", None, "it has a SELECT inside")
     if flow_of(node) is not None or not isinstance(node.this, exp.Identifier):
-        return Input("", None, "functions need all items")
+        return GatedInput("", None, "functions need all items")
     source = lookup(node.name)
     if not isinstance(source, StreamSource):
-        return Input(node.alias_or_name, source, f"{node.name} is no stream")
+        return GatedInput(node.alias_or_name, source, f"{node.name} is no stream")
     whole = why_no_gate(source.operator, node.name, sums=sums)
-    return Input(node.alias_or_name, source, whole)
+    return GatedInput(node.alias_or_name, source, whole)
 
 
 def _says_its_share(operator: Operator) -> bool:

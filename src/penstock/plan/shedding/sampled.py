@@ -1,7 +1,7 @@
 """Sampled: a SELECT over a stream as one over a sample of it, with answers that admit it.
 
 Tuples come through a gate, which says with each how many did (`KEPT`). Windows are aggregated
-for each such share apart, plainly, and weighed when they close (`weighing.py`). Three columns are
+for each such share apart, plainly, and weighed when they close (`scaling.py`). Three columns are
 added: `_error`, how wrong the row may be at most, relative to the truth, in 95 of 100 rows;
 `_shed`, the share of its tuples that was dropped; `_rows`, from how many tuples it was made.
 """
@@ -16,9 +16,9 @@ from penstock.errors import BadQueryError
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.windows import GenericWindow, RangeWindow
 from penstock.plan.algebra.aggregates import is_aggregate
-from penstock.plan.operators import Filter, Operator, Project, Weigh, WindowAggregate
+from penstock.plan.operators import Filter, HorvitzThompson, Operator, Project, WindowAggregate
 from penstock.plan.operators.gate import ADDED, ALL, ERROR, KEPT, ROWS, SHED
-from penstock.plan.operators.windows.weighing import Estimate, Kind, Weighing
+from penstock.plan.operators.windows.sample_scaling import Kind, SampleEstimate, SampleScaling
 from penstock.plan.relations.sources import LEAF
 from penstock.plan.select.bind import Binder
 from penstock.plan.select.bind_modifiers import modifies
@@ -135,7 +135,7 @@ def _is_among(alias: str, aliases: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Sampling:
-    """Puts the weighing where the aggregate over all tuples stands."""
+    """Puts the scaling where the aggregate over all tuples stands."""
 
     binder: Binder
 
@@ -155,7 +155,7 @@ class _Sampling:
         assert isinstance(node, WindowAggregate)  # noqa: S101  (else it is answered whole)
         return self._weigh(node, shown)
 
-    def _weigh(self, whole: WindowAggregate, shown: str) -> Weigh:
+    def _weigh(self, whole: WindowAggregate, shown: str) -> HorvitzThompson:
         calls = [(name, _parsed(each.text)) for name, each in whole.aggregates]
         texts = {text: "" for _, call in calls for text in _parts(call)} | {EVERY: ""}
         made = aggregates_of(whole.input, [_parsed(text) for text in texts], self.binder.analyst)
@@ -164,14 +164,14 @@ class _Sampling:
         bare = replace(whole, keys=(*whole.keys, kept), aggregates=made)
         below = replace(bare, schema=self._schema(bare.sql([LEAF]), whole.input.schema))
         estimates = [
-            Estimate(
+            SampleEstimate(
                 name, _known_kind(call), _type_in(whole.schema, name), quoted(name) in shown
             ).of(*(named[text] for text in _parts(call)))
             for name, call in calls
         ]
         keys = tuple(name for name, _ in whole.keys)
-        weighing = Weighing(keys, tuple(estimates), named[EVERY])
-        weigh = Weigh(below, weighing, Schema())
+        scaling = SampleScaling(keys, tuple(estimates), named[EVERY])
+        weigh = HorvitzThompson(below, scaling, Schema())
         return replace(weigh, schema=self._schema(weigh.sql([LEAF]), below.schema))
 
     def _schema(self, sql: str, leaf: Schema) -> Schema:

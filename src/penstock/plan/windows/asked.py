@@ -9,7 +9,7 @@ Aggregates = tuple[tuple[str, Aggregate], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedAggregates:
     """Keys and aggregates by name; `sets` is how many grouping sets there are, 0 for plain keys."""
 
     keys: Named

@@ -14,8 +14,8 @@ from penstock.model.windows import RowsWindow, SemanticWindow, SessionWindow, Wi
 from penstock.plan.algebra.aggregates import Aggregate, decompose, is_aggregate
 from penstock.plan.algebra.aliases import (
     Aliases,
-    Compared,
     Knows,
+    RowComparison,
     Shown,
     inside_aggregate,
     laterally,
@@ -30,7 +30,7 @@ from penstock.plan.operators.windows.sets_aggregate import of_sets
 from penstock.plan.relations.bind_from import BoundFrom
 from penstock.plan.relations.sources import LEAF, VALUE, Analyst
 from penstock.plan.windows import bind_keyed_rows, bind_session, bind_when
-from penstock.plan.windows.asked import Aggregates, Asked, Named
+from penstock.plan.windows.asked import Aggregates, Named, RequestedAggregates
 from penstock.plan.windows.bind_windows import INSTANT, Sequence, sequence
 from penstock.plan.windows.grouping import Grouping, grouping_of, is_about_sets
 from penstock.sql import spark_sql
@@ -42,7 +42,7 @@ TRUNCATED = re.compile(
     re.IGNORECASE,
 )
 
-Make = Callable[[Any, Operator, Asked, Analyst], Operator]
+Make = Callable[[Any, Operator, RequestedAggregates, Analyst], Operator]
 BOUND = ""  # what stands for window_start and window_end among the keys
 
 # Windows that their content makes, each with an operator of its own.
@@ -75,7 +75,7 @@ class BoundAggregate:
     operator: Operator
     columns: list[tuple[str, exp.Expr]]
     having: exp.Expr | None
-    compared: Compared
+    compared: RowComparison
 
 
 def bind_aggregate(
@@ -109,8 +109,10 @@ def bind_aggregate(
     compared = aliases.compared(select).written(write)
     asked_of = [*(node for _, node in outputs), *compared.nodes]
     calls = _calls([*asked_of, having] if having is not None else asked_of)
-    maker = _Maker(read.operator, analyst, emission)
-    asked = Asked(maker.named(sorted(keys.values())), maker.aggregates(calls), grouping.count)
+    maker = _AggregateMaker(read.operator, analyst, emission)
+    asked = RequestedAggregates(
+        maker.named(sorted(keys.values())), maker.aggregates(calls), grouping.count
+    )
     window = read.window
     if isinstance(window, SemanticWindow):
         window = bind_when.resolved(window, scope)
@@ -133,12 +135,12 @@ def bind_content(
     operator: Operator, window: Window, columns: Iterable[str], analyst: Analyst
 ) -> WindowAggregate:
     """Return the operator that gives each window's tuples as they are."""
-    return _Maker(operator, analyst, ONCE).content(window, frozenset(columns))
+    return _AggregateMaker(operator, analyst, ONCE).content(window, frozenset(columns))
 
 
 def aggregates_of(operator: Operator, calls: list[exp.Expr], analyst: Analyst) -> Aggregates:
     """Return calls of aggregates over an operator's tuples as partials, with names."""
-    return _Maker(operator, analyst, ONCE).aggregates(calls)
+    return _AggregateMaker(operator, analyst, ONCE).aggregates(calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +234,7 @@ def _calls(nodes: list[exp.Expr]) -> list[exp.Expr]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _AggregateMaker:
     below: Operator
     analyst: Analyst
     emission: Emission
@@ -250,7 +252,7 @@ class _Maker:
             made.append((own(f"a{place}"), aggregate))
         return tuple(made)
 
-    def operator(self, window: Window | None, asked: Asked) -> Operator:
+    def operator(self, window: Window | None, asked: RequestedAggregates) -> Operator:
         """Return the operator that answers for the windows."""
         if window is None:
             return self._of_sequence(self._instants(asked.keys), asked)
@@ -276,7 +278,7 @@ class _Maker:
         bare = WindowAggregate(
             self.below,
             found.time,
-            found.hops,
+            found.assigner,
             (),
             (),
             Schema(),
@@ -287,7 +289,7 @@ class _Maker:
         )
         return self._analysed(bare)
 
-    def _of_sequence(self, found: Sequence, asked: Asked) -> WindowAggregate:
+    def _of_sequence(self, found: Sequence, asked: RequestedAggregates) -> WindowAggregate:
         raw = None
         if any(each.is_holistic for _, each in asked.aggregates):
             texts = [*(sql for _, sql in asked.keys), self._time(), *asked.partials()]
@@ -295,7 +297,7 @@ class _Maker:
         bare = WindowAggregate(
             self.below,
             found.time,
-            found.hops,
+            found.assigner,
             asked.keys,
             asked.aggregates,
             Schema(),

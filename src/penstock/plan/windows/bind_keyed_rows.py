@@ -8,13 +8,13 @@ from penstock.model.windows import RowsWindow
 from penstock.plan.algebra.mentioned import mentioned
 from penstock.plan.operators import Filter, KeyedRows, Operator
 from penstock.plan.relations.sources import LEAF, Analyst
-from penstock.plan.windows.asked import Asked
+from penstock.plan.windows.asked import RequestedAggregates
 
 
 def make(
     window: RowsWindow,
     below: Operator,
-    asked: Asked,
+    asked: RequestedAggregates,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for each partition's windows.

@@ -9,7 +9,7 @@ from penstock.model.windows import SessionWindow
 from penstock.plan.algebra.mentioned import mentioned
 from penstock.plan.operators import Operator, SessionAggregate
 from penstock.plan.relations.sources import LEAF, Analyst
-from penstock.plan.windows.asked import Asked
+from penstock.plan.windows.asked import RequestedAggregates
 
 MICROSECOND = timedelta(microseconds=1)
 
@@ -17,7 +17,7 @@ MICROSECOND = timedelta(microseconds=1)
 def make(
     window: SessionWindow,
     below: Operator,
-    asked: Asked,
+    asked: RequestedAggregates,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for the sessions of each group."""

@@ -14,14 +14,14 @@ from penstock.plan.algebra.mentioned import mentioned
 from penstock.plan.algebra.scope import Scope, is_bound, place_of, plain
 from penstock.plan.operators import Operator, WhenAggregate
 from penstock.plan.relations.sources import LEAF, VALUE, Analyst
-from penstock.plan.windows.asked import Asked
+from penstock.plan.windows.asked import RequestedAggregates
 from penstock.sql import parse_select, spark_sql
 
 
 def make(
     window: SemanticWindow,
     below: Operator,
-    asked: Asked,
+    asked: RequestedAggregates,
     analyst: Analyst,
 ) -> Operator:
     """Return the operator that answers for each group's windows, over tuples in order."""

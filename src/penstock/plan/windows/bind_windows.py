@@ -14,8 +14,8 @@ from penstock.model.windows import (
     Window,
 )
 from penstock.plan.operators import EventTime, Filter, Operator, Ordered
-from penstock.plan.operators.windows.hops import Hops, spans
 from penstock.plan.operators.windows.window_aggregate import Axis
+from penstock.plan.operators.windows.window_assigner import WindowAssigner, spans
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -26,7 +26,7 @@ INSTANT = spans(1, 1)  # each moment is a window: GROUP BY an event time
 class Sequence:
     """Windows on an axis, the column that is the axis, and whether history counts."""
 
-    hops: Hops
+    assigner: WindowAssigner
     time: EventTime
     axis: Axis = "time"
     reads_history: bool = False
@@ -50,8 +50,8 @@ def numbered(window: Window | None, operator: Operator) -> Operator:
 
 def sequence(window: Window, operator: Operator) -> Sequence | None:
     """Return the windows, or None for those that their content makes: sessions, WHEN, per key."""
-    hops = _hops(window)
-    if hops is None:
+    assigner = _assigner(window)
+    if assigner is None:
         return None
     if not operator.times:
         raise BadQueryError(
@@ -60,15 +60,15 @@ def sequence(window: Window, operator: Operator) -> Sequence | None:
         )
     axis: Axis = "number" if _counts_tuples(window) else "time"
     history = not isinstance(window, RangeWindow | RowsWindow)
-    return Sequence(hops, operator.times[0], axis, reads_history=history and axis == "time")
+    return Sequence(assigner, operator.times[0], axis, reads_history=history and axis == "time")
 
 
 def _inside(window: RangeWindow, operator: Operator) -> Operator:
-    hops = _hops(window)
-    if hops is None or not operator.times:
+    assigner = _assigner(window)
+    if assigner is None or not operator.times:
         return operator  # `sequence` says what is wrong
     at = f"unix_micros({quoted(operator.times[0].column)})"
-    inside = f"pmod({at} - {hops.begin}L, {hops.lower}L) < {hops.end - hops.begin}L"
+    inside = f"pmod({at} - {assigner.begin}L, {assigner.lower}L) < {assigner.end - assigner.begin}L"
     return Filter(operator, (inside,))
 
 
@@ -91,24 +91,24 @@ def _counts_tuples(window: Window | None) -> bool:
             return False
 
 
-def _hops(window: Window) -> Hops | None:
+def _assigner(window: Window) -> WindowAssigner | None:
     match window:
         case RangeWindow(size, slide, offset):
             hop = _micros(slide or size)
             begin = _micros(offset) % hop
             return replace(spans(_micros(size), hop), begin=begin, end=begin + _micros(size))
         case RowsWindow(rows, slide, ()):
-            return Hops(1, 1 + rows, slide or rows, slide or rows)
+            return WindowAssigner(1, 1 + rows, slide or rows, slide or rows)
         case LandmarkWindow(start, every):
             begin, hop = _place(start), _length(every)
-            return Hops(begin, begin + hop, 0, hop)
+            return WindowAssigner(begin, begin + hop, 0, hop)
         case GenericWindow():
             return _generic(window)
         case _:
             return None
 
 
-def _generic(window: GenericWindow) -> Hops:
+def _generic(window: GenericWindow) -> WindowAssigner:
     inside = 1 if isinstance(window.end, int) else 0  # a window's last tuple is inside
     begin, end = _place(window.begin), _place(window.end) + inside
     lower, upper = _length(window.hop_lower), _length(window.hop_upper)
@@ -116,7 +116,7 @@ def _generic(window: GenericWindow) -> Hops:
     if window.until is not None:
         until = _place(window.until) + (0 if window.is_reverse else inside)
         count = _count(begin, end, lower, upper, until)
-    return Hops(begin, end, lower, upper, count)
+    return WindowAssigner(begin, end, lower, upper, count)
 
 
 def _count(begin: int, end: int, lower: int, upper: int, until: int) -> int:

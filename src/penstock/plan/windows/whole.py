@@ -8,12 +8,12 @@ from penstock.plan.operators import (
     Distinct,
     Filter,
     HopJoin,
+    HorvitzThompson,
     LateralView,
     Operator,
     Project,
     TableJoin,
     Top,
-    Weigh,
     WindowAggregate,
 )
 from penstock.plan.operators.windows.window_aggregate import END, START
@@ -28,15 +28,15 @@ def window_columns(operator: Operator) -> tuple[str, ...]:
     Nothing where a window's rows come in several trains, or are no window's.
     """
     match operator:
-        case WindowAggregate(hops=hops):
+        case WindowAggregate(assigner=assigner):
             if operator.marks_emission:
                 return ()
-            if not hops.lower and not hops.upper:  # there is one window
+            if not assigner.lower and not assigner.upper:  # there is one window
                 return (START, END)
-            return ((START,) if hops.lower else ()) + ((END,) if hops.upper else ())
+            return ((START,) if assigner.lower else ()) + ((END,) if assigner.upper else ())
         case HopJoin():
             return (START, END)
-        case Filter() | TableJoin() | LateralView() | Top() | Distinct() | Weigh():
+        case Filter() | TableJoin() | LateralView() | Top() | Distinct() | HorvitzThompson():
             return window_columns(operator.input)
         case Project(input=below, columns=columns):
             kept = set(map(quoted, window_columns(below)))

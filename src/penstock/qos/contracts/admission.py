@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.errors import BadOptionError
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.estimates import Estimate, TrainSize, busiest, estimated
+from penstock.qos.load.estimates import PlanEstimate, TrainSize, busiest, estimated
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import Network
 
@@ -29,7 +29,7 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ProposedPlan:
     """The graph as it would be, how its streams come, and the bytes of its states."""
 
     network: Network
@@ -69,7 +69,7 @@ class Admitted:
 
     adds_load: float
     left_load: float
-    estimate: Estimate
+    estimate: PlanEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Waits:
 
 def admission(
     query: str,
-    before: Plan,
-    after: Plan,
+    before: ProposedPlan,
+    after: ProposedPlan,
     contracts: Mapping[str, Contract],
     room: Room | None = None,
     *,
@@ -134,7 +134,7 @@ def admission(
     return Waits(refused) if or_wait and refused.may_wait else refused
 
 
-def least_latency(plan: Plan, query: str) -> float:
+def least_latency(plan: ProposedPlan, query: str) -> float:
     """Return what a query's own units take while nothing else is to do."""
     others = frozenset(plan.network.roots) - {query}
     alone = plan.network.without(others)
@@ -158,7 +158,7 @@ def _loads(network: Network, room: Room) -> list[Shortage]:
 
 
 def _latencies(
-    query: str, before: Plan, after: Estimate, contracts: Mapping[str, Contract]
+    query: str, before: ProposedPlan, after: PlanEstimate, contracts: Mapping[str, Contract]
 ) -> list[Shortage]:
     """Return whose latency would break by it: who is late already is not held against it."""
     present = estimated(before.network, before.trains).latency
@@ -171,14 +171,16 @@ def _latencies(
     return found
 
 
-def _memory(plan: Plan, found: Estimate, room: Room) -> list[Shortage]:
+def _memory(plan: ProposedPlan, found: PlanEstimate, room: Room) -> list[Shortage]:
     needed = found.memory_bytes + plan.state_bytes
     if math.isinf(room.memory_bytes) or needed <= room.memory_bytes:
         return []
     return [Shortage("memory", "", needed, room.memory_bytes)]
 
 
-def _has_room_alone(query: str, plan: Plan, contracts: Mapping[str, Contract], room: Room) -> bool:
+def _has_room_alone(
+    query: str, plan: ProposedPlan, contracts: Mapping[str, Contract], room: Room
+) -> bool:
     network = plan.network.without(frozenset(plan.network.roots) - {query})
     latency = estimated(network, plan.trains).latency[query]
     return (

@@ -32,7 +32,7 @@ BOUNDED = frozenset({"count", "sum", "avg"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
+class SampleSums:
     """A column of groups, or of panes: tuples seen, and the sums above. They add up."""
 
     rows: Column
@@ -42,9 +42,9 @@ class Sampled:
     covariance: Column
     total_variance: Column
 
-    def __add__(self, other: "Sampled") -> "Sampled":
+    def __add__(self, other: "SampleSums") -> "SampleSums":
         """Return both samples as one."""
-        return Sampled(
+        return SampleSums(
             self.rows + other.rows,
             self.count + other.count,
             self.total + other.total,
@@ -88,10 +88,10 @@ class Sampled:
         )
 
 
-def sampled(rows: Column, total: Column, squares: Column, keep: float | Column) -> Sampled:
+def sampled(rows: Column, total: Column, squares: Column, keep: float | Column) -> SampleSums:
     """Return partials over tuples that passed gates: how many, their sum and sum of squares."""
     more = (1 - np.asarray(keep)) / np.asarray(keep) ** 2
-    return Sampled(rows, rows / keep, total / keep, rows * more, total * more, squares * more)
+    return SampleSums(rows, rows / keep, total / keep, rows * more, total * more, squares * more)
 
 
 def kept_through(*keeps: float) -> float:

@@ -12,7 +12,7 @@ from penstock.qos.contracts.contracts import Contract, Sampling, limits_of
 from penstock.qos.contracts.suspension import NOBODY, Suspended, suspended
 from penstock.qos.load.forecast import Forecast, Usual
 from penstock.qos.load.load import Outlook, load_of
-from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Network
 from penstock.qos.shedding.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 
@@ -65,7 +65,7 @@ class Keeper:
         self._contracts, self._samplings = contracts, samplings
         self._rates = {name: self._rates.get(name, Usual()) for name in network.rates}
 
-    def decide(self, seen: Moment, now: float) -> Measures:
+    def decide(self, seen: LoadSample, now: float) -> Measures:
         """Return the gates and suspensions that hold from now on."""
         outlooks = self._forecast.outlooks(seen, now)
         self._rates = {

@@ -23,7 +23,7 @@ _ALL = 1e9  # a load that nobody has
 
 
 @dataclass(frozen=True, slots=True)
-class Suspension:
+class SuspensionPlan:
     """A query that is suspended: since when, and the load that there was for how much room."""
 
     since: float
@@ -39,7 +39,7 @@ class Suspension:
 class Suspended:
     """Who is suspended and why, since when there has been room for somebody, or too little."""
 
-    queries: Mapping[str, Suspension] = field(default_factory=dict)
+    queries: Mapping[str, SuspensionPlan] = field(default_factory=dict)
     room_since: float | None = None
     short_since: float | None = None
 
@@ -69,12 +69,12 @@ def suspended(
         short = now if before.short_since is None else before.short_since
         if now - short < ENDURED_SECONDS:
             return Suspended(before.queries, None, short)
-        more = victims(network.without(gone), limits, GOAL, spare=spare)
-        new = {query: Suspension(now, present, GOAL) for query in sorted(more)}
+        more = suspended_now(network.without(gone), limits, GOAL, spare=spare)
+        new = {query: SuspensionPlan(now, present, GOAL) for query in sorted(more)}
         return Suspended({**before.queries, **new})
     if not gone:
         return NOBODY
-    back = gone - victims(network, limits, ROOM, spare=frozenset(network.roots) - gone)
+    back = gone - suspended_now(network, limits, ROOM, spare=frozenset(network.roots) - gone)
     if not back:
         return Suspended(before.queries)
     since = now if before.room_since is None else before.room_since
@@ -83,7 +83,7 @@ def suspended(
     return Suspended({query: each for query, each in before.queries.items() if query not in back})
 
 
-def victims(
+def suspended_now(
     network: Network,
     limits: Mapping[str, Limit],
     goal: float,

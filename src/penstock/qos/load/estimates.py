@@ -27,7 +27,7 @@ NEARLY = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class PlanEstimate:
     """Mean latency of each query and memory of all buffers; infinite past what can be done."""
 
     latency: Mapping[str, float]
@@ -62,7 +62,7 @@ class _Round:
 SINGLE_TUPLES = TrainSize()
 
 
-def estimated(network: Network, trains: Mapping[str, TrainSize] | None = None) -> Estimate:
+def estimated(network: Network, trains: Mapping[str, TrainSize] | None = None) -> PlanEstimate:
     """Return the mean latencies and the memory that a network comes to on its processors.
 
     The processors are taken as one of all their slots; only the work of a run is done by one slot.
@@ -71,10 +71,12 @@ def estimated(network: Network, trains: Mapping[str, TrainSize] | None = None) -
     load = max(load_of(network).values(), default=0.0)
     if load >= 1 or busiest(network) >= 1:
         endless = dict.fromkeys(network.roots, math.inf)
-        return Estimate(endless, math.inf, load, math.inf)
+        return PlanEstimate(endless, math.inf, load, math.inf)
     going = _round(network, trains)
     waits = {edge: _wait(network, trains, edge, going) for edge in network.arriving}
-    return Estimate(_latencies(network, trains, waits), _memory(network, waits), load, going.mean)
+    return PlanEstimate(
+        _latencies(network, trains, waits), _memory(network, waits), load, going.mean
+    )
 
 
 def busiest(network: Network) -> float:

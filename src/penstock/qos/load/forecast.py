@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.qos.load.load import Outlook, backlog_of, load_of
-from penstock.qos.load.moment import Moment
+from penstock.qos.load.moment import LoadSample
 from penstock.qos.load.network import Network
 from penstock.qos.load.trend import Trend
 from penstock.schedule.costs.observation import UNMEASURED, Average
@@ -51,7 +51,7 @@ class Forecast:
         self.network = network
         self._trends = {name: self._trends.get(name, Trend()) for name in network.rates}
 
-    def outlooks(self, seen: Moment, now: float) -> dict[str, Outlook]:
+    def outlooks(self, seen: LoadSample, now: float) -> dict[str, Outlook]:
         """Return how each processor stands, without any gate."""
         self._trends = {
             name: trend.add(seen.rates.get(name, 0.0), now) for name, trend in self._trends.items()

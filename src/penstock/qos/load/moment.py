@@ -7,7 +7,7 @@ from penstock.qos.load.network import Edge
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class LoadSample:
     """What is seen: tuples a second that came since the last time, and the rows that wait."""
 
     rates: Mapping[str, float]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from penstock.schedule.costs.work import Crossing, Work
+from penstock.schedule.costs.work import Crossing, UnitWork
 
 Edge = tuple[str, str]  # the buffer that is read, and the node that reads it
 
@@ -16,7 +16,7 @@ HERE = ""  # the processor, where there is only one
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NetworkNode:
     """What runs: its inputs, the size of what comes out, and where it runs.
 
     Where `sheds` is false no gate may stand before it: what it reads are no longer single tuples
@@ -37,7 +37,7 @@ class Network:
     whatever it takes.
     """
 
-    nodes: Mapping[str, Node]
+    nodes: Mapping[str, NetworkNode]
     rates: Mapping[str, float]
     roots: Mapping[str, str]
     slots: Mapping[str, float] = field(default_factory=lambda: {HERE: 1})
@@ -106,11 +106,11 @@ class Network:
         return Network(nodes, self.rates, roots, self.slots, self.run_seconds, self.stream_bytes)
 
 
-def network_of(work: Work, slots: int = 1) -> Network:
+def network_of(work: UnitWork, slots: int = 1) -> Network:
     """Return the network of units as they are cut, with the rates that were observed."""
     flow, seen = work.flow, work.seen
     nodes = {
-        part.key: Node(
+        part.key: NetworkNode(
             {leaf: work.crossings[part.key, leaf] for leaf in part.leaves},
             flow.kept_bytes.get(part.key, 0.0),
         )

@@ -18,7 +18,7 @@ Curve = tuple[np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
-class Windows:
+class TempoWindows:
     """Windows of one length, one after each hop, on a stream's own time in microseconds."""
 
     begin: int = 0

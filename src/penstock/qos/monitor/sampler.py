@@ -14,7 +14,7 @@ LEAST_SECONDS, MOST_SECONDS = 0.25, 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class Sampler:
+class RateSampler:
     """Rates in tuples a second, the latest last; when to look again, and how often from then on."""
 
     rates: tuple[float, ...] = ()
@@ -23,16 +23,16 @@ class Sampler:
     count: int = 0  # of tuples, at the last look
     at: float = 0.0
 
-    def look(self, count: int, now: float) -> "Sampler":
+    def look(self, count: int, now: float) -> "RateSampler":
         """Return the sampler after a look at how many tuples there were in all, if one is due."""
         if now < self.due:
             return self
         if self.due == -math.inf:
-            return Sampler((), LEAST_SECONDS, now + LEAST_SECONDS, count, now)
+            return RateSampler((), LEAST_SECONDS, now + LEAST_SECONDS, count, now)
         rate = max(0, count - self.count) / (now - self.at)
         rates = (*self.rates, rate)[-SAMPLES:]
         interval = _interval(rates, self.interval)
-        return Sampler(rates, interval, now + interval, count, now)
+        return RateSampler(rates, interval, now + interval, count, now)
 
     @property
     def rate(self) -> float:

@@ -9,7 +9,7 @@ from penstock.qos.monitor.clustering import Clustering
 from penstock.qos.monitor.columns import codes_of, seconds_of
 from penstock.qos.monitor.keys import Keys
 from penstock.qos.monitor.order import Order
-from penstock.qos.monitor.sampler import Sampler
+from penstock.qos.monitor.sampler import RateSampler
 from penstock.qos.monitor.slack import Slack
 
 DISTANCE = 8  # tuples between two of one value that are still near
@@ -41,7 +41,7 @@ class StreamMonitor:
     time_column: str | None = None
     key_column: str | None = None
     tuples: int = 0
-    sampler: Sampler = field(default_factory=Sampler)
+    sampler: RateSampler = field(default_factory=RateSampler)
     order: Order = field(default_factory=Order)
     slack: Slack = field(default_factory=Slack)
     clustering: Clustering = field(default_factory=lambda: Clustering(DISTANCE))

@@ -29,7 +29,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece(Generic[C]):
+class WorkShare(Generic[C]):
     """A share of the work that some stakes need, while nothing is dropped."""
 
     load: float
@@ -54,7 +54,7 @@ class Allocation(Generic[C]):
 
 
 def allocate(
-    pieces: Sequence[Piece[C]], limits: Mapping[C, Limit], release: float
+    pieces: Sequence[WorkShare[C]], limits: Mapping[C, Limit], release: float
 ) -> Allocation[C]:
     """Return the least weighted error that releases a load, or the most that limits allow."""
     stakes = sorted(limits, key=repr)
@@ -75,7 +75,7 @@ def allocate(
     return Allocation(shed, release - left, max(0.0, left))
 
 
-def released(pieces: Sequence[Piece[C]], shed: Mapping[C, float]) -> float:
+def released(pieces: Sequence[WorkShare[C]], shed: Mapping[C, float]) -> float:
     """Return the load that is not there while stakes give up these shares."""
     return sum(piece.load * min(shed[stake] for stake in piece.stakes) for piece in pieces)
 
@@ -88,7 +88,7 @@ class _Work:
     shared: tuple[tuple[Stakes, float], ...]
 
 
-def _work(pieces: Sequence[Piece[C]], place: Mapping[C, int]) -> _Work:
+def _work(pieces: Sequence[WorkShare[C]], place: Mapping[C, int]) -> _Work:
     alone, shared = np.zeros(len(place)), dict[frozenset[C], float]()
     for piece in pieces:
         if piece.load > 0 and len(piece.stakes) == 1:

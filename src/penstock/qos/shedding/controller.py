@@ -68,7 +68,7 @@ NOT_SHEDDING = Shedding()
 
 
 def adjusted(
-    standing: Shedding,
+    current: Shedding,
     network: Network,
     outlooks: Mapping[str, Outlook],
     limits: Mapping[str, Limit],
@@ -85,17 +85,17 @@ def adjusted(
     }
     wanted = {name: max(0.0, demand - rule.goal) for name, demand in demands.items()}
     over = any(demand > rule.start for demand in demands.values())
-    if not standing.is_active:
+    if not current.is_active:
         return _shedding(network, limits, wanted, rule) if over else NOT_SHEDDING
-    before = {name: standing.release.get(name, 0.0) for name in wanted}
+    before = {name: current.release.get(name, 0.0) for name in wanted}
     if any(each > before[name] + rule.change for name, each in wanted.items()):
         return _shedding(network, limits, wanted, rule)
     is_less = any(each < before[name] - rule.change for name, each in wanted.items())
     if not is_less and any(wanted.values()):
-        return standing if standing.calm_since is None else replace(standing, calm_since=None)
-    since = now if standing.calm_since is None else standing.calm_since
+        return current if current.calm_since is None else replace(current, calm_since=None)
+    since = now if current.calm_since is None else current.calm_since
     if now - since < rule.calm_seconds:
-        return replace(standing, calm_since=since)
+        return replace(current, calm_since=since)
     return _shedding(network, limits, wanted, rule)
 
 

@@ -35,7 +35,7 @@ _P1, _P2, _P3, _P4, _P5 = (
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class DropGate:
     """Keeps a share of the tuples that come to it; 1 keeps all."""
 
     keep: float

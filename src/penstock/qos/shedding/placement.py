@@ -13,7 +13,7 @@ from math import prod
 
 from penstock.qos.load.load import seconds_ahead
 from penstock.qos.load.network import Edge, Network
-from penstock.qos.shedding.allocation import NOTHING, Allocation, Limit, Piece, allocate
+from penstock.qos.shedding.allocation import NOTHING, Allocation, Limit, WorkShare, allocate
 from penstock.qos.shedding.gates import LEAST_KEEP
 from penstock.qos.shedding.levels import Levels, levels_of
 
@@ -119,7 +119,7 @@ def _relieve(
 ) -> Allocation[Stake]:
     slots = network.slots[processor]
     pieces = [
-        Piece(
+        WorkShare(
             rate * network.seconds_on(edge) / slots,
             frozenset(_stakes_at(network, levels, edge[1], stream) & stakes.keys()),
         )

@@ -11,7 +11,7 @@ from itertools import accumulate
 import numpy as np
 import numpy.typing as npt
 
-from penstock.qos.load.tempo import SECOND, Curve, Windows
+from penstock.qos.load.tempo import SECOND, Curve, TempoWindows
 
 MOST_WINDOWS = 256  # of one query, that are looked at for a train
 PART = 0.2  # of a train, or of a window: less does not decide what that window answers
@@ -38,7 +38,7 @@ def together(rows: Sequence[int], least: Sequence[float], room: float) -> int:
     return max(1, sum(each <= room for each in needed))
 
 
-def thinnest(curve: Curve, windows: Windows, first: int, last: int) -> float:
+def thinnest(curve: Curve, windows: TempoWindows, first: int, last: int) -> float:
     """Return the tuples a second of that window which has fewest, of those that a train is in.
 
     Of a window that goes on, what is to come is taken to be like what is there, and at most as

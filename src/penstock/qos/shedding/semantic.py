@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.qos.shedding.gates import LEAST_KEEP, Gate, Mask, Numbers
+from penstock.qos.shedding.gates import LEAST_KEEP, DropGate, Mask, Numbers
 from penstock.qos.shedding.quantiles import Quantiles, Values
 
 
@@ -21,7 +21,7 @@ class SemanticGate:
     """
 
     cut: float
-    ties: Gate
+    ties: DropGate
 
     def passes(self, worth: Values, *numbers: Numbers) -> Mask:
         """Say which tuples stay; NaN is a worth that is NULL."""
@@ -48,9 +48,9 @@ def semantic_gate(seen: Quantiles, keep: float, seed: int, nulls: float = 0.0) -
     numbers = 1.0 - nulls
     if not len(seen.values) or keep >= numbers:
         share = 1.0 if nulls <= 0 else (keep - numbers) / nulls if len(seen.values) else keep
-        return SemanticGate(-math.inf, Gate(min(1.0, max(LEAST_KEEP, share)), seed))
+        return SemanticGate(-math.inf, DropGate(min(1.0, max(LEAST_KEEP, share)), seed))
     cut = seen.at_share(1 - keep / numbers)
     below, equal = seen.shares_at(cut)
     above = (1 - below - equal) * numbers
     share = (keep - above) / (equal * numbers) if equal > 0 else 1.0
-    return SemanticGate(cut, Gate(min(1.0, max(LEAST_KEEP, share)), seed))
+    return SemanticGate(cut, DropGate(min(1.0, max(LEAST_KEEP, share)), seed))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.qos.shedding.gates import LEAST_KEEP, Gate, Mask, Numbers, xxhash64
+from penstock.qos.shedding.gates import LEAST_KEEP, DropGate, Mask, Numbers, xxhash64
 from penstock.qos.shedding.quantiles import Quantiles, Values
 from penstock.qos.shedding.semantic import SemanticGate, semantic_gate
 
@@ -12,7 +12,7 @@ NEW_SHARE = 0.2  # of what a train tells about NULLs
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class WorthCut:
     """What a run is recorded with: the worth below which tuples go, and the share kept at it."""
 
     worth: float
@@ -35,19 +35,21 @@ class Worths:
         nulls = share if not self.trains else self.nulls + NEW_SHARE * (share - self.nulls)
         return Worths(self.seen.add(worth, now), nulls, self.trains + 1)
 
-    def cut(self, keep: float) -> Cut:
+    def cut(self, keep: float) -> WorthCut:
         """Return where to cut so that a share of tuples like these stays."""
         found = semantic_gate(self.seen, keep, 0, self.nulls)
-        return Cut(found.cut, found.ties.keep)
+        return WorthCut(found.cut, found.ties.keep)
 
 
-def kept_by(cut: Cut, seed: int, least: float, worth: Values, *numbers: Numbers) -> Mask:
+def kept_by(cut: WorthCut, seed: int, least: float, worth: Values, *numbers: Numbers) -> Mask:
     """Say which of a run's tuples stay: those above the cut, but at least a share of them.
 
     The past may promise better tuples than have come; what a query allows to lose holds all the
     same, and then the best of those that are here stay.
     """
-    passes = SemanticGate(cut.worth, Gate(max(LEAST_KEEP, cut.ties), seed)).passes(worth, *numbers)
+    passes = SemanticGate(cut.worth, DropGate(max(LEAST_KEEP, cut.ties), seed)).passes(
+        worth, *numbers
+    )
     needed = int(np.ceil(least * len(worth) - 1e-9))
     if np.count_nonzero(passes) >= needed:
         return passes

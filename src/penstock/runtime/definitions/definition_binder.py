@@ -148,9 +148,9 @@ def at_shed_by(statement: CreateQuery | CreateStream) -> Iterator[None]:
 def refuse_lost_history(topology: Topology, known: KnownQuery) -> None:
     """Raise where a window that goes back needs tuples that are gone."""
     for node in walk(known.root):
-        if isinstance(node, WindowAggregate) and node.hops.is_reverse and node.axis == "time":
-            last = node.hops.last or 0
-            needed = min(node.hops.begin, node.hops.start_of(last))
+        if isinstance(node, WindowAggregate) and node.assigner.is_reverse and node.axis == "time":
+            last = node.assigner.last or 0
+            needed = min(node.assigner.begin, node.assigner.start_of(last))
             for scan in (each for each in walk(node) if isinstance(each, Scan)):
                 begins = topology.lost_before(scan)
                 if begins is not None and begins > needed:

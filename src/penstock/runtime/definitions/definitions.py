@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from penstock.catalog import Catalog, Entry
+from penstock.catalog import Catalog, CatalogEntry
 from penstock.catalog import Kind as Keyword
 from penstock.errors import BadQueryError, NameTakenError, PenstockError, UnknownNameError
 from penstock.model.definitions import (
@@ -12,7 +12,7 @@ from penstock.model.definitions import (
     PythonFunction,
 )
 from penstock.model.rules import RuleDefinition
-from penstock.runtime.definitions.kind import NOBODY, Kind, Newcomers
+from penstock.runtime.definitions.kind import NOBODY, DefinitionKind, Newcomers
 from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.names.directory import (
     Directory,
@@ -59,7 +59,7 @@ class Definitions:
     directory: Directory
     types: StreamTypes
     functions: KnownFunctions
-    kinds: Mapping[Keyword, Kind]
+    kinds: Mapping[Keyword, DefinitionKind]
 
     def create(self, statement: Create) -> str:
         """Define something, in place of what had its name and kind where that is asked for.
@@ -106,7 +106,7 @@ class Definitions:
         definition = statement.definition
         return create_type(self.types, self.catalog, definition, leave=leave, replaces=replaces)
 
-    def bring_back(self, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(self, entry: CatalogEntry, manifest: Manifest) -> Newcomers:
         """Define again what the catalog has; return it where the checkpoint does not have it."""
         statement = parse(entry.text)[0]
         match statement:

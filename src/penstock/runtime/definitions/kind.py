@@ -4,13 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.plan.operators import Operator
 from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.work.live_rule import LiveRule
 
-Enter = Callable[[Entry], str]  # puts what is in the catalog now into its place; says what was done
+Enter = Callable[
+    [CatalogEntry], str
+]  # puts what is in the catalog now into its place; says what was done
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Newcomers:
 NOBODY = Newcomers()
 
 
-class Kind(Protocol):
+class DefinitionKind(Protocol):
     """All of it happens while quiesced."""
 
     def prepared(self, statement: Any) -> Enter:
@@ -42,6 +44,6 @@ class Kind(Protocol):
         """Take away what nobody reads any more, with what it keeps."""
         ...
 
-    def bring_back(self, statement: Any, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(self, statement: Any, entry: CatalogEntry, manifest: Manifest) -> Newcomers:
         """Define it again as the checkpoint saw it; return it where that does not have it."""
         ...

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.engine import sinks
 from penstock.plan.operators.lateness import flows_in
 from penstock.runtime.definitions.definition_binder import DefinitionBinder, refuse_lost_history
@@ -37,7 +37,7 @@ class QueryDefinitions:
             raise refused.error(definition.name)
         replaces = directory.get(definition.name) is not None
 
-        def enter(_: Entry) -> str:
+        def enter(_: CatalogEntry) -> str:
             if replaces:  # the old one's state and its place are not those of the new one
                 self.queries.cutter.reconnect()
             directory.add(known)
@@ -53,7 +53,9 @@ class QueryDefinitions:
         self.queries.forget(known.definition.name)
         self.queries.late.forget(known)
 
-    def bring_back(self, statement: CreateQuery, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(
+        self, statement: CreateQuery, entry: CatalogEntry, manifest: Manifest
+    ) -> Newcomers:
         """Let a query go on as it was."""
         known = self.binder.query(statement)
         self.binder.directory.add(known)
@@ -78,7 +80,7 @@ class EventDefinitions:
         known = self.binder.event(statement)
         known.root()
 
-        def enter(_: Entry) -> str:
+        def enter(_: CatalogEntry) -> str:
             self.binder.directory.add(known)
             return f"event {known.definition.name} created"
 
@@ -88,7 +90,9 @@ class EventDefinitions:
         """Take an event away, with the detections that were kept."""
         self.queries.forget(known.definition.name)
 
-    def bring_back(self, statement: CreateEvent, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(
+        self, statement: CreateEvent, entry: CatalogEntry, manifest: Manifest
+    ) -> Newcomers:
         """Make an event known again, and keep its detections where somebody has subscribed."""
         event = self.binder.event(statement)
         self.binder.directory.add(event)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.spark_life import refuse_dead
-from penstock.errors import HomeError, PenstockError, told
+from penstock.errors import HomeError, PenstockError, describe
 from penstock.model.definitions import QueryState
 from penstock.runtime.definitions.definitions import Definitions
 from penstock.runtime.definitions.kind import NOBODY, Newcomers
@@ -42,7 +42,7 @@ class Recovery:
             return self._recover(now)
         except UNREADABLE as error:
             raise HomeError(
-                f"what the home {self.home.path} keeps cannot be brought back: {told(error)}",
+                f"what the home {self.home.path} keeps cannot be brought back: {describe(error)}",
                 hint="restore it from a copy; penstock check HOME tells what is whole",
             ) from error
 
@@ -50,10 +50,10 @@ class Recovery:
         """Take the last whole checkpoint, what is defined, then the state of what runs.
 
         The order matters. Definitions come first: the state is found by their operators. Figures
-        and the strategy come before the graph is cut, which asks them. Feeds are open once the
-        state is put back, and only then can be told which results and inserts the journal does
-        not know. Recorded runs are done again once the supervisor works, and newcomers have to
-        wait for that: they would change the graph that these ran over.
+        and the strategy come before the graph is cut, which asks them. Source readers are open once
+        the state is put back, and only then can be told which results and inserts the journal does
+        not know. Recorded runs are done again once the supervisor works, and newcomers have to wait
+        for that: they would change the graph that these ran over.
         """
         topology, cutter = self.cutter.topology, self.cutter
         topology.checkpoint = self._whole_checkpoint()
@@ -62,9 +62,11 @@ class Recovery:
         cutter.statistics.bring_back(manifest.statistics)
         cutter.control.bring_back(manifest.control)
         put_back(topology, manifest, self.journal, self.home.state, cutter.reconnect, now)
-        for feed in topology.feeds.values():
-            if isinstance(feed.interface, Push) and feed.interface.notice:
-                self.warn(f"stream {feed.definition.name}: {feed.interface.notice}")
+        for source_reader in topology.source_readers.values():
+            if isinstance(source_reader.interface, Push) and source_reader.interface.notice:
+                self.warn(
+                    f"stream {source_reader.definition.name}: {source_reader.interface.notice}"
+                )
         for query in topology.queries.values():
             self.queries.compare(query)
         for query in topology.suspended.values():

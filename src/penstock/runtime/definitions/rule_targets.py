@@ -8,11 +8,11 @@ from penstock.engine.actions.call import Callables
 from penstock.engine.allowed import Allowed
 from penstock.engine.table_files import check_addable
 from penstock.errors import BadQueryError, UnknownNameError
-from penstock.events.cascades import DEEPEST, Reach, loop_of
+from penstock.events.cascades import DEEPEST, RuleReach, loop_of
 from penstock.model.definitions import TableDefinition
 from penstock.model.events import Mode
-from penstock.model.rules import Action, Alter, Call, Insert, RuleDefinition, Steer
-from penstock.model.rules import Reach as Outside
+from penstock.model.rules import Action, Alter, CallAction, Insert, RuleDefinition, Steer
+from penstock.model.rules import OutsideAction as Outside
 from penstock.plan.events.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator
 from penstock.plan.relations.sources import EventSource, StreamSource
@@ -71,7 +71,7 @@ class RuleTargets:
                 directory.query(name)
             case Steer(_, name):
                 directory.rule(name)
-            case Call(name) if name not in self.calls.known:
+            case CallAction(name) if name not in self.calls.known:
                 raise UnknownNameError(
                     f"no action {name} is registered",
                     hint="register it first: ps.action('name', function), or connect(actions={…})",
@@ -113,10 +113,10 @@ def loop_warning(directory: Directory, name: str) -> str:
     )
 
 
-def reaches(directory: Directory) -> dict[str, Reach]:
+def reaches(directory: Directory) -> dict[str, RuleReach]:
     """Return what every rule looks at, and what it adds to."""
     return {
-        each.definition.name.lower(): Reach(
+        each.definition.name.lower(): RuleReach(
             {each.definition.event.lower(), *directory.reads(each.definition.event)},
             {name for name in each.definition.targets if table_of(directory, name) is None},
         )

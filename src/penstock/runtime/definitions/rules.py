@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.catalog import Catalog, Entry
+from penstock.catalog import Catalog, CatalogEntry
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.errors import UnknownNameError
 from penstock.model.definitions import QueryState
@@ -10,15 +10,15 @@ from penstock.model.rules import RuleDefinition
 from penstock.plan.operators import Operator
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
 from penstock.runtime.definitions.rule_targets import RuleTargets, loop_warning
-from penstock.runtime.durable.firings import Firings
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.manifest import Manifest
+from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.loop.graph_cutter import GraphCutter
-from penstock.runtime.loop.occasions import Lanes
+from penstock.runtime.loop.trigger_batches import ActionLanes
 from penstock.runtime.names.directory import Directory, KnownRule
-from penstock.runtime.topology.restoration import begun_at, restore_occasions
+from penstock.runtime.topology.restoration import begun_at, restore_triggers
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.live_rule import LiveOccasions, LiveRule, reader_of
+from penstock.runtime.work.live_rule import LiveRule, LiveTriggers, reader_of
 from penstock.sql import CreateRule
 
 
@@ -30,20 +30,20 @@ class Rules:
     catalog: Catalog
     topology: Topology
     cutter: GraphCutter
-    lanes: Lanes
+    lanes: ActionLanes
     targets: RuleTargets
 
     @property
-    def firings(self) -> Firings:
+    def pending_actions(self) -> PendingActions:
         """Return what rules have fired."""
-        return self.lanes.firings
+        return self.lanes.pending_actions
 
     def prepared(self, statement: CreateRule) -> Enter:
         """Bind a rule, which then stands from the next trains of its event on."""
         definition = statement.definition
         event, bound = self.targets.bound(statement)
 
-        def enter(entry: Entry) -> str:
+        def enter(entry: CatalogEntry) -> str:
             self.catalog.set_state(definition.name, QueryState.RUNNING)
             self.directory.add(KnownRule(definition, entry.incarnation, bound.reads))
             self.stand(LiveRule(definition, bound, entry.incarnation), event)
@@ -53,9 +53,9 @@ class Rules:
 
     def stand(self, rule: LiveRule, event: Operator) -> None:
         """Put a rule into the topology, to begin behind the trains its event has given by now."""
-        if reader_of(rule.definition.coupling, event) not in self.topology.occasions:
-            self.firings.forget_place(reader_of(rule.definition.coupling, event))
-        each = self._occasions(rule.definition, event)
+        if reader_of(rule.definition.coupling, event) not in self.topology.trigger_batches:
+            self.pending_actions.forget_place(reader_of(rule.definition.coupling, event))
+        each = self._trigger_batches(rule.definition, event)
         each.rules[rule.name.lower()] = rule
         self.cutter.changed()
         rule.since = self._written(each)
@@ -65,9 +65,9 @@ class Rules:
         each, rule = find(self.directory, self.topology, known.definition.name)
         del each.rules[rule.name.lower()]
         if not each.rules:
-            del self.topology.occasions[each.reader]
+            del self.topology.trigger_batches[each.reader]
             self.topology.gone.add(each.reader)
-        self.firings.forget(rule.key)
+        self.pending_actions.forget(rule.key)
         self.cutter.changed()
 
     def set_enabled(self, name: str, *, enabled: bool) -> str:
@@ -85,11 +85,13 @@ class Rules:
     def retry(self, name: str) -> str:
         """Let a rule's dead letters be tried again."""
         _, rule = find(self.directory, self.topology, name)
-        count = self.firings.retry(rule.key)
+        count = self.pending_actions.retry(rule.key)
         self.lanes.look()
         return f"{count:,} dead letters of rule {rule.name} are tried again"
 
-    def bring_back(self, statement: CreateRule, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(
+        self, statement: CreateRule, entry: CatalogEntry, manifest: Manifest
+    ) -> Newcomers:
         """Let a rule stand as the checkpoint saw it."""
         definition = statement.definition
         event, bound = self.targets.bound(statement)
@@ -102,47 +104,51 @@ class Rules:
         if begun is None:
             return Newcomers(rules=((rule, event),))
         rule.since = begun
-        self._occasions(definition, event).rules[rule.name.lower()] = rule
+        self._trigger_batches(definition, event).rules[rule.name.lower()] = rule
         return NOBODY
 
     def restore(self, manifest: Manifest, journal: Journal) -> None:
         """Put the readers for rules back, and settle what was about to be inserted at the end.
 
-        Feeds are open by then: a push stream tells whether the rows of an intent are in its log.
+        Source readers are open by then: a push stream tells whether the rows of an intent are in
+        its log.
         """
-        for each in self.topology.occasions.values():
-            restore_occasions(each, manifest, journal)
-        sources = {feed.key: feed.interface for feed in self.topology.feeds.values()}
-        for intent in self.firings.intents():
+        for each in self.topology.trigger_batches.values():
+            restore_triggers(each, manifest, journal)
+        sources = {
+            source_reader.key: source_reader.interface
+            for source_reader in self.topology.source_readers.values()
+        }
+        for intent in self.pending_actions.intents():
             source = sources.get(intent.stream)
             if isinstance(source, Push) and not source.is_open:
                 continue  # its log is damaged: nobody can tell before it is mended
             happened = isinstance(source, Push) and source.rows > intent.position
-            self.firings.settle(intent, happened=happened)
-        for rule in self.firings.rules():
+            self.pending_actions.settle(intent, happened=happened)
+        for rule in self.pending_actions.rules():
             name, _, incarnation = rule.rpartition(".")
             entry = self.catalog.get(name)
             if entry is None or str(entry.incarnation) != incarnation:
-                self.firings.forget(rule)
+                self.pending_actions.forget(rule)
         self.lanes.look()
 
-    def _occasions(self, definition: RuleDefinition, event: Operator) -> LiveOccasions:
+    def _trigger_batches(self, definition: RuleDefinition, event: Operator) -> LiveTriggers:
         """Return the reader of an event for the rules of a coupling, made where there is none."""
         mode = f" in {definition.context}" if definition.context else ""
         title = f"rules on {definition.event.lower()}{mode}"
-        made = LiveOccasions(definition.coupling, event, title)
-        return self.topology.occasions.setdefault(reader_of(definition.coupling, event), made)
+        made = LiveTriggers(definition.coupling, event, title)
+        return self.topology.trigger_batches.setdefault(reader_of(definition.coupling, event), made)
 
-    def _written(self, each: LiveOccasions) -> int:
+    def _written(self, each: LiveTriggers) -> int:
         """Return the last train that an event has given."""
         buffer = self.topology.buffers.get(each.input)
         return buffer.written if buffer is not None else 0
 
 
-def find(directory: Directory, topology: Topology, name: str) -> tuple[LiveOccasions, LiveRule]:
+def find(directory: Directory, topology: Topology, name: str) -> tuple[LiveTriggers, LiveRule]:
     """Return a rule with the reader that it looks through."""
     known = directory.rule(name)
-    for each in list(topology.occasions.values()):  # who shows it does so while things change
+    for each in list(topology.trigger_batches.values()):  # who shows it does so while things change
         rule = each.rules.get(name.lower())
         if rule is not None and rule.incarnation == known.incarnation:
             return each, rule

@@ -36,7 +36,7 @@ class SteeringActions:
             case "ENABLE" | "DISABLE":
                 self.rules.set_enabled(name, enabled=verb == "ENABLE")
             case "STOP":
-                if topology.standing(name) is not None:
+                if topology.find_query(name) is not None:
                     self.lifecycle.stop(name)
             case "START":
                 if live is None or live.state is not QueryState.RUNNING:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.clock import Clock
 from penstock.engine import interfaces
 from penstock.engine.allowed import Allowed
@@ -25,7 +25,7 @@ from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.names.directory import Directory, KnownStream
 from penstock.runtime.queries.sink_places import SinkPlaces
 from penstock.runtime.sources.archive import Archive
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 from penstock.sql import CreateStream
 
@@ -50,7 +50,7 @@ class SourceMaker:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Puts feeds into the topology, and takes them out."""
+    """Puts source readers into the topology, and takes them out."""
 
     directory: Directory
     topology: Topology
@@ -70,25 +70,25 @@ class Streams:
             with at_shed_by(statement):
                 bind_worth(definition.shed_by, definition.name, definition.schema, self.analyst)
 
-        def enter(entry: Entry) -> str:
+        def enter(entry: CatalogEntry) -> str:
             self._define(definition, entry.incarnation).open()
             return f"stream {definition.name} created"
 
         return enter
 
-    def bring_back(self, statement: CreateStream, entry: Entry, _: Manifest) -> Newcomers:
-        """Make a stream known again; it is opened with the state of its feed."""
+    def bring_back(self, statement: CreateStream, entry: CatalogEntry, _: Manifest) -> Newcomers:
+        """Make a stream known again; it is opened with the state of its source reader."""
         self._define(statement.definition, entry.incarnation)
         return NOBODY
 
     def forget(self, known: KnownStream) -> None:
         """Close a stream that nobody reads, and forget its trains."""
         topology, name = self.topology, file_of(known.scan)
-        feed = topology.feeds.pop(key(known.scan))
-        feed.interface.close()
-        topology.buffers.drop(feed.key)
-        topology.gone_streams.add(feed.key)
-        if (archive := topology.archives.pop(feed.key, None)) is not None:
+        source_reader = topology.source_readers.pop(key(known.scan))
+        source_reader.interface.close()
+        topology.buffers.drop(source_reader.key)
+        topology.gone_streams.add(source_reader.key)
+        if (archive := topology.archives.pop(source_reader.key, None)) is not None:
             archive.remove()
         for directory in (self.home.stream(name), self.home.rejects(name)):
             shutil.rmtree(directory, ignore_errors=True)
@@ -99,27 +99,27 @@ class Streams:
 
     def keyed_source(self, name: str) -> tuple[str, Push]:
         """Return the key and the source of a push stream."""
-        feed = self.topology.feeds[key(self.directory.stream(name).scan)]
-        if not isinstance(feed.interface, Push):
+        source_reader = self.topology.source_readers[key(self.directory.stream(name).scan)]
+        if not isinstance(source_reader.interface, Push):
             raise BadQueryError(f"stream {name} takes no pushed rows", hint="define it FROM push()")
-        return feed.key, feed.interface
+        return source_reader.key, source_reader.interface
 
-    def _define(self, definition: StreamDefinition, incarnation: int) -> Feed:
-        """Make a stream known, with a feed that is not open yet."""
+    def _define(self, definition: StreamDefinition, incarnation: int) -> SourceReader:
+        """Make a stream known, with a source reader that is not open yet."""
         scan = scan_of(definition, incarnation)
         name, topology = file_of(scan), self.topology
         interface = self.sources.make(definition, self.home.stream(name))
-        feed = Feed(scan, definition, interface, self.home.rejects(name))
+        source_reader = SourceReader(scan, definition, interface, self.home.rejects(name))
         self.directory.add(KnownStream(definition, scan))
-        topology.feeds[feed.key] = feed
-        buffer = topology.buffers.open(feed.key, definition.schema, keep=KEEP_TRAINS)
+        topology.source_readers[source_reader.key] = source_reader
+        buffer = topology.buffers.open(source_reader.key, definition.schema, keep=KEEP_TRAINS)
         if definition.archive_for is not None:
-            archive = Archive(feed.key, definition, self.home.archive(name))
-            topology.archives[feed.key] = archive
+            archive = Archive(source_reader.key, definition, self.home.archive(name))
+            topology.archives[source_reader.key] = archive
             if archive.damaged:
                 self.warn(f"stream {definition.name}: {archive.trouble}")
             buffer.register(archive.reader)
-        return feed
+        return source_reader
 
 
 def scan_of(definition: StreamDefinition, incarnation: int) -> Scan:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
 from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.names.directory import Directory, KnownTable
@@ -22,7 +22,7 @@ class TableDefinitions:
         definition = statement.definition
         reading = self.versions.read(definition)
 
-        def enter(entry: Entry) -> str:
+        def enter(entry: CatalogEntry) -> str:
             schema = self.versions.create(definition, entry.incarnation, reading)
             self.directory.add(KnownTable(definition, entry.incarnation, schema))
             return f"table {definition.name} created"
@@ -33,7 +33,9 @@ class TableDefinitions:
         """Take a table away."""
         self.versions.drop(known.definition.name, known.incarnation)
 
-    def bring_back(self, statement: CreateTable, entry: Entry, manifest: Manifest) -> Newcomers:
+    def bring_back(
+        self, statement: CreateTable, entry: CatalogEntry, manifest: Manifest
+    ) -> Newcomers:
         """Take the version up that the checkpoint saw: recorded runs read it again."""
         definition = statement.definition
         schema = self.versions.bring_back(definition, entry.incarnation, manifest.tables)

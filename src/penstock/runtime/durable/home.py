@@ -95,7 +95,7 @@ class Home:
         return self.path / "journal.db"
 
     @property
-    def firings(self) -> Path:
+    def pending_actions(self) -> Path:
         """Return the file of what rules have to do, which may not exist yet."""
         return self.path / "firings.db"
 
@@ -112,9 +112,9 @@ class Home:
         if definitions and self.journal.name not in self._found:
             raise self._lost(self.journal, "how far everything had come is not known any more")
 
-    def lost_firings(self) -> bool:
+    def lost_pending_actions(self) -> bool:
         """Say whether the file of what rules have to do was there once and is not now."""
-        return self.journal.name in self._found and self.firings.name not in self._found
+        return self.journal.name in self._found and self.pending_actions.name not in self._found
 
     def _lost(self, path: Path, means: str) -> HomeError:
         return HomeError(

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from penstock.errors import HomeError
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.shedding.worths import Cut
+from penstock.qos.shedding.worths import WorthCut
 
 SEAL = re.compile("[0-9a-f]{8}")
 Keeps = tuple[float, ...]  # of each train that a gate takes; none where all are kept
@@ -46,7 +46,7 @@ class RecordedRun:
     number: int
     inputs: Ranges
     keeps: Keeps = ()
-    cut: Cut | None = None
+    cut: WorthCut | None = None
     time_outs: TimeOuts | None = None
 
 
@@ -77,7 +77,7 @@ class Journal(Protocol):
         ...
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: WorthCut | None = None
     ) -> None:
         """Remember which trains a run takes, and what a gate will keep of them, before it runs."""
         ...
@@ -178,12 +178,12 @@ def run_from(unit: str, number: int, body: str) -> RecordedRun:
         number,
         {key: (first, last) for key, (first, last) in found.items()},
         tuple(keeps),
-        None if cut is None else Cut(*cut),
+        None if cut is None else WorthCut(*cut),
         TimeOuts.from_json(clock),
     )
 
 
-def run_body(inputs: Ranges, keeps: Keeps, cut: Cut | None = None) -> str:
+def run_body(inputs: Ranges, keeps: Keeps, cut: WorthCut | None = None) -> str:
     """Return a run's inputs as JSON; only a gate that drops has something to add."""
     added: dict[str, Any] = {KEEPS: keeps} if any(each < 1 for each in keeps) else {}
     if cut is not None:

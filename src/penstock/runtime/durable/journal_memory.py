@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.shedding.worths import Cut
+from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import (
     Keeps,
     Ranges,
@@ -44,7 +44,7 @@ class MemoryJournal:
         return [train_from(stream, n, body) for n, body in self._after("train", stream, number)]
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: WorthCut | None = None
     ) -> None:
         self._record("run", unit, number, run_body(inputs, keeps, cut))
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.database import Database, FileFormat
+from penstock.database import Database, DatabaseFormat
 from penstock.model.time_outs import TimeOuts
-from penstock.qos.shedding.worths import Cut
+from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import (
     Keeps,
     Ranges,
@@ -28,7 +28,7 @@ from penstock.runtime.durable.journal import (
 )
 
 # `trimmed` is where a log begins whose records are gone: the next number must still be known.
-FORMAT = FileFormat(
+FORMAT = DatabaseFormat(
     "the journal",
     """
 CREATE TABLE trains (
@@ -84,7 +84,7 @@ class SqliteJournal:
         return [train_from(stream, n, body) for n, body in self._after("trains", stream, number)]
 
     def record_run(
-        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: Cut | None = None
+        self, unit: str, number: int, inputs: Ranges, keeps: Keeps = (), cut: WorthCut | None = None
     ) -> None:
         self._record("runs", unit, number, run_body(inputs, keeps, cut))
 

@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
-class FeedRecord:
+class SourceRecord:
     """How far a stream was read: its last train, the source's boundary after it, and figures."""
 
     number: int
@@ -126,7 +126,7 @@ class FinishedRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class OccasionsRecord:
+class TriggerRecord:
     """A reader for rules: the key of what it reads, and behind which train each rule looks."""
 
     root: str
@@ -146,17 +146,19 @@ class Ends:
 class Manifest:
     """All of it; streams, buffers and units by key, queries by lower name."""
 
-    feeds: Mapping[str, FeedRecord] = field(default_factory=dict, metadata=stored_as("feeds"))
+    source_readers: Mapping[str, SourceRecord] = field(
+        default_factory=dict, metadata=stored_as("feeds")
+    )
     buffers: Mapping[str, BufferRecord] = field(default_factory=dict)
     units: Mapping[str, UnitRecord] = field(default_factory=dict)
     queries: Mapping[str, QueryRecord] = field(default_factory=dict)
     suspended: Mapping[str, SuspendedRecord] = field(default_factory=dict)
     finished: Mapping[str, FinishedRecord] = field(default_factory=dict)
-    occasions: Mapping[str, OccasionsRecord] = field(
+    trigger_batches: Mapping[str, TriggerRecord] = field(
         default_factory=dict, metadata=stored_as("occasions")
     )
     tables: Mapping[str, Any] = field(default_factory=dict)  # as table_versions.py keeps them
-    apart: tuple[str, ...] = field(default=(), metadata=stored_as("apart"))
+    unbundled: tuple[str, ...] = field(default=(), metadata=stored_as("apart"))
     ends: Ends = Ends()
     statistics: Mapping[str, Any] = field(default_factory=dict)  # as their deciders keep them
     control: Mapping[str, Any] = field(default_factory=dict)

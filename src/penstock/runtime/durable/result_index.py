@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from penstock.database import Database, FileFormat, rows_of
+from penstock.database import Database, DatabaseFormat, rows_of
 from penstock.errors import ClosedError
 
 GONE, HERE, IN_FILE = 0, 1, 2  # where a delivery's rows are
 # Bodies lie apart, in the order in which they came, so that the index stays small.
-FORMAT = FileFormat(
+FORMAT = DatabaseFormat(
     "the index of results",
     """
 CREATE TABLE deliveries (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from penstock.catalog import Entry, SqliteCatalog
+from penstock.catalog import CatalogEntry, SqliteCatalog
 from penstock.errors import PenstockError
 from penstock.runtime.durable.home import SUMS, changed_since_closed
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
@@ -61,7 +61,7 @@ def database_findings(copies: Copies) -> list[Finding]:
     return found
 
 
-def entries(copies: Copies) -> list[Entry]:
+def entries(copies: Copies) -> list[CatalogEntry]:
     """Return what the catalog defines, nothing where it cannot be read."""
     if not copies.has("catalog.db"):
         return []

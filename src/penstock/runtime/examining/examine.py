@@ -19,7 +19,7 @@ from penstock.runtime.examining.databases import (
 )
 from penstock.runtime.examining.finding import Finding
 from penstock.runtime.examining.stored import (
-    Definitions,
+    StoredDefinitions,
     definitions,
     file_findings,
     log_findings,
@@ -52,7 +52,7 @@ def examine(home: Path) -> list[Finding]:
     return [*found, *file_findings(home)]
 
 
-def _by_the_journal(copies: Copies, known: Definitions) -> list[Finding]:
+def _by_the_journal(copies: Copies, known: StoredDefinitions) -> list[Finding]:
     """Return what is found of all that the journal knows of."""
     journal = journal_of(copies)
     if journal is None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.engine.interfaces.pushed.log_repair import Fault, faults, mend
 from penstock.engine.interfaces.pushed.push_log import Place
 from penstock.engine.sinks.files import ASIDE, FilesSink, unknown_parts
@@ -30,7 +30,7 @@ ROOMS = ("archive", "rejects", "late", "tables", "results")
 
 
 @dataclass(frozen=True, slots=True)
-class Definitions:
+class StoredDefinitions:
     """The streams and queries that a catalog has, and what of it cannot be read."""
 
     streams: list[Scan] = field(default_factory=list)
@@ -38,9 +38,9 @@ class Definitions:
     findings: list[Finding] = field(default_factory=list)
 
 
-def definitions(entries: Sequence[Entry]) -> Definitions:
+def definitions(entries: Sequence[CatalogEntry]) -> StoredDefinitions:
     """Read the catalog's entries."""
-    known, types = Definitions(), StreamTypes()
+    known, types = StoredDefinitions(), StreamTypes()
     for entry in entries:
         try:
             match parse(entry.text)[0]:
@@ -107,7 +107,7 @@ def sink_findings(
 
 def _places(stream: str, journal: SqliteJournal, last: Checkpoint | None) -> set[Place]:
     """Return the places of a stream's log that the journal has."""
-    kept = last.manifest.feeds.get(stream) if last is not None else None
+    kept = last.manifest.source_readers.get(stream) if last is not None else None
     boundaries = [kept.boundary] if kept is not None else []
     boundaries += [train.boundary for train in journal.trains_after(stream, 0)]
     found = [each for each in boundaries if isinstance(each, Mapping) and "segment" in each]

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 from penstock.clock import Clock
 from penstock.engine.trains.buffers import Buffer, Train
-from penstock.errors import SinkError, told
+from penstock.errors import SinkError, describe
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.grouping import coalesced, ranges_of, recorded
 from penstock.runtime.work.live_query import READER, LiveQuery, Tap, deliver_together
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
+from penstock.runtime.work.train_groups import coalesced, ranges_of, recorded
 from penstock.runtime.work.worker_pool import SINK, Workers
 
 
@@ -83,7 +83,7 @@ class Deliveries:
         buffer.advance(query.reader, waiting[-1].info.number)
         cause = f"its sink is too slow: {rows:,} rows that waited for it were left out"
         hint = "RESUME lets it go on with what comes then"
-        self.topology.set_state(query, QueryState.FAILED, told(SinkError(cause, hint=hint)))
+        self.topology.set_state(query, QueryState.FAILED, describe(SinkError(cause, hint=hint)))
 
     def _waited_for(self) -> list[LiveQuery]:
         waited_for = self.topology.buffers.waited_for()
@@ -170,7 +170,7 @@ class Deliveries:
                 query.runs = load.number
             else:
                 query.put_back(load.number, ranges_of({query.input: load.trains}))
-            self.topology.set_state(query, QueryState.FAILED, told(failure))
+            self.topology.set_state(query, QueryState.FAILED, describe(failure))
             return
         query.settle(load.number)
         self._passed(query, load.trains)

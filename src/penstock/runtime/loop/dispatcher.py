@@ -19,29 +19,29 @@ from penstock.engine.states.take import TakeState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.trains.times import span_of
-from penstock.errors import told
+from penstock.errors import describe
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Operator, Scan, key
 from penstock.plan.operators.bundles.member import Asking
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.failure_bisection import bisect_failures
-from penstock.runtime.loop.looking_ahead import LookingAhead
+from penstock.runtime.loop.look_ahead import LookingAhead
 from penstock.runtime.loop.run_queue import Ready, RunQueue, deadline_of_trains
 from penstock.runtime.loop.shared_scans import SharedScan, SharedScans
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.grouping import Group, ranges_of
 from penstock.runtime.work.live_unit import LiveUnit, Output
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
+from penstock.runtime.work.train_groups import Group, ranges_of
 from penstock.runtime.work.worker_pool import Workers, outcome
 from penstock.schedule import Strategy
-from penstock.schedule.costs.apportion import Profile
+from penstock.schedule.costs.apportion import UnitProfile
 from penstock.schedule.strategies.guarded import Guarded
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class UnitRun:
     """What a run gave, and some of the tuples that it took where a profile is due."""
 
     outputs: dict[str, Output]
@@ -110,7 +110,7 @@ class Dispatcher:
             if (shared_scan := self.shared_scans.of(live, group)) is not None:
                 for each in shared_scan.going:
                     ready.pop(each.live.unit.key, None)
-                self._start_convoy(shared_scan)
+                self._start_shared_scan(shared_scan)
             else:
                 self._start_unit(live, group)
             began = time.perf_counter()
@@ -139,7 +139,7 @@ class Dispatcher:
         work, settle = partial(self._execute, begun), partial(self._settle, begun)
         self.pool.submit(live.reader, work, settle)
 
-    def _start_convoy(self, shared_scan: SharedScan) -> None:
+    def _start_shared_scan(self, shared_scan: SharedScan) -> None:
         """Let units go together; each run is recorded, and succeeds or fails, by itself."""
         begun = [self._begin(each.live, each.group) for each in shared_scan.going]
 
@@ -175,14 +175,14 @@ class Dispatcher:
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
         return Begun(live, number, group, before, size, thinned)
 
-    def _execute(self, run: Begun, shared: Sequence[pa.Table] = ()) -> Ran:
+    def _execute(self, run: Begun, shared: Sequence[pa.Table] = ()) -> UnitRun:
         live, group = run.live, run.group
         note = partial(self.journal.note_time_outs, live.reader, run.number)
         outputs = live.execute(
             self.processor, run.number, group, note, thinned=run.thinned, shared=shared
         )
         rows = {name: [train.rows for train in trains] for name, trains in group.items()}
-        return Ran(outputs, sample_of(live.unit, rows, run.sample) if run.sample else None)
+        return UnitRun(outputs, sample_of(live.unit, rows, run.sample) if run.sample else None)
 
     def _settle(self, run: Begun, future: Future[object], *, alone: bool = True) -> None:
         self.topology.dirty.add(run.live.unit.key)
@@ -219,11 +219,11 @@ class Dispatcher:
             if len(live.unit.roots) > 1:
                 self._find_culprits(live, group)
                 return
-            live.cause = _with_trains(told(error), self._named(live, group))
+            live.cause = _with_trains(describe(error), self._named(live, group))
             self.topology.fail_readers(live.unit, live.cause)
             return
         ran = future.result()
-        assert isinstance(ran, Ran)  # noqa: S101  (what the work returns)
+        assert isinstance(ran, UnitRun)  # noqa: S101  (what the work returns)
         live.runs = number
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
         if isinstance(live.state, GateState):
@@ -261,7 +261,7 @@ class Dispatcher:
             failed = future.exception() is not None  # the unit itself goes on without
             found = None if failed else future.result()
             seconds = time.perf_counter() - began
-            shown = found if isinstance(found, Profile) else None
+            shown = found if isinstance(found, UnitProfile) else None
             self.statistics.took_profile(live.unit, shown, seconds)
 
         self.pool.submit(

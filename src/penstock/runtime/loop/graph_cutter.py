@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from penstock.clock import Clock
 from penstock.plan.operators.graph import Graph
-from penstock.plan.sharing.bundling import Standing, bundled
+from penstock.plan.sharing.bundles import GraphPlacement, bundled
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.runtime.loop.control import Control
-from penstock.runtime.topology.connecting import connect
-from penstock.runtime.topology.standing import may_bundle, needed_cuts, standing_of
+from penstock.runtime.topology.connection import connect
+from penstock.runtime.topology.placement import may_bundle, needed_cuts, placement_of
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Choice
 
@@ -56,20 +56,20 @@ class GraphCutter:
             if self._changed and not self._changing:
                 self.reconnect()
 
-    def reconnect(self, standing: Standing | None = None) -> None:
+    def reconnect(self, placement: GraphPlacement | None = None) -> None:
         """Cut the graph anew after a change. What stands keeps its units.
 
         With what stood at a checkpoint it is cut just as then: recorded runs are done again.
         """
         self._changed = False
         self.statistics.remember(self.topology, self._clock.now())
-        if standing is not None:
-            graph = self.shared(self.topology.graph, standing)
-            units = cut_at_shared(graph, standing.units)
+        if placement is not None:
+            graph = self.shared(self.topology.graph, placement)
+            units = cut_at_shared(graph, placement.units)
             self.control.strategy.take_over(graph, units)
             self._connect(units)
         else:
-            self._connect(self.units_of(self.topology.graph, standing_of(self.topology)))
+            self._connect(self.units_of(self.topology.graph, placement_of(self.topology)))
             self._recuts = RECUTS
         self.statistics.forget_all_but(self.topology)
 
@@ -79,8 +79,8 @@ class GraphCutter:
         Where trains wait between two operators they stay apart until these are read.
         """
         self.statistics.remember(self.topology, self._clock.now())
-        standing, needed = standing_of(self.topology), needed_cuts(self.topology)
-        self._connect(self.units_of(self.topology.graph, replace(standing, units=needed)))
+        placement, needed = placement_of(self.topology), needed_cuts(self.topology)
+        self._connect(self.units_of(self.topology.graph, replace(placement, units=needed)))
         self.statistics.forget_all_but(self.topology)
         self._held = bool(needed - self.topology.outputs)
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
@@ -108,17 +108,17 @@ class GraphCutter:
             self._recuts = RECUTS
             self.recut()
 
-    def units_of(self, graph: Graph, standing: Standing) -> tuple[Unit, ...]:
+    def units_of(self, graph: Graph, placement: GraphPlacement) -> tuple[Unit, ...]:
         """Return the units of a graph, given what stands."""
-        return self.control.strategy.cut(self.shared(graph, standing), standing.units)
+        return self.control.strategy.cut(self.shared(graph, placement), placement.units)
 
     def shared_graph(self) -> Graph:
         """Return the graph as it runs, bundles for their members."""
-        return self.shared(self.topology.graph, standing_of(self.topology))
+        return self.shared(self.topology.graph, placement_of(self.topology))
 
-    def shared(self, graph: Graph, standing: Standing) -> Graph:
+    def shared(self, graph: Graph, placement: GraphPlacement) -> Graph:
         """Return a graph with bundles for their members, where queries share."""
-        return bundled(graph, standing) if self._share else graph
+        return bundled(graph, placement) if self._share else graph
 
     def _connect(self, units: Sequence[Unit]) -> None:
         self.cuts += 1

@@ -70,7 +70,7 @@ class Quiescence:
     @contextmanager
     def resting(self) -> Iterator[None]:
         """Hold everything still to look at it, or to change what no checkpoint has."""
-        with self.pool.bell:
+        with self.pool.condition:
             self._waiting += 1
         self.pool.wake()
         try:
@@ -82,7 +82,7 @@ class Quiescence:
                 finally:
                     self._holder = before
         finally:
-            with self.pool.bell:
+            with self.pool.condition:
                 self._waiting -= 1
             self.pool.wake()
 
@@ -109,8 +109,8 @@ class Quiescence:
         Whoever holds everything still would wait for ever: the runs need the supervisor.
         """
         until = None if timeout is None else time.monotonic() + timeout
-        watchdog, bell = Watchdog(), self.pool.bell
-        with bell:
+        watchdog, condition = Watchdog(), self.pool.condition
+        with condition:
             while self.topology.is_replaying() and not (self._can_do_none or self.fatal):
                 now = time.monotonic()
                 mark = self._steps if self.pool.is_quiesced else now
@@ -119,15 +119,15 @@ class Quiescence:
                     raise stalled()
                 if until is not None and now >= until:
                     return False
-                bell.wait(POLL_SECONDS)
+                condition.wait(POLL_SECONDS)
         return True
 
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Let the supervisor take a step, once nobody wants everything held still."""
-        with self.pool.bell:
+        with self.pool.condition:
             while self._waiting:  # a lock alone is not fair: the supervisor would take it again
-                self.pool.bell.wait(POLL_SECONDS)
+                self.pool.condition.wait(POLL_SECONDS)
         with self._lock:
             yield
         self._steps += 1

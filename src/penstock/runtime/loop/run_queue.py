@@ -15,12 +15,12 @@ from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.grouping import Group, coalesced, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
+from penstock.runtime.work.train_groups import Group, coalesced, recorded
 from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule import ReadyUnit
-from penstock.schedule.batching import Batching, Everything, Pace, Waiting
+from penstock.schedule.batching import Batching, Everything, Pace, WaitingTrain
 
 TRIFLE_ROWS = 100_000  # through a gate: some milliseconds
 ALL_ROWS = sys.maxsize
@@ -160,7 +160,7 @@ class RunQueue:
             found = coalesced(trains, min(most, limits.flow_rows), limits.flow_bytes)
         if isinstance(self.batching, Everything):
             return found
-        waiting = [Waiting(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
+        waiting = [WaitingTrain(t.rows.count, t.info.arrived, t.info.arrived) for t in found]
         return found[: max(1, self.batching.take(waiting, self.pace))]
 
 

@@ -25,8 +25,8 @@ from penstock.plan.sharing.layout import Layout
 from penstock.runtime.quality.run_lengths import KNOWN_RUNS
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.work.grouping import Group, ranges_of, recorded
 from penstock.runtime.work.live_unit import READER, LiveUnit
+from penstock.runtime.work.train_groups import Group, ranges_of, recorded
 from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule.costs.sizes import Sizes
 

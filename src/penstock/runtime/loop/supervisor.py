@@ -1,6 +1,6 @@
 """The supervisor: one thread that looks, decides and lets others act.
 
-    sources --intake--> buffers --dispatcher--> buffers --deliveries--> sinks
+    sources --poller--> buffers --dispatcher--> buffers --deliveries--> sinks
                            '--archiving--> archives
 
 Order is kept because a stream is read, a unit runs and a query delivers once at a time. Changes
@@ -13,19 +13,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.engine.spark.spark_life import refuse_dead
-from penstock.errors import PenstockError, RunError, told
-from penstock.runtime.loop.archiving import Archiving
+from penstock.errors import PenstockError, RunError, describe
+from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN
 from penstock.runtime.loop.deliveries import Deliveries
 from penstock.runtime.loop.dispatcher import Dispatcher
 from penstock.runtime.loop.graph_cutter import GraphCutter
-from penstock.runtime.loop.intake import Intake
-from penstock.runtime.loop.occasions import Occasions
 from penstock.runtime.loop.quiescence import POLL_SECONDS, Quiescence
+from penstock.runtime.loop.source_poller import SourcePoller
+from penstock.runtime.loop.trigger_batches import TriggerBatches
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.samples import Samples
-from penstock.runtime.quality.suspending import Orders
+from penstock.runtime.quality.suspension import Orders
 from penstock.runtime.work.live_query import Tap
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.schedule import Choice
@@ -75,22 +75,22 @@ class Duties:
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class LoopStages:
     """The work that a step starts, wherever something waits."""
 
     deliveries: Deliveries
-    occasions: Occasions
+    trigger_batches: TriggerBatches
     dispatcher: Dispatcher
     archiving: Archiving
-    intake: Intake
+    source_poller: SourcePoller
 
     def start(self, now: float) -> None:
         """Start each, what leaves the system before what comes in."""
         self.deliveries.start()
-        self.occasions.start(now)
+        self.trigger_batches.start(now)
         self.dispatcher.start(now)
         self.archiving.start(now)
-        self.intake.start(now)
+        self.source_poller.start(now)
 
 
 class Supervisor:
@@ -104,7 +104,7 @@ class Supervisor:
         quiescence: Quiescence,
         cutter: GraphCutter,
         checkpoints: CheckpointWriter,
-        stages: Stages,
+        stages: LoopStages,
         quality: Quality,
         duties: Duties,
     ) -> None:
@@ -114,7 +114,7 @@ class Supervisor:
         self._stages, self._clock = stages, checkpoints.clock
         self.quality, self._duties = quality, duties
         self.control, self.statistics = cutter.control, cutter.statistics
-        self.watching, self.samples = stages.intake.watching, Samples(self.topology)
+        self.watching, self.samples = stages.source_poller.watching, Samples(self.topology)
         # For those who look at what runs, and at what would run.
         self.resting = quiescence.resting
         self.units_of, self.shared_graph = cutter.units_of, cutter.shared_graph
@@ -139,7 +139,7 @@ class Supervisor:
     @property
     def acts(self) -> bool:
         """Say whether rules have something to decide or to do."""
-        return self._stages.occasions.is_at_work
+        return self._stages.trigger_batches.is_at_work
 
     def start(self) -> None:
         """Begin to work."""
@@ -151,7 +151,7 @@ class Supervisor:
         """Finish what runs, write a checkpoint, end."""
         self._stopped_at = self._clock.now()
         self._quiescence.is_stopping = True
-        self._stages.occasions.stopping = True
+        self._stages.trigger_batches.stopping = True
         self._pool.wake()
         if self._thread.is_alive():
             self._thread.join()
@@ -160,13 +160,13 @@ class Supervisor:
     def wait_idle(self, timeout: float | None = None) -> bool:
         """Return once every source has ended and everything is delivered; False at a time-out."""
         until = None if timeout is None else self._clock.now() + timeout
-        bell = self._pool.bell
-        with bell:
+        condition = self._pool.condition
+        with condition:
             while not self._is_idle():
                 late = until is not None and self._clock.now() >= until
                 if self._is_stopping or self.fatal or late:
                     return False
-                bell.wait(POLL_SECONDS)
+                condition.wait(POLL_SECONDS)
         return True
 
     @property
@@ -180,8 +180,8 @@ class Supervisor:
             self._quiescence.is_working = False
         if self.fatal is not None:
             self.topology.fail_subscriptions(self.fatal)
-        with self._pool.bell:
-            self._pool.bell.notify_all()
+        with self._pool.condition:
+            self._pool.condition.notify_all()
 
     def _take_steps(self) -> None:
         over = False
@@ -193,7 +193,7 @@ class Supervisor:
                 # A journal that cannot be written: nothing may run that is not recorded.
                 self._quiescence.fatal, over = error, True
             except Exception as error:
-                defect = RunError(f"a defect stopped everything: {told(error)}")
+                defect = RunError(f"a defect stopped everything: {describe(error)}")
                 self._quiescence.fatal, over = defect, True
 
     def _step(self) -> bool:
@@ -284,5 +284,5 @@ class Supervisor:
         if not self._pool.is_idle or self.topology.must_cut:
             return False
         # In this order: a query that ends meanwhile makes it drained, and has yet to be let go of.
-        idle = self._stages.occasions.is_idle and self.topology.is_drained()
+        idle = self._stages.trigger_batches.is_idle and self.topology.is_drained()
         return idle and not self.topology.retired()

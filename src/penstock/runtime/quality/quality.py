@@ -14,30 +14,30 @@ from penstock.plan.sharing.units import Unit
 from penstock.qos.load.estimates import busiest
 from penstock.qos.load.forecast import Usual
 from penstock.qos.load.load import Outlook, backlog_of, load_of
-from penstock.qos.load.network import HERE, Edge, Network, Node, network_of
+from penstock.qos.load.network import HERE, Edge, Network, NetworkNode, network_of
 from penstock.qos.load.trend import Trend
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 from penstock.runtime.quality.shedding_controller import (
     PATIENCE_SECONDS,
     SheddingController,
-    feed_of,
     limit_of,
+    source_reader_of,
     stepped,
     windows_of,
 )
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.quality.suspending import Seen, Suspending
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.quality.suspension import Seen, Suspending
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.read_ahead import is_ahead
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
 from penstock.schedule.costs.flow import LEAST_SECONDS, flow_of
-from penstock.schedule.costs.record import Record
+from penstock.schedule.costs.record import RunRecord
 from penstock.schedule.costs.run_cost import LEAST_NET
-from penstock.schedule.costs.shape import Shape, parts_of, shape_of
+from penstock.schedule.costs.shape import GraphShape, parts_of, shape_of
 from penstock.schedule.costs.sizes import Sizes
 from penstock.schedule.costs.work import Crossing, work_of
 
@@ -61,7 +61,7 @@ class Quality:
     shedding: Shedding = NOT_SHEDDING
     outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
     changes: int = 0
-    _shape: tuple[frozenset[str], Shape] | None = None
+    _shape: tuple[frozenset[str], GraphShape] | None = None
     suspending: Suspending = field(init=False)
     _trends: dict[str, Trend] = field(default_factory=dict)
     _usual: dict[str, Usual] = field(default_factory=dict)
@@ -145,7 +145,7 @@ class Quality:
 
         What waits goes together, and what comes in a quarter of the shortest latency.
         """
-        nodes: dict[str, Node] = {}
+        nodes: dict[str, NetworkNode] = {}
         flows = replace(network, rates=rates).flows({})
         for name, node in network.nodes.items():
             rows = 0.0
@@ -164,7 +164,7 @@ class Quality:
         return _in_slots(replace(network, nodes=nodes, rates=rates))
 
     def network_of(
-        self, shape: Shape, units: Mapping[str, Unit], seen: Observation, now: float
+        self, shape: GraphShape, units: Mapping[str, Unit], seen: Observation, now: float
     ) -> Network:
         """Return the network of some units, whether they run or would."""
         work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
@@ -194,22 +194,22 @@ class Quality:
         return found
 
     def _follow_rates(self, now: float) -> None:
-        for name, feed in self.topology.feeds.items():
-            rows, at = self._rows.get(name, (feed.rows, now))
+        for name, source_reader in self.topology.source_readers.items():
+            rows, at = self._rows.get(name, (source_reader.rows, now))
             if now > at:
-                rate = self._rate(feed, max(0, feed.rows - rows) / (now - at))
+                rate = self._rate(source_reader, max(0, source_reader.rows - rows) / (now - at))
                 self._trends[name] = self._trends.get(name, Trend()).add(rate, now)
                 self._usual[name] = self._usual.get(name, Usual()).add(rate, now)
-            self._rows[name] = (feed.rows, now)
+            self._rows[name] = (source_reader.rows, now)
 
-    def _rate(self, feed: Feed, read: float) -> float:
+    def _rate(self, source_reader: SourceReader, read: float) -> float:
         """Return the tuples a second that come, where so many were read.
 
         A source that is held back is no slower for that, and what has piled up in it is read
         faster than it comes: both is told by the stream's own time.
         """
-        comes = feed.tempo.per_second
-        buffer = self.topology.buffers.get(feed.key)
+        comes = source_reader.tempo.per_second
+        buffer = self.topology.buffers.get(source_reader.key)
         if not comes or buffer is None:
             return read
         return comes if is_ahead(buffer, self.topology) else min(read, comes)
@@ -217,8 +217,11 @@ class Quality:
     def _tell_tempos(self) -> None:
         """Let those who are promised an error know how large their groups will be."""
         for query in self.topology.queries.values():
-            if query.promise is not None and (feed := feed_of(self.topology, query)) is not None:
-                query.promise.tempo = feed.tempo
+            if (
+                query.promise is not None
+                and (source_reader := source_reader_of(self.topology, query)) is not None
+            ):
+                query.promise.tempo = source_reader.tempo
                 query.promise.span = windows_of(query).span
 
     def _level(self, name: str) -> float:
@@ -276,7 +279,7 @@ def _in_slots(network: Network) -> Network:
     return replace(network, slots={**network.slots, HERE: min(slots, max(1.0, used))})
 
 
-def net_share(record: Record, run_seconds: float) -> float:
+def net_share(record: RunRecord, run_seconds: float) -> float:
     """Return the share of a unit's time that its tuples cost, and not its runs.
 
     Where the unit's own runs differ enough, a line through them tells. Else it is what runs cost

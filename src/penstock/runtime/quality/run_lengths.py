@@ -23,14 +23,14 @@ RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class LatencyShare:
     """What a unit has of a latency: how long its runs may be, how old tuples are after them."""
 
     seconds: float
     age: float
 
 
-UNPROMISED = Share(math.inf, math.inf)
+UNPROMISED = LatencyShare(math.inf, math.inf)
 
 
 def run_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
@@ -51,9 +51,9 @@ def next_length(before: int, rows: int, seconds: float, share: float) -> int:
     return max(AT_FIRST, int(rows * step))
 
 
-def shares(topology: Topology) -> dict[str, Share]:
+def shares(topology: Topology) -> dict[str, LatencyShare]:
     """Return what each unit has of the time, by those whose latency is promised."""
-    found: dict[str, Share] = {}
+    found: dict[str, LatencyShare] = {}
     for query, latency in promised(topology):
         units = {live.unit.key: live for live in topology.units_of(query).values()}
         depths = _depths(topology, query, units)
@@ -61,7 +61,7 @@ def shares(topology: Topology) -> dict[str, Share]:
         for name, depth in depths.items():
             other = found.get(name, UNPROMISED)
             seconds, age = latency / (RUNS * deepest), latency * max(1, depth) / deepest
-            found[name] = Share(min(seconds, other.seconds), min(age, other.age))
+            found[name] = LatencyShare(min(seconds, other.seconds), min(age, other.age))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.runtime.quality.waiting_trains import Waits, waiting_for, waits_in
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 
@@ -105,19 +105,24 @@ def _sample(at: float, now: Counters, before: Counters | None, seconds: float) -
 
 def _counters(topology: Topology) -> Iterator[Counters]:
     waits = waits_in(topology.buffers)
-    for feed in list(topology.feeds.values()):
-        yield _stream(feed, topology)
+    for source_reader in list(topology.source_readers.values()):
+        yield _stream(source_reader, topology)
     for query in list(topology.queries.values()):
         yield _query(query, topology, waits)
 
 
-def _stream(feed: Feed, topology: Topology) -> Counters:
+def _stream(source_reader: SourceReader, topology: Topology) -> Counters:
     """Return a stream's counters: rows are out when everybody has read them."""
-    buffer = topology.buffers.get(feed.key)
+    buffer = topology.buffers.get(source_reader.key)
     waiting = sum(train.rows.count for train in buffer.unread()) if buffer is not None else 0
     memory = buffer.memory_bytes if buffer is not None else 0
     return Counters(
-        "stream", feed.definition.name, feed.rows, max(0, feed.rows - waiting), waiting, memory
+        "stream",
+        source_reader.definition.name,
+        source_reader.rows,
+        max(0, source_reader.rows - waiting),
+        waiting,
+        memory,
     )
 
 

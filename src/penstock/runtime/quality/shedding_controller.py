@@ -11,24 +11,24 @@ from dataclasses import dataclass, field
 
 from penstock.engine.states.gate import gate_state
 from penstock.engine.trains.buffers import Train
-from penstock.engine.trains.gating import least_kept
+from penstock.engine.trains.gates import least_kept
 from penstock.plan.operators import Gate, Scan, WindowAggregate
 from penstock.plan.shedding.gated import gates_above
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.tempo import Curve, Windows
+from penstock.qos.load.tempo import Curve, TempoWindows
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.gates import LEAST_KEEP
 from penstock.qos.shedding.portions import portions, thinnest, together
-from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, Share, shares
+from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, LatencyShare, shares
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import READER, LiveUnit
 from penstock.runtime.work.promise import Promise
 
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
-PATIENT = Share(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
+PATIENT = LatencyShare(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
 IN_TIME = 0.75  # of the age that a tuple may have: what runs take is foreseen from a few
 STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
@@ -44,12 +44,12 @@ class Asker:
     """
 
     promise: Promise
-    windows: Windows | None  # None: it shows tuples
-    feed: Feed
+    windows: TempoWindows | None  # None: it shows tuples
+    source_reader: SourceReader
     ways: int = 1
 
     @property
-    def kind(self) -> tuple[Windows | None, float, int]:
+    def kind(self) -> tuple[TempoWindows | None, float, int]:
         """Return what those have in common of whom one speaks for all."""
         return self.windows, self.promise.contract.max_error, self.ways
 
@@ -60,13 +60,13 @@ class Asker:
 
     def least(self, trains: Sequence[Train]) -> list[float]:
         """Return the share of each train that has to be kept for it, by all gates in a row."""
-        if self.windows is None or not self.feed.tempo.counted:
+        if self.windows is None or not self.source_reader.tempo.counted:
             return [1 - self.most()] * len(trains)
-        curve = self.feed.tempo.curve()
+        curve = self.source_reader.tempo.curve()
         found = (self._least(curve, self.windows, train) for train in trains)
         return [float(each ** (1 / self.ways)) for each in found]
 
-    def _least(self, curve: Curve, windows: Windows, train: Train) -> float:
+    def _least(self, curve: Curve, windows: TempoWindows, train: Train) -> float:
         first, last = train.info.first, train.info.last
         if first is None or last is None:
             return 1.0
@@ -84,7 +84,7 @@ class SheddingController:
     topology: Topology
     statistics: Statistics
     askers: dict[str, list[Asker]] = field(default_factory=dict)
-    shares: dict[str, Share] = field(default_factory=dict)
+    shares: dict[str, LatencyShare] = field(default_factory=dict)
     lately: dict[str, tuple[float, float]] = field(default_factory=dict)
     thinned: dict[tuple[str, int, float], float] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ class SheddingController:
 
     def _askers(self, gate: LiveUnit) -> list[Asker]:
         """Return, for all queries behind a gate, the one that is hardest to please, by kind."""
-        found: dict[tuple[Windows | None, float, int], Asker] = {}
+        found: dict[tuple[TempoWindows | None, float, int], Asker] = {}
         for query in self.topology.queries.values():
             asker = self._asker(query, gate.unit.key)
             if asker is not None:
@@ -177,17 +177,24 @@ class SheddingController:
     def _asker(self, query: LiveQuery, gate: str) -> Asker | None:
         if gate not in query.nodes:
             return None
-        if (feed := feed_of(self.topology, query)) is None:
+        if (source_reader := source_reader_of(self.topology, query)) is None:
             return None
         promise = query.promise or Promise(Contract.of(query.definition.goals))  # of all, then
         windows = None if query.shows_tuples else windows_of(query)
-        return Asker(promise, windows, feed, max(1, len(gates_above(query.root))))
+        return Asker(promise, windows, source_reader, max(1, len(gates_above(query.root))))
 
 
-def feed_of(topology: Topology, query: LiveQuery) -> Feed | None:
+def source_reader_of(topology: Topology, query: LiveQuery) -> SourceReader | None:
     """Return the stream that a query reads; of several the first stands for all."""
     scans = (name for name, node in query.nodes.items() if isinstance(node, Scan))
-    return next((feed for each in scans if (feed := topology.feeds.get(each)) is not None), None)
+    return next(
+        (
+            source_reader
+            for each in scans
+            if (source_reader := topology.source_readers.get(each)) is not None
+        ),
+        None,
+    )
 
 
 def stepped(keep: float) -> float:
@@ -195,14 +202,14 @@ def stepped(keep: float) -> float:
     return max(LEAST_KEEP, math.ceil(keep * STEPS - ALMOST) / STEPS)
 
 
-def windows_of(query: LiveQuery) -> Windows:
+def windows_of(query: LiveQuery) -> TempoWindows:
     """Return a query's windows."""
-    found = (node.hops for node in query.nodes.values() if isinstance(node, WindowAggregate))
-    hops = next(found, None)
-    if hops is None:
-        return Windows()
-    span = hops.end - hops.begin
-    return Windows(hops.begin, span, hops.lower if hops.is_steady else span)
+    found = (node.assigner for node in query.nodes.values() if isinstance(node, WindowAggregate))
+    assigner = next(found, None)
+    if assigner is None:
+        return TempoWindows()
+    span = assigner.end - assigner.begin
+    return TempoWindows(assigner.begin, span, assigner.lower if assigner.is_steady else span)
 
 
 def limit_of(query: LiveQuery) -> Limit:

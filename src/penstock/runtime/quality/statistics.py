@@ -15,9 +15,9 @@ from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
 from penstock.schedule.batching import Pace
-from penstock.schedule.costs.apportion import Profile, Share, apportioned
-from penstock.schedule.costs.observation import UNMEASURED, Average, Figures, QueryFigures
-from penstock.schedule.costs.record import Passed, Record, kept_records
+from penstock.schedule.costs.apportion import OperatorShare, UnitProfile, apportioned
+from penstock.schedule.costs.observation import UNMEASURED, Average, OperatorFigures, QueryFigures
+from penstock.schedule.costs.record import Passed, RunRecord, kept_records
 from penstock.schedule.costs.sizes import Sizes
 from penstock.schedule.costs.widths import width_of
 
@@ -30,7 +30,7 @@ WIDTH_WEIGHT = 3.0  # a size told by columns is believed by half
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class UnitQueue:
     """What waits for a unit: tuples, bytes, and the seconds that the oldest has waited."""
 
     rows: int
@@ -38,7 +38,7 @@ class Queue:
     age: float
 
 
-NO_QUEUE = Queue(0, 0, 0.0)
+NO_QUEUE = UnitQueue(0, 0, 0.0)
 
 
 @dataclass(slots=True)
@@ -50,10 +50,10 @@ class Statistics:
     tuples of a run, where somebody was promised to be told soon.
     """
 
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, RunRecord] = field(default_factory=dict)
     passed: dict[str, Passed] = field(default_factory=dict)
-    profiles: dict[str, Profile] = field(default_factory=dict)
-    known: dict[str, Figures] = field(default_factory=dict)
+    profiles: dict[str, UnitProfile] = field(default_factory=dict)
+    known: dict[str, OperatorFigures] = field(default_factory=dict)
     busy_seconds: float = 0.0
     profiled_seconds: float = 0.0
     asked: float = -math.inf
@@ -77,9 +77,9 @@ class Statistics:
 
         One that did not go `alone` does not tell what a run of that size takes.
         """
-        before = self.records.get(unit, Record())
+        before = self.records.get(unit, RunRecord())
         if before.ever == 1:
-            before = Record(ever=1)
+            before = RunRecord(ever=1)
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
         if before.ever and alone:
             self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
@@ -88,7 +88,7 @@ class Statistics:
 
     def spent(self, unit: str, seconds: float) -> None:
         """Note time at work for a unit that no run counts."""
-        self.records[unit] = self.records.get(unit, Record()).spent(seconds)
+        self.records[unit] = self.records.get(unit, RunRecord()).spent(seconds)
         self.busy_seconds += seconds
 
     def wrote(self, buffer: str, rows: int, size: int, now: float) -> None:
@@ -103,7 +103,7 @@ class Statistics:
         """
         if not needed and now - self.asked > ASKED_SECONDS:
             return 0
-        record = self.records.get(unit.key, Record())
+        record = self.records.get(unit.key, RunRecord())
         share = AGAIN_SHARE if unit.key in self.profiles else FIRST_SHARE
         if self.profiled_seconds >= FREE_SECONDS + share * self.busy_seconds:
             return 0
@@ -112,14 +112,14 @@ class Statistics:
         cost = record.cost.or_else(math.inf)
         return int(min(MOST_SAMPLE, max(LEAST_SAMPLE, SAMPLE_SECONDS / max(cost, 1e-9))))
 
-    def took_profile(self, unit: Unit, found: Profile | None, seconds: float) -> None:
+    def took_profile(self, unit: Unit, found: UnitProfile | None, seconds: float) -> None:
         """Keep what a profile showed, and count what it took; one that failed only costs."""
         self.profiled_seconds += seconds
         if found is not None and found.rows:
             self.profiles.pop(unit.key, None)
             self.profiles[unit.key] = found
 
-    def shares(self, unit: Unit, now: float) -> dict[str, Share]:
+    def shares(self, unit: Unit, now: float) -> dict[str, OperatorShare]:
         """Return what each operator of a unit has of its tuple, where a profile tells."""
         found = self.profiles.get(unit.key)
         members = {key(each) for each in unit.members()}
@@ -127,13 +127,13 @@ class Statistics:
             return {}
         return apportioned(found, self.record(unit.key, now))
 
-    def record(self, unit: str, now: float) -> Record:
+    def record(self, unit: str, now: float) -> RunRecord:
         """Return a unit's record as it weighs now."""
-        return self.records.get(unit, Record()).decayed(now)
+        return self.records.get(unit, RunRecord()).decayed(now)
 
     def confidence(self, unit: Unit) -> float:
         """Return how far what is known of a unit's operators may be believed."""
-        record = self.records.get(unit.key, Record())
+        record = self.records.get(unit.key, RunRecord())
         is_told = unit.bundle is not None or len(unit.members()) == 1 or unit.key in self.profiles
         return record.cost.confidence if is_told else 0.0
 
@@ -165,23 +165,23 @@ class Statistics:
 
     def observation(self, topology: Topology, now: float) -> Observation:
         """Return everything that deciders see, at one moment."""
-        operators: dict[str, Figures] = {}
-        units: dict[str, Figures] = {}
+        operators: dict[str, OperatorFigures] = {}
+        units: dict[str, OperatorFigures] = {}
         for live in topology.units.values():
             figures = self._unit_figures(live.unit, queue_of(topology, live, now), now)
             units[live.unit.key] = figures
             told = self._operator_figures(live.unit, figures, now)
             operators |= told if _has_costs(told, live.unit) else _undivided(live.unit, figures)
-        for name, feed in topology.feeds.items():
+        for name, source_reader in topology.source_readers.items():
             passed = self.passed.get(name, Passed())
             size = passed.tuple_bytes
-            operators[name] = Figures(
+            operators[name] = OperatorFigures(
                 rate=passed.rate(now),
-                tuple_bytes=size if size.weight else _told(width_of(feed.scan.schema)),
+                tuple_bytes=size if size.weight else _told(width_of(source_reader.scan.schema)),
             )
         return Observation(operators, units, self._queries(topology), self.run_seconds(now))
 
-    def observation_of(self, live: LiveUnit, queue: Queue, now: float) -> Observation:
+    def observation_of(self, live: LiveUnit, queue: UnitQueue, now: float) -> Observation:
         """Return what deciders see of one unit."""
         figures = self._unit_figures(live.unit, queue, now)
         return Observation(
@@ -201,7 +201,7 @@ class Statistics:
         ]
         gaps = [
             passed.rows / passed.trains / rate
-            for name in topology.feeds
+            for name in topology.source_readers
             if (passed := self.passed.get(name)) is not None
             and passed.trains > 0
             and (rate := passed.rate(now).or_else(0.0)) > 0
@@ -217,7 +217,7 @@ class Statistics:
 
     def bring_back(self, kept: Mapping[str, Any]) -> None:
         """Go on with what a checkpoint kept."""
-        self.records = {name: Record.back(each) for name, each in kept.get("units", {}).items()}
+        self.records = {name: RunRecord.back(each) for name, each in kept.get("units", {}).items()}
 
     def remember(self, topology: Topology, now: float) -> None:
         """Keep what is known of operators; whoever cuts the graph anew calls this before."""
@@ -243,10 +243,10 @@ class Statistics:
         self.known = {n: each for n, each in self.known.items() if n in nodes}
         self._cuts = {}
 
-    def _unit_figures(self, unit: Unit, queue: Queue, now: float) -> Figures:
+    def _unit_figures(self, unit: Unit, queue: UnitQueue, now: float) -> OperatorFigures:
         record = self.record(unit.key, now)
         size = self.passed.get(unit.key, Passed()).tuple_bytes
-        return Figures(
+        return OperatorFigures(
             record.cost,
             record.selectivity,
             self.rate(unit, now),
@@ -257,7 +257,9 @@ class Statistics:
             run_rows=record.rows_in / record.runs if record.runs > 0 else 0.0,
         )
 
-    def _operator_figures(self, unit: Unit, figures: Figures, now: float) -> dict[str, Figures]:
+    def _operator_figures(
+        self, unit: Unit, figures: OperatorFigures, now: float
+    ) -> dict[str, OperatorFigures]:
         """Return the figures of a unit's operators; queues stand before the unit, not inside."""
         members = unit.members()
         if len(members) == 1:
@@ -270,7 +272,7 @@ class Statistics:
             if (name := key(each)) not in shares and name in self.known
         }
         return before | {
-            key(each): Figures(
+            key(each): OperatorFigures(
                 share.cost(weight, now),
                 share.selectivity(weight, now),
                 Average(share.rows_in * rate, figures.rate.weight, now)
@@ -300,20 +302,20 @@ class Statistics:
         return found
 
 
-def queue_of(topology: Topology, live: LiveUnit, now: float) -> Queue:
+def queue_of(topology: Topology, live: LiveUnit, now: float) -> UnitQueue:
     """Return what waits for a unit."""
     trains: list[Train] = []
     for name in live.unit.inputs:
         if (buffer := topology.buffers.get(name)) is not None:
             trains += buffer.waiting(live.reader)
-    return Queue(
+    return UnitQueue(
         sum(train.rows.count for train in trains),
         sum(train.info.size for train in trains),
         max((now - train.info.arrived for train in trains if train.rows.count), default=0.0),
     )
 
 
-def _has_costs(told: Mapping[str, Figures], unit: Unit) -> bool:
+def _has_costs(told: Mapping[str, OperatorFigures], unit: Unit) -> bool:
     """Say whether the cost of every operator of a unit is known."""
     costs = (
         told[name].seconds if name in told else UNMEASURED for name in map(key, unit.members())
@@ -321,13 +323,13 @@ def _has_costs(told: Mapping[str, Figures], unit: Unit) -> bool:
     return all(each.weight > 0 for each in costs)
 
 
-def _undivided(unit: Unit, figures: Figures) -> dict[str, Figures]:
+def _undivided(unit: Unit, figures: OperatorFigures) -> dict[str, OperatorFigures]:
     """Return figures for the operators of a unit that no trial has told apart.
 
     The first has all of the unit's cost, the last its selectivity: over the unit it is the same.
     """
     names = [key(each) for each in unit.members()]
-    nothing = Figures.declared(0.0)
+    nothing = OperatorFigures.declared(0.0)
     found = {
         name: replace(nothing, tuple_bytes=_told(width_of(each.schema)))
         for name, each in zip(names, unit.members(), strict=True)

@@ -12,8 +12,8 @@ from penstock.qos.contracts.contracts import Contract
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.quality.quality import Quality
+from penstock.runtime.queries.admission_what_if import AdmissionWhatIf
 from penstock.runtime.queries.live_queries import LiveQueries
-from penstock.runtime.queries.prospect import Prospect
 from penstock.runtime.topology.topology import Topology
 
 
@@ -28,9 +28,9 @@ class Admission:
     queries: LiveQueries
     clock: Clock
 
-    def prospect(self, known: KnownQuery | None = None) -> Prospect:
+    def what_if(self, known: KnownQuery | None = None) -> AdmissionWhatIf:
         """Return the plan with a query, or as it is."""
-        return Prospect(self.cutter, self.quality, self.clock.now(), known)
+        return AdmissionWhatIf(self.cutter, self.quality, self.clock.now(), known)
 
     def refusal(self, known: KnownQuery) -> Refused | None:
         """Return why a query would break what it or others were promised, if it would.
@@ -43,7 +43,7 @@ class Admission:
         goals = [known.definition.goals, *(query.definition.goals for query in standing)]
         if known.definition.forced or all(each.max_latency is None for each in goals):
             return None
-        before, after = self.prospect(), self.prospect(known)
+        before, after = self.what_if(), self.what_if(known)
         if after.measured[0]:
             least = least_latency(after.plan, after.name_of(name))
             Contract.of(known.definition.goals).refuse_below(least)

@@ -19,9 +19,9 @@ from penstock.engine.trains.rows import in_memory
 from penstock.engine.workers.ledger import Ledger
 from penstock.errors import BadQueryError
 from penstock.functions.operators.function import Call
-from penstock.functions.tuning.measurement import Sampled, measured, sampled
+from penstock.functions.tuning.measurement import SampledWindows, measured, sampled
 from penstock.functions.tuning.place import DRIVER, WORKERS, with_ways
-from penstock.functions.tuning.plans import Plan, Strategy
+from penstock.functions.tuning.plans import SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs
 from penstock.model.definitions import Sites
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -31,11 +31,11 @@ from penstock.plan.sharing.units import Unit
 
 TIMES: dict[Sites, int] = {DRIVER: 4, WORKERS: 2}  # the first run in a place is slower
 LEAST_WINDOWS = 8  # fewer say nothing
-TWO = Plan(Strategy.DISTRIBUTE, (2,))
+TWO = SpreadPlan(SpreadStrategy.DISTRIBUTE, (2,))
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class TrialRun:
     """What a trial took, and what its sites did."""
 
     seconds: float
@@ -49,7 +49,7 @@ class FlowTrials:
     processor: Processor
     flow: Flow
     function: Call
-    sample: Sampled
+    sample: SampledWindows
     numbered: pa.Table
 
     @property
@@ -81,7 +81,9 @@ class FlowTrials:
             places[WORKERS] = with_ways(costs, TWO, self.sample.size, self.slots, seen)
         return places
 
-    def seconds_a_window(self, plans: Mapping[Plan, tuple[Sites, ...]]) -> dict[Plan, float]:
+    def seconds_a_window(
+        self, plans: Mapping[SpreadPlan, tuple[Sites, ...]]
+    ) -> dict[SpreadPlan, float]:
         """Return what a window takes for each plan, in the best of its places.
 
         Plans take turns, so that what else the machine does hits all of them.
@@ -95,12 +97,12 @@ class FlowTrials:
                         found[plan] = min(found[plan], ran.seconds / self.windows)
         return found
 
-    def run(self, plan: Plan, place: Sites) -> Ran:
+    def run(self, plan: SpreadPlan, place: Sites) -> TrialRun:
         """Return the shortest of some runs of a plan in a place."""
         runs = (self._once(plan, place) for _ in range(TIMES[place]))
         return min(runs, key=lambda ran: ran.seconds)
 
-    def _once(self, plan: Plan, place: Sites) -> Ran:
+    def _once(self, plan: SpreadPlan, place: Sites) -> TrialRun:
         stages = spread(self.flow, plan.name)
         flow = replace(self.flow, stages=stages, sites=place, patience=None)
         state = SitesState.new(flow)
@@ -109,7 +111,7 @@ class FlowTrials:
         run = Run(self.processor, unit, rows, (END_OF_TIME,), (BEGIN_OF_TIME,))
         began = time.perf_counter()
         state.step(run)
-        return Ran(time.perf_counter() - began, state.ledger)
+        return TrialRun(time.perf_counter() - began, state.ledger)
 
 
 def trials_of(

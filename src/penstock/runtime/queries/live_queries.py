@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.catalog import Catalog, Entry
+from penstock.catalog import Catalog, CatalogEntry
 from penstock.clock import Clock
 from penstock.engine import sinks
 from penstock.engine.allowed import Allowed
@@ -22,7 +22,7 @@ from penstock.runtime.work.live_query import LiveQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Delivered:
+class DeliveredBefore:
     """What queries have delivered: the journal knows how much, logs and sinks have the rows."""
 
     journal: Journal
@@ -60,7 +60,7 @@ class LiveQueries:
     topology: Topology
     catalog: Catalog
     cutter: GraphCutter
-    delivered: Delivered
+    delivered: DeliveredBefore
     late: LateRows
     clock: Clock
 
@@ -116,7 +116,7 @@ class LiveQueries:
 
     def withdraw(self, name: str) -> None:
         """Take a query out of the topology; what only it needed goes with it."""
-        topology, query = self.topology, self.topology.standing(name)
+        topology, query = self.topology, self.topology.find_query(name)
         for held in (topology.queries, topology.suspended, topology.waiting):
             held.pop(name.lower(), None)
         if query is not None:
@@ -131,7 +131,7 @@ class LiveQueries:
         self.withdraw(name)
         self.delivered.logs.of(name).clear()
 
-    def bring_back(self, known: KnownQuery, entry: Entry, manifest: Manifest) -> bool:
+    def bring_back(self, known: KnownQuery, entry: CatalogEntry, manifest: Manifest) -> bool:
         """Let a query go on as it was; return whether it was defined after the checkpoint.
 
         Such a one has to wait until recorded runs are done again.

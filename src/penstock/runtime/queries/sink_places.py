@@ -38,14 +38,14 @@ class SinkPlaces:
             )
         for known in self.directory.streams():
             if reads(known.definition, parts):
-                raise _feeds(query.name, known.definition.name, parts.parent)
+                raise _source_readers(query.name, known.definition.name, parts.parent)
 
     def refuse_source(self, stream: StreamDefinition) -> None:
         """Raise where a stream would read what a query writes."""
         for known in self.directory.queries():
             parts = parts_of(known.definition)
             if parts is not None and reads(stream, parts):
-                raise _feeds(known.definition.name, stream.name, parts.parent)
+                raise _source_readers(known.definition.name, stream.name, parts.parent)
 
 
 def parts_of(query: QueryDefinition) -> Path | None:
@@ -89,7 +89,7 @@ def _matches(pattern: Sequence[str], names: Sequence[str]) -> bool:
     return fits and _matches(pattern[1:], names[1:])
 
 
-def _feeds(query: str, stream: str, directory: Path) -> BadOptionError:
+def _source_readers(query: str, stream: str, directory: Path) -> BadOptionError:
     return BadOptionError(
         f"query {query} writes to {directory}, where stream {stream} reads",
         hint=f"name another directory; what {query} gives is read with FROM {query}",

@@ -32,7 +32,7 @@ class Subscriptions:
         else:
             self.directory.query(name)
         with self.quiescence.resting():
-            query = self.queries.topology.standing(name)
+            query = self.queries.topology.find_query(name)
             log = query.log if query is not None else self.queries.delivered.logs.of(name)
             subscription = Subscription(name, log=log, after=after, max_rows=max_rows)
             if query is not None:
@@ -46,7 +46,7 @@ class Subscriptions:
         """Give a running query one more sink."""
         self.directory.query(name)
         with self.quiescence.resting():
-            query = self.queries.topology.standing(name)
+            query = self.queries.topology.find_query(name)
             if query is None:
                 raise BadQueryError(f"query {name} does not run", hint="RESUME QUERY first")
             query.sinks.append(sink)

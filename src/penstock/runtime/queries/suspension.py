@@ -8,7 +8,7 @@ from penstock.clock import Clock
 from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan
 from penstock.runtime.loop.graph_cutter import GraphCutter
-from penstock.runtime.quality.suspending import Orders
+from penstock.runtime.quality.suspension import Orders
 from penstock.runtime.queries.live_queries import LiveQueries
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Away, LiveQuery
@@ -58,7 +58,14 @@ class Suspension:
 def away(topology: Topology, query: LiveQuery, now: float) -> Away:
     """Return that a query is away from now on."""
     names = {name for name, node in query.nodes.items() if isinstance(node, Scan)}
-    return Away(now, {name: topology.feeds[name].rows for name in names if name in topology.feeds})
+    return Away(
+        now,
+        {
+            name: topology.source_readers[name].rows
+            for name in names
+            if name in topology.source_readers
+        },
+    )
 
 
 def missed_rows(topology: Topology, query: LiveQuery) -> int:
@@ -66,9 +73,9 @@ def missed_rows(topology: Topology, query: LiveQuery) -> int:
     if query.away is None:
         return query.missed_rows
     passed = (
-        max(0, topology.feeds[name].rows - rows)
+        max(0, topology.source_readers[name].rows - rows)
         for name, rows in query.away.rows.items()
-        if name in topology.feeds
+        if name in topology.source_readers
     )
     return query.missed_rows + sum(passed)
 

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock.functions.tuning.choice import Choice
-from penstock.functions.tuning.profile import Profile, profile_of
+from penstock.functions.tuning.choice import PlanChoice
+from penstock.functions.tuning.profile import FunctionProfile, profile_of
 
 COLUMNS = ("plan", "predicted µs a window", "tried µs", "utilisation", "bottleneck")
 
@@ -56,7 +56,9 @@ class Tuned:
         return "\n".join([head, *shown])
 
 
-def tuned_of(choice: Choice, written: str, profile: Profile, seen: tuple[int, float]) -> Tuned:
+def tuned_of(
+    choice: PlanChoice, written: str, profile: FunctionProfile, seen: tuple[int, float]
+) -> Tuned:
     """Return a choice as it is kept; `seen` is how many windows there were, and their bytes."""
     lines = tuple(
         TunedLine(

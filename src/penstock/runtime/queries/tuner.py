@@ -14,12 +14,12 @@ from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spare_processor import spare_processor
 from penstock.engine.states.sites import SitesState
 from penstock.errors import BadQueryError, PenstockError
-from penstock.functions.flows.flow import Input
-from penstock.functions.tuning.choice import Asked, choose
+from penstock.functions.flows.flow import FlowInput
+from penstock.functions.tuning.choice import FlowDemand, choose
 from penstock.functions.tuning.drift import LAST, RATE_FACTOR, SIZE_FACTOR, drift
 from penstock.functions.tuning.place import predict_placed, worth_trying
-from penstock.functions.tuning.plans import Limits
-from penstock.functions.tuning.profile import Profile, profile_of
+from penstock.functions.tuning.plans import PlanLimits
+from penstock.functions.tuning.profile import FunctionProfile, profile_of
 from penstock.functions.tuning.spread import function_in, written_for
 from penstock.runtime.loop.quiescence import Quiescence
 from penstock.runtime.names.directory import Directory
@@ -107,7 +107,7 @@ class Tuner:
         for live in _flows_in(units):
             tuned, state = self.tuned.get(live.unit.key), live.state
             if tuned is not None and isinstance(state, SitesState):
-                stages = (f"  {line}" for line in state.coming.told())
+                stages = (f"  {line}" for line in state.coming.lines())
                 found.append("\n".join([tuned.text(), *stages]))
         return found
 
@@ -173,10 +173,10 @@ def _chosen(trials: FlowTrials, watched: Watched) -> Tuned:
     most = min(MOST_DEGREE, max(2, DEGREES_A_SLOT * slots))
     places = trials.places(tuple(range(2, most + 1)))
     possible = {fan for costs in places.values() for fan in costs.splits}
-    limits = Limits(most, divides=None if split is None else lambda _size, fan: fan in possible)
+    limits = PlanLimits(most, divides=None if split is None else lambda _size, fan: fan in possible)
     choice = choose(
         lambda plan: predict_placed(plan, places, size, slots),
-        Asked(size, rate, slots),
+        FlowDemand(size, rate, slots),
         limits,
         try_out=lambda plans: trials.seconds_a_window(
             {plan: worth_trying(plan, places, size, slots) for plan in plans}
@@ -184,7 +184,7 @@ def _chosen(trials: FlowTrials, watched: Watched) -> Tuned:
     )
     first = next(iter(places.values()))
     function = trials.function
-    profile = Profile(function.function.name, function.function.version, size, rate, first)
+    profile = FunctionProfile(function.function.name, function.function.version, size, rate, first)
     # What drift is told by has to be seen in the same way; a sample has one size only.
     mean = median(watched.sizes) if watched.sizes else trials.sample.table.nbytes / trials.windows
     seen = (trials.windows, mean)
@@ -200,7 +200,7 @@ def _windows_in(state: SitesState) -> tuple[int, int]:
     numbers = [
         number
         for number, node in enumerate(state.stages.flow.nodes)
-        if any(isinstance(source, Input) for source in node.inputs)
+        if any(isinstance(source, FlowInput) for source in node.inputs)
     ]
     known = state.ledger.nodes
     figures = next((known[number] for number in numbers if number in known), None)

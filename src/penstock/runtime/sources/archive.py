@@ -39,7 +39,7 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ArchiveFile:
     """One file: the trains from `first` to `last`, whose times lie from `low` to `high`."""
 
     path: Path
@@ -105,13 +105,13 @@ class Archive:
             return self._gone + 1
         return min((piece.low for piece in pieces), default=None)
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[ArchiveFile]:
         """Return the files, in the order of their trains."""
         with self._lock:
             return [self._pieces[first] for first in sorted(self._pieces)]
 
     @contextmanager
-    def reading(self) -> Iterator[list[Piece]]:
+    def reading(self) -> Iterator[list[ArchiveFile]]:
         """Give the files, which stay until this ends."""
         with self._lock:
             self._readers += 1
@@ -184,7 +184,7 @@ class Archive:
         path = self._directory / f"{name}.parquet"
         marked = table.replace_schema_metadata({MARK: json.dumps(times).encode()})
         write_parquet_at(marked, path)
-        piece = Piece(path, first, last, table.num_rows, path.stat().st_size, *times)
+        piece = ArchiveFile(path, first, last, table.num_rows, path.stat().st_size, *times)
         with self._lock:
             self._unsettled.append(path)
             self._pieces[first] = piece
@@ -207,7 +207,7 @@ class Archive:
 
     def _merge(self) -> None:
         """Put many small files that follow one another into one."""
-        run: list[Piece] = []
+        run: list[ArchiveFile] = []
         for piece in self.pieces():
             if piece.last > self.safe or piece.size >= SMALL_BYTES:
                 run = []
@@ -217,7 +217,7 @@ class Archive:
                 self._replace(run)
                 run = []
 
-    def _replace(self, run: Sequence[Piece]) -> None:
+    def _replace(self, run: Sequence[ArchiveFile]) -> None:
         try:
             table = read_parquet([piece.path for piece in run], self.schema)
         except (OSError, pa.ArrowException):
@@ -231,7 +231,7 @@ class Archive:
         for piece in run:
             self._unlink(piece.path)
 
-    def _leave_out_damaged(self, run: Sequence[Piece]) -> None:
+    def _leave_out_damaged(self, run: Sequence[ArchiveFile]) -> None:
         """Go on without the files that cannot be read; they stay where they are."""
         for piece in run:
             try:
@@ -241,7 +241,7 @@ class Archive:
                     del self._pieces[piece.first]
                 self.damaged.append(piece.path)
 
-    def _remove(self, piece: Piece) -> None:
+    def _remove(self, piece: ArchiveFile) -> None:
         with self._lock:
             del self._pieces[piece.first]
         self._unlink(piece.path)
@@ -254,13 +254,13 @@ class Archive:
                 path.unlink(missing_ok=True)
 
 
-def covers(pieces: Sequence[Piece], number: int) -> bool:
+def covers(pieces: Sequence[ArchiveFile], number: int) -> bool:
     """Say whether one of these files, in their order, holds a train."""
     place = bisect.bisect_right(pieces, number, key=lambda piece: piece.first) - 1
     return place >= 0 and number <= pieces[place].last
 
 
-def _found(directory: Path) -> tuple[dict[int, Piece], list[Path]]:
+def _found(directory: Path) -> tuple[dict[int, ArchiveFile], list[Path]]:
     """Return the files that are there, and those that cannot be read.
 
     Those that a merged one covers go; a damaged one covers nothing.
@@ -270,7 +270,7 @@ def _found(directory: Path) -> tuple[dict[int, Piece], list[Path]]:
         draft.unlink(missing_ok=True)
     paths = [path for path in sorted(directory.iterdir()) if NAME.fullmatch(path.name)]
     pieces = [(path, read_piece(path)) for path in paths]
-    kept: dict[int, Piece] = {}
+    kept: dict[int, ArchiveFile] = {}
     reached = 0
     whole = [piece for _, piece in pieces if piece is not None]
     for piece in sorted(whole, key=lambda piece: (piece.first, -piece.last)):
@@ -301,13 +301,15 @@ def _trains(path: Path) -> tuple[int, int]:
     return (int(name[1]), int(name[2] or name[1])) if name is not None else (0, 0)
 
 
-def read_piece(path: Path) -> Piece | None:
+def read_piece(path: Path) -> ArchiveFile | None:
     """Return what an archived file says of itself, or None where it is damaged."""
     first, last = _trains(path)
     try:
         footer = pq.read_metadata(path)
         low, high = json.loads(footer.metadata[MARK])
-        return Piece(path, first, last, footer.num_rows, path.stat().st_size, int(low), int(high))
+        return ArchiveFile(
+            path, first, last, footer.num_rows, path.stat().st_size, int(low), int(high)
+        )
     except (OSError, pa.ArrowException, LookupError, TypeError, ValueError):
         return None
 

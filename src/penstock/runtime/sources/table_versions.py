@@ -23,7 +23,7 @@ from penstock.clock import Clock
 from penstock.engine.sinks.whole_file import sync_directory, sync_file
 from penstock.engine.trains.rows import fit, write_parquet_at
 from penstock.engine.trains.types import arrow_schema
-from penstock.errors import PenstockError, SourceError, told
+from penstock.errors import PenstockError, SourceError, describe
 from penstock.model.definitions import TableDefinition
 from penstock.model.schema import Schema
 from penstock.runtime.durable.home import file_name
@@ -35,7 +35,7 @@ OLD_VERSIONS = 1  # a SELECT that began before a swap may still read the file
 Seen = tuple[tuple[str, int, int], ...]  # name, size and time of change (ns) of each file
 
 
-class Tables(Protocol):
+class TableReader(Protocol):
     """Reads tables and holds them as views; the engine does."""
 
     def seen(self, definition: TableDefinition) -> Seen:
@@ -58,7 +58,7 @@ class Tables(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TableReading:
     """Rows that were read, and what the files looked like before."""
 
     rows: pa.Table
@@ -88,18 +88,20 @@ class LiveTable:
 class TableVersions:
     """All tables; `look` and `swap` belong to the supervisor's thread, or to one while quiesced."""
 
-    def __init__(self, tables: Tables, directory: Path, clock: Clock) -> None:
+    def __init__(self, tables: TableReader, directory: Path, clock: Clock) -> None:
         """Keep the versions below the directory."""
         self.live: dict[str, LiveTable] = {}
         self._tables, self._directory, self._clock = tables, directory, clock
         self._next_look = 0.0
 
-    def read(self, definition: TableDefinition) -> Reading:
+    def read(self, definition: TableDefinition) -> TableReading:
         """Return the table's rows, or raise what is wrong with it."""
         seen = self._tables.seen(definition)
-        return Reading(self._tables.read(definition), seen)
+        return TableReading(self._tables.read(definition), seen)
 
-    def create(self, definition: TableDefinition, incarnation: int, reading: Reading) -> Schema:
+    def create(
+        self, definition: TableDefinition, incarnation: int, reading: TableReading
+    ) -> Schema:
         """Put the first version in force."""
         file = self._write(definition, incarnation, 1, reading.rows)
         schema = self._tables.hold(definition, incarnation, reading.rows, file)
@@ -150,7 +152,7 @@ class TableVersions:
             return
         self._next_look = now + LOOK_SECONDS
         for name, live in self.live.items():
-            if live.waiting is None and not pool.is_busy(f"feed:table:{name}"):
+            if live.waiting is None and not pool.is_busy(f"source:table:{name}"):
                 self._look_at(live, name, pool)
 
     @property
@@ -180,7 +182,7 @@ class TableVersions:
             live.candidate = seen  # somebody may still be writing
         else:
             pool.submit(
-                f"feed:table:{name}",
+                f"source:table:{name}",
                 lambda: self._tables.read(live.definition),
                 lambda future: self._took(live, seen, future),
             )
@@ -192,7 +194,7 @@ class TableVersions:
             return  # changed while it was read: the next look sees it
         live.seen = seen
         if isinstance(error, Exception):  # whatever it is, the old rows do
-            live.cause = told(error)
+            live.cause = describe(error)
             return
         rows = future.result()
         assert isinstance(rows, pa.Table)  # noqa: S101  (what `read` returns)
@@ -207,7 +209,7 @@ class TableVersions:
             file = self._write(definition, incarnation, version, rows)
             self._tables.hold(definition, incarnation, rows, file)
         except (PenstockError, OSError) as error:
-            live.cause = told(error)
+            live.cause = describe(error)
             return
         live.version, live.rows, live.cause = version, rows.num_rows, ""
         live.read_at = self._clock.now()

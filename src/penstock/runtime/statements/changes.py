@@ -63,8 +63,8 @@ class Punctuation:
         """Record that no more tuples of a stream fulfil a condition."""
         known = self.binder.directory.stream(statement.stream)
         condition = bind_punctuation(known.scan, statement.condition, self.binder.analyst)
-        feed = self.cutter.topology.feeds[key(known.scan)]
-        if not feed.punctuate(condition, self.journal, self.clock.now()):
+        source_reader = self.cutter.topology.source_readers[key(known.scan)]
+        if not source_reader.punctuate(condition, self.journal, self.clock.now()):
             return f"stream {statement.stream} has ended"
         return f"no more tuples of {statement.stream} with {condition}"
 

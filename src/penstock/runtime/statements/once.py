@@ -83,7 +83,7 @@ class NamedRows:
 
     def _dead(self, name: str) -> pa.Table:
         _, rule = find(self.rules.directory, self.rules.topology, name)
-        return dead_letters(rule, self.rules.firings)
+        return dead_letters(rule, self.rules.pending_actions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ class Questions:
             case ExplainAll(form=form):
                 return Result(graph_text(of.supervisor, form))
             case ExplainEstimate(subject=subject):
-                known, prospect = binder.subject(subject), self.admission.prospect
-                return Result(estimate_text(known, of.supervisor, prospect))
+                known, what_if = binder.subject(subject), self.admission.what_if
+                return Result(estimate_text(known, of.supervisor, what_if))
             case ExplainSchedule():
                 return self._schedule(statement)
             case OptimizeQuery(name=name):

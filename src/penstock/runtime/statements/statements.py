@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from penstock.catalog import Entry
+from penstock.catalog import CatalogEntry
 from penstock.errors import InUseError, NotRepeatableError, PenstockError, Place
 from penstock.runtime.loop.quiescence import Quiescence
 from penstock.runtime.names.stream_types import catalog_name
@@ -102,7 +102,7 @@ class Statements:
             raise
 
 
-def _drop_of(entry: Entry) -> Drop:
+def _drop_of(entry: CatalogEntry) -> Drop:
     apart = entry.kind in ("TYPE", "FUNCTION")
     name = entry.name.removeprefix(catalog_name(entry.kind, "")) if apart else entry.name
     return Drop(entry.text, Place(1, 1), entry.kind, name, if_exists=True)

@@ -24,21 +24,21 @@ from penstock.runtime.durable.manifest import (
     BufferRecord,
     Checkpoint,
     Ends,
-    FeedRecord,
     FinishedRecord,
     Manifest,
-    OccasionsRecord,
     PartRecord,
     QueryRecord,
+    SourceRecord,
     StateRecord,
     SuspendedRecord,
     TrainRecord,
+    TriggerRecord,
     UnitRecord,
 )
 from penstock.runtime.durable.state_files import put_on_disk
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
-from penstock.runtime.work.live_rule import LiveOccasions
+from penstock.runtime.work.live_rule import LiveTriggers
 from penstock.runtime.work.live_unit import LiveUnit
 
 
@@ -49,9 +49,9 @@ def write_checkpoint(
 
     `decided` is what deciders keep: `statistics` and `control`.
     """
-    for feed in topology.feeds.values():
-        if isinstance(feed.interface, Push):
-            feed.interface.to_disk()  # what a checkpoint has read must not be lost behind it
+    for source_reader in topology.source_readers.values():
+        if isinstance(source_reader.interface, Push):
+            source_reader.interface.to_disk()  # a checkpoint must not outlive what it has read
     manifest = _manifest(topology, directory, decided or {})
     last = topology.checkpoint
     known = last.manifest.files if last is not None else {}
@@ -65,16 +65,20 @@ def write_checkpoint(
 
 def _manifest(topology: Topology, directory: Path, decided: Mapping[str, Any]) -> Manifest:
     slowest = {
-        feed.key: _slowest(topology, feed.key, feed.number) for feed in topology.feeds.values()
+        source_reader.key: _slowest(topology, source_reader.key, source_reader.number)
+        for source_reader in topology.source_readers.values()
     }
-    feeds = {feed.key: feed.snapshot(slowest[feed.key]) for feed in topology.feeds.values()}
+    source_readers = {
+        source_reader.key: source_reader.snapshot(slowest[source_reader.key])
+        for source_reader in topology.source_readers.values()
+    }
     runs = {live.reader: live.runs for live in topology.units.values()}
     runs |= {query.reader: query.runs for query in topology.queries.values()}
-    runs |= {each.reader: each.runs for each in topology.occasions.values()}
+    runs |= {each.reader: each.runs for each in topology.trigger_batches.values()}
     return Manifest(
-        feeds=feeds,
+        source_readers=source_readers,
         buffers={
-            buffer.key: _buffer(buffer, directory, feeds.get(buffer.key))
+            buffer.key: _buffer(buffer, directory, source_readers.get(buffer.key))
             for buffer in topology.buffers
         },
         units={live.unit.key: _unit(live, directory) for live in topology.units.values()},
@@ -85,8 +89,10 @@ def _manifest(topology: Topology, directory: Path, decided: Mapping[str, Any]) -
             for query in topology.finished.values()
         },
         tables=topology.tables.kept() if topology.tables is not None else {},
-        occasions={each.reader: _occasions(each) for each in topology.occasions.values()},
-        apart=tuple(sorted(topology.apart)),
+        trigger_batches={
+            each.reader: _trigger_batches(each) for each in topology.trigger_batches.values()
+        },
+        unbundled=tuple(sorted(topology.unbundled)),
         ends=Ends(slowest, runs),
         **decided,
     )
@@ -123,10 +129,10 @@ def _let_go(
         topology.tables.tidy()
     for name, archive in topology.archives.items():
         archive.safe = oldest.ends.trains.get(name, 0)
-    for feed in topology.feeds.values():
-        boundary = oldest.feeds[feed.key].boundary
+    for source_reader in topology.source_readers.values():
+        boundary = oldest.source_readers[source_reader.key].boundary
         if boundary is not None:
-            feed.interface.commit(boundary)
+            source_reader.interface.commit(boundary)
     _remove_others(directory, {*manifest.names, *oldest.names})
 
 
@@ -139,25 +145,26 @@ def _graph(manifest: Manifest) -> list[Any]:
     """Return what must not have changed between a checkpoint and what is done again after it."""
     names = [
         sorted(part)
-        for part in (manifest.feeds, manifest.units, manifest.queries, manifest.suspended)
+        for part in (manifest.source_readers, manifest.units, manifest.queries, manifest.suspended)
     ]
     units = [(name, kept.members) for name, kept in sorted(manifest.units.items())]
-    rules = [(name, sorted(kept.rules)) for name, kept in sorted(manifest.occasions.items())]
+    rules = [(name, sorted(kept.rules)) for name, kept in sorted(manifest.trigger_batches.items())]
     tables = sorted((name, kept["version"]) for name, kept in manifest.tables.items())
     readers = [(name, sorted(each.readers)) for name, each in sorted(manifest.buffers.items())]
-    return [names, units, rules, tables, readers, manifest.apart, manifest.control]
+    return [names, units, rules, tables, readers, manifest.unbundled, manifest.control]
 
 
 def _slowest(topology: Topology, key: str, number: int) -> int:
     """Return the train behind which a source has to be read again."""
     buffer = topology.buffers.get(key)
     readers: dict[str, int] = buffer.readers() if buffer is not None else {}
-    # After a restart a reader may be ahead of the feed, whose trains are still to be read again.
+    # After a restart a reader may be ahead of the source reader, whose trains are still to be read
+    # again.
     return min([number, *readers.values()])
 
 
-def _buffer(buffer: Buffer, directory: Path, source: FeedRecord | None) -> BufferRecord:
-    """Return a buffer's place; a source's is where its feed starts again."""
+def _buffer(buffer: Buffer, directory: Path, source: SourceRecord | None) -> BufferRecord:
+    """Return a buffer's place; a source's is where its source reader starts again."""
     if source is not None:
         place = (source.number, source.watermark, source.high, source.idle)
         return BufferRecord(*place, buffer.readers(), ())
@@ -220,9 +227,9 @@ def _suspended(query: LiveQuery) -> SuspendedRecord:
     return SuspendedRecord(away, query.missed_rows, query.deadline)
 
 
-def _occasions(each: LiveOccasions) -> OccasionsRecord:
+def _trigger_batches(each: LiveTriggers) -> TriggerRecord:
     rules = {rule.key: rule.since for rule in each.rules.values()}
-    return OccasionsRecord(each.input, each.runs, rules)
+    return TriggerRecord(each.input, each.runs, rules)
 
 
 def _save(rows: Rows, directory: Path) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from penstock.engine.states import Kept, KeptPart, restored
+from penstock.engine.states import KeptPart, KeptState, restored
 from penstock.engine.states.answers import AnyState
 from penstock.engine.states.take import TakeState
 from penstock.engine.trains.buffers import Train
@@ -15,11 +15,11 @@ from penstock.errors import (
     HomeFormatError,
     PenstockError,
     StateUnmatchedError,
-    told,
+    describe,
 )
 from penstock.model.definitions import QueryDefinition
 from penstock.plan.operators import Operator, key
-from penstock.plan.sharing.bundling import Standing
+from penstock.plan.sharing.bundles import GraphPlacement
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.manifest import (
     Checkpoint,
@@ -30,10 +30,10 @@ from penstock.runtime.durable.manifest import (
 )
 from penstock.runtime.durable.state_files import damaged
 from penstock.runtime.sources.archive import Archive
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import Away, LiveQuery
-from penstock.runtime.work.live_rule import LiveOccasions
+from penstock.runtime.work.live_rule import LiveTriggers
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.runtime.work.reading import Reading
 
@@ -47,7 +47,7 @@ def checked(journal: Journal, number: int, directory: Path) -> tuple[Checkpoint 
     except HomeError as error:
         return None, [f"checkpoint {number}: {error.message}"]
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        return None, [f"checkpoint {number}: {told(error)}"]
+        return None, [f"checkpoint {number}: {describe(error)}"]
     return Checkpoint(number, manifest), [str(path) for path in damaged(directory, manifest.files)]
 
 
@@ -81,7 +81,7 @@ def put_back(
     manifest: Manifest,
     journal: Journal,
     directory: Path,
-    reconnect: Callable[[Standing], None],
+    reconnect: Callable[[GraphPlacement], None],
     now: float,
 ) -> None:
     """Put everything that is defined back where the checkpoint saw it; nothing runs yet.
@@ -89,11 +89,13 @@ def put_back(
     In this order: units are cut as they were, for states belong to them; sources go behind their
     last recorded train, since buffers over them start there; states and places of readers follow.
     """
-    topology.apart = set(manifest.apart)
+    topology.unbundled = set(manifest.unbundled)
     reconnect(standing_in(manifest))
     note_gone(topology, manifest)
-    for feed in topology.feeds.values():
-        restore_feed(feed, topology.archives.get(feed.key), manifest, journal, now)
+    for source_reader in topology.source_readers.values():
+        restore_source_reader(
+            source_reader, topology.archives.get(source_reader.key), manifest, journal, now
+        )
     restore_buffers(topology, manifest, directory)
     for live in topology.units.values():
         restore_unit(live, manifest, journal, directory)
@@ -101,38 +103,42 @@ def put_back(
         restore_query(query, manifest, journal)
 
 
-def standing_in(manifest: Manifest) -> Standing:
+def standing_in(manifest: Manifest) -> GraphPlacement:
     """Return who ran alone, and who together."""
     bundles = {name: kept.members for name, kept in manifest.units.items() if kept.members}
     alone = [name for name in manifest.units if name not in bundles]
-    return Standing(alone, bundles, manifest.apart)
+    return GraphPlacement(alone, bundles, manifest.unbundled)
 
 
 def note_gone(topology: Topology, manifest: Manifest) -> None:
     """Note what the checkpoint had and is no more, so that the journal forgets it with the next."""
     topology.gone |= {f"unit:{name}" for name in manifest.units if name not in topology.units}
     topology.gone |= {f"query:{name}" for name in manifest.queries if name not in topology.queries}
-    topology.gone |= manifest.occasions.keys() - topology.occasions.keys()
-    topology.gone_streams |= manifest.feeds.keys() - topology.feeds.keys()
+    topology.gone |= manifest.trigger_batches.keys() - topology.trigger_batches.keys()
+    topology.gone_streams |= manifest.source_readers.keys() - topology.source_readers.keys()
 
 
-def restore_feed(
-    feed: Feed, archive: Archive | None, manifest: Manifest, journal: Journal, now: float
+def restore_source_reader(
+    source_reader: SourceReader,
+    archive: Archive | None,
+    manifest: Manifest,
+    journal: Journal,
+    now: float,
 ) -> None:
     """Let a stream go on behind its last train that was recorded; a source may be down."""
-    kept = manifest.feeds.get(feed.key)
-    recorded = journal.trains_after(feed.key, kept.number if kept else 0)
-    feed.restore(kept, recorded)
+    kept = manifest.source_readers.get(source_reader.key)
+    recorded = journal.trains_after(source_reader.key, kept.number if kept else 0)
+    source_reader.restore(kept, recorded)
     if archive is not None:
-        archive.forget_after(recorded[-1].number if recorded else feed.number)
+        archive.forget_after(recorded[-1].number if recorded else source_reader.number)
     try:
-        feed.open()
+        source_reader.open()
     except PenstockError as error:
-        feed.failed(str(error), now)
+        source_reader.failed(str(error), now)
 
 
 def restore_buffers(topology: Topology, manifest: Manifest, directory: Path) -> None:
-    """Put back what buffers held and where their readers stood; feeds come before."""
+    """Put back what buffers held and where their readers stood; source readers come before."""
     for buffer in topology.buffers:
         kept = manifest.buffers.get(buffer.key)
         if kept is None:
@@ -192,16 +198,16 @@ def restore_suspended(query: LiveQuery, manifest: Manifest, now: Away) -> None:
     query.away = Away(*kept.away) if kept.away is not None else now
 
 
-def restore_occasions(each: LiveOccasions, manifest: Manifest, journal: Journal) -> None:
+def restore_triggers(each: LiveTriggers, manifest: Manifest, journal: Journal) -> None:
     """Put the reader of an event for rules back where the checkpoint saw it."""
-    if (kept := manifest.occasions.get(each.reader)) is not None:
+    if (kept := manifest.trigger_batches.get(each.reader)) is not None:
         each.runs = kept.runs
     each.replay.extend(journal.runs_after(each.reader, each.runs))
 
 
 def begun_at(manifest: Manifest, reader: str, rule: str) -> int | None:
     """Return the train of its event behind which a rule looks, None where that is not known."""
-    kept = manifest.occasions.get(reader)
+    kept = manifest.trigger_batches.get(reader)
     return None if kept is None else kept.rules.get(rule)
 
 
@@ -215,7 +221,7 @@ def _state(stateful: Operator, kept: StateRecord | None, directory: Path) -> Any
     if kept is None:
         return None
     parts = [KeptPart(_part(part, directory), part.facts) for part in kept.parts]
-    return restored(stateful, Kept(kept.facts, parts))
+    return restored(stateful, KeptState(kept.facts, parts))
 
 
 def _part(part: PartRecord, directory: Path) -> Rows:

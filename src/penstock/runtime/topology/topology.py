@@ -1,4 +1,4 @@
-"""The topology: feeds, buffers, units and queries as they stand."""
+"""The topology: source readers, buffers, units and queries as they stand."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.durable.manifest import Checkpoint
 from penstock.runtime.sources.archive import Archive
-from penstock.runtime.sources.feed import Feed
 from penstock.runtime.sources.history import complete_from, history_of, lost_before
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.sources.table_versions import TableVersions
 from penstock.runtime.work.live_query import LiveQuery
-from penstock.runtime.work.live_rule import LiveOccasions
+from penstock.runtime.work.live_rule import LiveTriggers
 from penstock.runtime.work.live_unit import LiveUnit
 
 StateListener = Callable[[str, QueryState, str], None]
@@ -42,17 +42,17 @@ class Topology:
     buffers: BufferPool
     late_directory: Callable[[str], Path]
     note_state: StateListener
-    feeds: dict[str, Feed] = field(default_factory=dict)
+    source_readers: dict[str, SourceReader] = field(default_factory=dict)
     units: dict[str, LiveUnit] = field(default_factory=dict)
     writers: dict[str, LiveUnit] = field(default_factory=dict)
-    apart: set[str] = field(default_factory=set)
+    unbundled: set[str] = field(default_factory=set)
     must_cut: bool = False
     queries: dict[str, LiveQuery] = field(default_factory=dict)
     finished: dict[str, LiveQuery] = field(default_factory=dict)
     suspended: dict[str, LiveQuery] = field(default_factory=dict)
     waiting: dict[str, LiveQuery] = field(default_factory=dict)
     archives: dict[str, Archive] = field(default_factory=dict)
-    occasions: dict[str, LiveOccasions] = field(default_factory=dict)
+    trigger_batches: dict[str, LiveTriggers] = field(default_factory=dict)
     tables: TableVersions | None = None
     dirty: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
@@ -63,30 +63,30 @@ class Topology:
     @property
     def graph(self) -> Graph:
         """Return the shared graph of the queries that are here, and of the events of rules."""
-        rules = {each.title: each.event for each in list(self.occasions.values())}
+        rules = {each.title: each.event for each in list(self.trigger_batches.values())}
         return Graph(rules | {name: query.root for name, query in list(self.queries.items())})
 
     @property
     def outputs(self) -> set[str]:
         """Return the keys of the nodes whose trains leave the graph."""
-        read = (each.input for each in list(self.occasions.values()))
+        read = (each.input for each in list(self.trigger_batches.values()))
         return {*(query.input for query in list(self.queries.values())), *read}
 
     def gate(self, name: str) -> int | None:
         """Return the last train of a node that immediate rules are done with; None without any."""
         buffer = self.buffers.get(name)
-        if not self.occasions or buffer is None:
+        if not self.trigger_batches or buffer is None:
             return None
         places = [
             buffer.readers().get(each.reader, 0)
-            for each in list(self.occasions.values())
+            for each in list(self.trigger_batches.values())
             if each.input == name and each.coupling is Coupling.IMMEDIATE
         ]
         return min(places, default=None)
 
     def set_apart(self, roots: set[str]) -> None:
         """Let these run alone from the next cut on."""
-        self.apart |= roots
+        self.unbundled |= roots
         self.must_cut = True
 
     def place(self, live: LiveUnit, name: str) -> int | None:
@@ -143,7 +143,7 @@ class Topology:
             if live := self.writers.get(key(node)):
                 live.cause = ""
                 self.dirty.add(live.unit.key)
-        self.apart.discard(key(root))
+        self.unbundled.discard(key(root))
 
     def end_takes(self, query: LiveQuery) -> bool:
         """End the input of a query whose time is up; False while recorded runs must come first."""
@@ -201,7 +201,7 @@ class Topology:
         late = sum(count.get(judge, 0) for count in counts for judge in query.judges)
         return late if query.name.lower() in self.queries else query.late_rows
 
-    def standing(self, name: str) -> LiveQuery | None:
+    def find_query(self, name: str) -> LiveQuery | None:
         """Return a query that runs, is suspended, or waits to be let in."""
         held = {**self.waiting, **self.suspended}
         return self.queries.get(name.lower()) or held.get(name.lower())
@@ -210,9 +210,11 @@ class Topology:
         """Say whether every source has ended and everything that can be done is done."""
         if self.suspended or self.waiting:  # they come when there is room
             return False
-        for feed in list(self.feeds.values()):
-            buffer = self.buffers.get(feed.key)
-            over = feed.ended or feed.given_up or self.waits_for_rules(feed)
+        for source_reader in list(self.source_readers.values()):
+            buffer = self.buffers.get(source_reader.key)
+            over = (
+                source_reader.ended or source_reader.given_up or self.waits_for_rules(source_reader)
+            )
             if buffer is not None and buffer.readers() and not over:
                 return False
         units, queries = list(self.units.values()), list(self.queries.values())
@@ -224,14 +226,16 @@ class Topology:
         late = (reader for buffer in self.buffers.waited_for() for reader in buffer.behind())
         return not any(reader in active for reader in late)
 
-    def waits_for_rules(self, feed: Feed) -> bool:
+    def waits_for_rules(self, source_reader: SourceReader) -> bool:
         """Say whether all of a stream is read that rules add to: it ends when all others have."""
-        occasions = list(self.occasions.values())
-        rules = [rule for each in occasions for rule in list(each.rules.values())]
-        added_to = any(feed.definition.name.lower() in rule.definition.targets for rule in rules)
+        trigger_batches = list(self.trigger_batches.values())
+        rules = [rule for each in trigger_batches for rule in list(each.rules.values())]
+        added_to = any(
+            source_reader.definition.name.lower() in rule.definition.targets for rule in rules
+        )
         # In this order: what the source has no more may be on its way and not yet begun to be read.
-        is_read = isinstance(feed.interface, Push) and not feed.interface.waits
-        return added_to and is_read and not feed.cutting
+        is_read = isinstance(source_reader.interface, Push) and not source_reader.interface.waits
+        return added_to and is_read and not source_reader.cutting
 
     def is_over(self, query: LiveQuery) -> bool:
         """Say whether a running query has read everything that will ever come."""
@@ -244,19 +248,19 @@ class Topology:
         """Say whether recorded runs wait to be done again; those that are held do not count."""
         units = (live.replay for live in list(self.units.values()) if not live.cause)
         running = (q for q in list(self.queries.values()) if q.state is QueryState.RUNNING)
-        rules = (each.replay for each in list(self.occasions.values()))
+        rules = (each.replay for each in list(self.trigger_batches.values()))
         return any(units) or any(query.replay for query in running) or any(rules)
 
     def is_held(self) -> bool:
         """Say whether a unit, a query or a source is held, with a cause that users are told."""
-        units, feeds = list(self.units.values()), list(self.feeds.values())
+        units, source_readers = list(self.units.values()), list(self.source_readers.values())
         failed = (q.state is QueryState.FAILED for q in list(self.queries.values()))
-        return any(u.cause for u in units) or any(f.cause for f in feeds) or any(failed)
+        return any(u.cause for u in units) or any(f.cause for f in source_readers) or any(failed)
 
     def active_readers(self) -> set[str]:
         """Return the units, queries, archives and readers for rules that are not held."""
         archives = {each.reader for each in list(self.archives.values()) if not each.given_up}
         active = {live.reader for live in list(self.units.values()) if not live.cause}
         running = [q for q in list(self.queries.values()) if q.state is QueryState.RUNNING]
-        rules = {each.reader for each in list(self.occasions.values())}
+        rules = {each.reader for each in list(self.trigger_batches.values())}
         return archives | active | rules | {query.reader for query in running}

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine.spark.session import Sessions
-from penstock.runtime.durable.firings import Firings
 from penstock.runtime.durable.journal import Journal
+from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.names.known_functions import KnownFunctions
@@ -26,7 +26,7 @@ class Inspected:
     catalog: Catalog
     supervisor: Supervisor
     journal: Journal
-    firings: Firings
+    pending_actions: PendingActions
     sessions: Sessions
     clock: Clock
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from penstock.engine.trains.buffers import Train
-from penstock.model.rules import Coupling, Reach, RuleDefinition
+from penstock.model.rules import Coupling, OutsideAction, RuleDefinition
 from penstock.plan.events.bind_rule import BoundRule
 from penstock.plan.operators import Operator, key
 from penstock.runtime.durable.journal import RecordedRun
 
-RULES = "rules:"  # what the name of an occasions' reader begins with
+RULES = "rules:"  # what the name of a trigger' reader begins with
 
 
 @dataclass(slots=True)
@@ -40,13 +40,13 @@ class LiveRule:
         What reaches outside does so once a train only where the rule is deferred, and where a
         program's arguments are not those of single tuples.
         """
-        if not isinstance(self.definition.actions[action], Reach):
+        if not isinstance(self.definition.actions[action], OutsideAction):
             return True
         return self.definition.coupling is Coupling.DEFERRED and self.bound.makes[action] is None
 
 
 @dataclass(slots=True)
-class LiveOccasions:
+class LiveTriggers:
     """All rules of one coupling on one event: a reader of the event's trains.
 
     `asked` are trains of which the rules have been asked and not all actions are done yet.

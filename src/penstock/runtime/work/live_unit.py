@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from penstock.engine.spark.processor import Processor
 from penstock.engine.states.answers import AnyState, promises_of, steps_of
-from penstock.engine.states.sharing.together import Together
-from penstock.engine.states.state import Decided, Run, Step
+from penstock.engine.states.sharing.together import BundleMembers
+from penstock.engine.states.state import Decided, Run, RunOutput
 from penstock.engine.trains.rows import Rows, write_parquet_at
 from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -20,8 +20,8 @@ from penstock.plan.operators.bundles.member import Asking
 from penstock.plan.select.punctuation import carried
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.durable.journal import Ranges, RecordedRun
-from penstock.runtime.work.grouping import ranges_of
 from penstock.runtime.work.reading import Inputs, Reading
+from penstock.runtime.work.train_groups import ranges_of
 
 READER = "unit:"  # before a unit's key, among the readers of a buffer
 Note = Callable[[TimeOuts], None]
@@ -193,7 +193,7 @@ class LiveUnit:
 
     def probe(self, processor: Processor, inputs: Inputs, members: Sequence[Asking]) -> None:
         """Raise what a run over the trains would raise if only these members were here."""
-        if isinstance(self.state, Together):
+        if isinstance(self.state, BundleMembers):
             then = self.reading.after(self.unit, inputs)
             self.state.probe(self._run(processor, inputs, then), members)
 
@@ -213,7 +213,7 @@ class LiveUnit:
             return self.ahead.popleft().partials
         return None
 
-    def _keep_late(self, number: int, steps: Mapping[str, Step]) -> None:
+    def _keep_late(self, number: int, steps: Mapping[str, RunOutput]) -> None:
         """Keep what came too late once for each operator that judged it."""
         found: dict[str, pa.Table] = {}
         own = key(self.unit.stateful or self.unit.root)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.engine.spark.spark_errors import is_data_error
-from penstock.errors import told
+from penstock.errors import describe
 
 MOST_TRIES = 200  # a SELECT over a few tuples takes some 50 ms; deliveries may wait for all of them
 
@@ -19,7 +19,7 @@ Work = Callable[[pa.Table], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TriedRows:
     """Neighbouring tuples, with what was made of them, or with why that failed."""
 
     rows: pa.Table
@@ -27,24 +27,24 @@ class Part:
     cause: str = ""
 
 
-def separated(rows: pa.Table, work: Work, *, most: int = MOST_TRIES) -> list[Part]:
+def separated(rows: pa.Table, work: Work, *, most: int = MOST_TRIES) -> list[TriedRows]:
     """Return all tuples in their order, those that `work` fails on apart from the others.
 
     Only what is wrong with data is a tuple's own fault; any other failure is raised.
     """
-    found: dict[int, Part] = {}
+    found: dict[int, TriedRows] = {}
     waiting, tries = deque([(0, rows.num_rows)]), 0
     while waiting:
         first, count = waiting.popleft()
         piece = rows.slice(first, count)
         tries += 1
         try:
-            found[first] = Part(piece, work(piece))
+            found[first] = TriedRows(piece, work(piece))
         except Exception as error:
             if not is_data_error(error):
                 raise
             if count == 1 or tries >= most:
-                found[first] = Part(piece, None, told(error))
+                found[first] = TriedRows(piece, None, describe(error))
             else:
                 half = count // 2
                 waiting += [(first, half), (first + half, count - half)]

@@ -20,16 +20,16 @@ from penstock.runtime.durable.results import ResultLog
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DeliveredRows:
     """Rows of one delivery, from index `start` to its end."""
 
     number: int
     start: int
     rows: pa.Table
 
-    def without(self, count: int) -> "Stretch":
+    def without(self, count: int) -> "DeliveredRows":
         """Return the stretch without its first rows."""
-        return Stretch(self.number, self.start + count, self.rows.slice(count))
+        return DeliveredRows(self.number, self.start + count, self.rows.slice(count))
 
 
 class SubscriberQueue:
@@ -39,7 +39,7 @@ class SubscriberQueue:
         self._log = log
         self._max_rows = max_rows
         self._changed = threading.Condition()
-        self._queue: deque[Stretch] = deque()
+        self._queue: deque[DeliveredRows] = deque()
         self._queued = 0  # rows in the queue
         self._next = _following(after)  # what the reader has to get next
         self._last = log.last if log is not None else 0  # the newest delivery there is
@@ -63,7 +63,7 @@ class SubscriberQueue:
             self._last = delivery.number
             number, index = self._next
             if delivery.number >= number:
-                whole = Stretch(delivery.number, 0, delivery.rows)
+                whole = DeliveredRows(delivery.number, 0, delivery.rows)
                 self._put(whole.without(index) if delivery.number == number else whole)
             self._changed.notify_all()
 
@@ -92,7 +92,7 @@ class SubscriberQueue:
             self._queue.clear()
             self._changed.notify_all()
 
-    def take(self, timeout: float | None) -> Stretch | None:
+    def take(self, timeout: float | None) -> DeliveredRows | None:
         """Return the next rows, or None where none came in time, or nothing will come."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._wait(deadline):
@@ -116,7 +116,7 @@ class SubscriberQueue:
                     break
             return self._waits and not self.closed
 
-    def _put(self, stretch: Stretch) -> None:
+    def _put(self, stretch: DeliveredRows) -> None:
         if not stretch.rows.num_rows:
             return
         self._queue.append(stretch)
@@ -135,7 +135,7 @@ class SubscriberQueue:
         self._queued -= gone
         self.left_out += gone
 
-    def _from_memory(self) -> Stretch | None:
+    def _from_memory(self) -> DeliveredRows | None:
         with self._changed:
             if not self._queue or (self._log is not None and self._queue[0].number > self._next[0]):
                 return None
@@ -144,7 +144,7 @@ class SubscriberQueue:
             self._next = (stretch.number + 1, 0)
             return stretch
 
-    def _from_log(self) -> Stretch | None:
+    def _from_log(self) -> DeliveredRows | None:
         """Return the next rows that memory does not have; the log is read outside the lock."""
         if self._log is None:
             return None
@@ -160,7 +160,7 @@ class SubscriberQueue:
             self._next = (end, 0)
             return None
         self._next = (found.number + 1, 0)
-        stretch = Stretch(found.number, index, found.rows.slice(index))
+        stretch = DeliveredRows(found.number, index, found.rows.slice(index))
         return stretch if stretch.rows.num_rows else None
 
     def _count_gone(self, number: int, index: int, end: int) -> None:

@@ -11,7 +11,7 @@ from penstock.engine.trains.vectors import rows_of
 from penstock.errors import BadOptionError, PenstockError
 from penstock.runtime.durable.result_row import START, Position, ResultRow
 from penstock.runtime.durable.results import ResultLog
-from penstock.runtime.work.subscriber_queue import Stretch, SubscriberQueue
+from penstock.runtime.work.subscriber_queue import DeliveredRows, SubscriberQueue
 
 MAX_ROWS = 100_000
 CHUNK_ROWS = 1024  # rows turned into Python values at a time
@@ -44,7 +44,7 @@ class Subscription:
         self._subscriber_queue = SubscriberQueue(
             log=None if after is None else log, after=self._position, max_rows=max_rows
         )
-        self._stretch: Stretch | None = None  # being read, up to row `_read`
+        self._stretch: DeliveredRows | None = None  # being read, up to row `_read`
         self._read = 0
         self._values: Iterator[dict[str, Any]] = iter(())
 
@@ -130,14 +130,14 @@ class Subscription:
         """Stop reading: iteration ends, also where it waits in another thread."""
         self._subscriber_queue.close()
 
-    def _at_hand(self, timeout: float | None) -> Stretch | None:
+    def _at_hand(self, timeout: float | None) -> DeliveredRows | None:
         if self.closed:
             return None
         if self._stretch is None:
             self._stretch, self._read = self._subscriber_queue.take(timeout), 0
         return self._stretch
 
-    def _hand_out(self, stretch: Stretch, rows: int) -> None:
+    def _hand_out(self, stretch: DeliveredRows, rows: int) -> None:
         self._read += rows
         self._position = (stretch.number, stretch.start + self._read - 1)
         if self._read == stretch.rows.num_rows:

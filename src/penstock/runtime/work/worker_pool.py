@@ -1,4 +1,4 @@
-"""The worker pool: threads that do the work, and the bell that calls the supervisor back.
+"""The worker pool: threads that do the work, and the condition that calls the supervisor back.
 
 What a worker has done is settled by the supervisor's own thread, one thing after the other, so
 that nothing else needs a lock. What failed because Spark's Java has ended is not settled at all.
@@ -73,10 +73,10 @@ class WorkerPool(Workers):
 
     def __init__(self, slots: int) -> None:
         """Hire."""
-        self.bell = threading.Condition()
+        self.condition = threading.Condition()
         self.slots = slots
         self._pools = {
-            "feed": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
+            "source": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
             "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
             "rules": ThreadPoolExecutor(slots, thread_name_prefix="penstock-rules"),
             "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
@@ -123,9 +123,9 @@ class WorkerPool(Workers):
                 refuse_dead(future.exception())
                 finish(future)
 
-            with self.bell:
+            with self.condition:
                 self._done.append(done)
-                self.bell.notify_all()
+                self.condition.notify_all()
 
         self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
 
@@ -136,12 +136,12 @@ class WorkerPool(Workers):
         finish(future)
 
     def ask_again(self) -> None:
-        with self.bell:
+        with self.condition:
             self._done.append(lambda: None)
 
     def settle(self) -> None:
         """Finish what workers have done; only the supervisor, or a thread while quiesced."""
-        with self.bell:
+        with self.condition:
             done, self._done = self._done, []
             self._settling = bool(done)
         try:
@@ -159,15 +159,15 @@ class WorkerPool(Workers):
 
     def wake(self) -> None:
         """Call the supervisor: something has arrived."""
-        with self.bell:
+        with self.condition:
             self._woken = True
-            self.bell.notify_all()
+            self.condition.notify_all()
 
     def wait(self, seconds: float) -> None:
         """Return when something is done, somebody calls, or the time is up."""
-        with self.bell:
+        with self.condition:
             if not self._done and not self._woken:
-                self.bell.wait(seconds)
+                self.condition.wait(seconds)
             self._woken = False
 
     def dismiss(self) -> None:

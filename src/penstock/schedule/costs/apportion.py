@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.schedule.costs.observation import Average, is_figure
-from penstock.schedule.costs.record import Record
+from penstock.schedule.costs.record import RunRecord
 from penstock.schedule.costs.shape import Path
 
 LEAST_SECONDS = 1e-9  # of a tuple: no clock tells less
@@ -25,7 +25,7 @@ class Border:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class OperatorShare:
     """One operator of a unit: its tuples in and out and its seconds, for one tuple of the unit."""
 
     rows_in: float
@@ -42,7 +42,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class UnitProfile:
     """What a profile saw at the borders of a unit: its leaves and the operators it could run."""
 
     inputs: Mapping[str, Path]  # of every operator of the unit, inputs first
@@ -66,7 +66,7 @@ class Profile:
         return {name: max(seconds, least) for name, seconds in found.items()}
 
 
-def apportioned(profile: Profile, record: Record) -> dict[str, Share]:
+def apportioned(profile: UnitProfile, record: RunRecord) -> dict[str, OperatorShare]:
     """Return each operator's share of a unit's tuple, so that all seconds sum up to its cost.
 
     Operators that the profile could not run (a stateful one and those above it) have the time that
@@ -89,7 +89,7 @@ def apportioned(profile: Profile, record: Record) -> dict[str, Share]:
     total = sum(seconds.values())
     evenly = cost / len(profile.inputs)  # where the sample was too small to tell them apart
     return {
-        name: Share(
+        name: OperatorShare(
             rows_in[name],
             many.get(name, out),
             seconds[name] / total * cost if total > LEAST_SECONDS else evenly,
@@ -98,7 +98,7 @@ def apportioned(profile: Profile, record: Record) -> dict[str, Share]:
     }
 
 
-def explained(profile: Profile, record: Record) -> float:
+def explained(profile: UnitProfile, record: RunRecord) -> float:
     """Return the share of a unit's cost that its profile found by itself, before stretching.
 
     The rest is what every run costs besides its operators: planning, tasks, rows to and from Spark.

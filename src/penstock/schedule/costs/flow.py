@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.plan.operators import Distinct, Top, Weigh, is_stateful, key
+from penstock.plan.operators import Distinct, HorvitzThompson, Top, is_stateful, key
 from penstock.plan.operators.graph import Graph
 from penstock.schedule.costs.observation import Observation
-from penstock.schedule.costs.shape import Path, Shape
+from penstock.schedule.costs.shape import GraphShape, Path
 
 SECONDS = 1e-4  # of an operator while none is measured: only the ratio to others counts
 LEAST_SECONDS = 1e-12  # what costs nothing would have an infinite capacity
@@ -15,10 +15,10 @@ TUPLE_BYTES = 100.0  # of a tuple while none is measured
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class CostedGraph:
     """Cost, selectivity and size of what comes out, by node; a scan costs nothing."""
 
-    shape: Shape
+    shape: GraphShape
     seconds: Mapping[str, float]
     selectivity: Mapping[str, float]
     tuple_bytes: Mapping[str, float]
@@ -30,14 +30,14 @@ class Flow:
         return [self.stream_bytes[path[0]], *(self.tuple_bytes[name] for name in path[:-1])]
 
 
-def flow_of(shape: Shape, seen: Observation) -> Flow:
+def flow_of(shape: GraphShape, seen: Observation) -> CostedGraph:
     """Return the flow; what was not measured is taken as the mean of what was."""
     figures = {name: seen.operator(name) for name in shape.inputs}
     measured = (each.seconds.or_else(math.nan) for each in figures.values())
     costs = [cost for cost in measured if not math.isnan(cost)]
     prior = sum(costs) / len(costs) if costs else SECONDS
     sizes = {name: each.tuple_bytes.believed(TUPLE_BYTES) for name, each in figures.items()}
-    return Flow(
+    return CostedGraph(
         shape,
         seconds={
             name: 0.0 if name in shape.streams else max(LEAST_SECONDS, each.seconds.believed(prior))
@@ -64,7 +64,7 @@ def may_end(graph: Graph) -> set[str]:
     nodes = graph.nodes()
     kept: set[str] = set()
     for node in nodes.values():
-        waiting = list(node.inputs) if isinstance(node, Top | Distinct | Weigh) else []
+        waiting = list(node.inputs) if isinstance(node, Top | Distinct | HorvitzThompson) else []
         while waiting:
             below = waiting.pop()
             kept.add(key(below))

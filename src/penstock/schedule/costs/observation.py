@@ -61,7 +61,7 @@ UNMEASURED = Average()
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class OperatorFigures:
     """What is known of one operator or unit.
 
     `seconds` are the cost of one tuple of its input, `selectivity` the tuples that come out for it,
@@ -85,7 +85,7 @@ class Figures:
         selectivity: float = 1.0,
         tuple_bytes: float = math.nan,
         rate: float = math.nan,
-    ) -> "Figures":
+    ) -> "OperatorFigures":
         """Return figures that are taken as they are, as the simulator's."""
         known = Average.known
         return cls(known(seconds), known(selectivity), known(rate), known(tuple_bytes))
@@ -110,7 +110,7 @@ class QueryFigures:
             )
 
 
-NO_FIGURES, PLAIN_QUERY = Figures(), QueryFigures()
+NO_FIGURES, PLAIN_QUERY = OperatorFigures(), QueryFigures()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +120,16 @@ class Observation:
     `run_seconds` are what a run costs whatever it takes.
     """
 
-    operators: Mapping[str, Figures] = field(default_factory=dict)
-    units: Mapping[str, Figures] = field(default_factory=dict)
+    operators: Mapping[str, OperatorFigures] = field(default_factory=dict)
+    units: Mapping[str, OperatorFigures] = field(default_factory=dict)
     queries: Mapping[str, QueryFigures] = field(default_factory=dict)
     run_seconds: float = 0.0
 
-    def operator(self, key: str) -> Figures:
+    def operator(self, key: str) -> OperatorFigures:
         """Return an operator's figures, those of one that was never measured where it is new."""
         return self.operators.get(key, NO_FIGURES)
 
-    def unit(self, key: str) -> Figures:
+    def unit(self, key: str) -> OperatorFigures:
         """Return a unit's figures, as `operator` does."""
         return self.units.get(key, NO_FIGURES)
 

@@ -14,7 +14,7 @@ RUNS_FOR_A_LINE = 4.0  # fewer runs tell no fixed cost apart from that of the tu
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RunRecord:
     """Decayed sums over runs, and how many runs there ever were.
 
     `squares` are those of the tuples that came in, `products` tuples times seconds.
@@ -30,12 +30,12 @@ class Record:
     at: float = 0.0
     ever: int = 0
 
-    def add(self, rows_in: float, rows_out: float, seconds: float, now: float) -> "Record":
+    def add(self, rows_in: float, rows_out: float, seconds: float, now: float) -> "RunRecord":
         """Return the record with one run more; what is no figure changes nothing."""
         if not all(map(is_figure, (rows_in, rows_out, seconds))):
             return self
         old = self.decayed(now)
-        return Record(
+        return RunRecord(
             old.runs + 1,
             old.rows_in + rows_in,
             old.rows_out + rows_out,
@@ -47,14 +47,14 @@ class Record:
             old.ever + 1,
         )
 
-    def spent(self, seconds: float) -> "Record":
+    def spent(self, seconds: float) -> "RunRecord":
         """Return the record with time that was spent beside the runs, for their tuples."""
         return replace(self, seconds=self.seconds + seconds) if is_figure(seconds) else self
 
-    def decayed(self, now: float, half_life: float = HALF_LIFE_SECONDS) -> "Record":
+    def decayed(self, now: float, half_life: float = HALF_LIFE_SECONDS) -> "RunRecord":
         """Return the record as it weighs now."""
         kept = 0.5 ** (max(0.0, now - self.at) / half_life)
-        return Record(
+        return RunRecord(
             self.runs * kept,
             self.rows_in * kept,
             self.rows_out * kept,
@@ -105,7 +105,7 @@ class Record:
         return [getattr(self, each.name) for each in fields(self)]
 
     @classmethod
-    def back(cls, kept: Sequence[float]) -> "Record":
+    def back(cls, kept: Sequence[float]) -> "RunRecord":
         """Return what a checkpoint kept; what cannot be one begins anew."""
         if len(kept) != len(fields(cls)) or not all(map(is_figure, kept)):
             return cls()
@@ -162,6 +162,6 @@ class Passed:
         return Average(self.size / self.rows, self.trains, self.at) if self.rows > 0 else UNMEASURED
 
 
-def kept_records(records: Mapping[str, Record]) -> dict[str, list[float]]:
+def kept_records(records: Mapping[str, RunRecord]) -> dict[str, list[float]]:
     """Return records for a checkpoint."""
     return {name: record.kept() for name, record in records.items()}

@@ -18,7 +18,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GraphShape:
     """What each node reads, inputs first; which are streams, which are queries' roots.
 
     A bundle stands for the roots of its members.
@@ -42,7 +42,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnitShape:
     """A unit: its root's name, the buffers that it reads, and its operators, inputs first."""
 
     key: str
@@ -50,7 +50,7 @@ class Part:
     members: Path
 
 
-def shape_of(graph: Graph) -> Shape:
+def shape_of(graph: Graph) -> GraphShape:
     """Return the shape of a graph."""
     inputs: dict[str, Path] = {}
     streams: set[str] = set()
@@ -71,7 +71,7 @@ def shape_of(graph: Graph) -> Shape:
 
     roots = {query: visit(root) for query, root in graph.queries.items()}
     found = (path for root in roots.values() for path in _paths(root, inputs))
-    return Shape(
+    return GraphShape(
         inputs,
         frozenset(streams),
         roots,
@@ -80,11 +80,11 @@ def shape_of(graph: Graph) -> Shape:
     )
 
 
-def parts_of(units: Iterable[Unit]) -> tuple[Part, ...]:
+def parts_of(units: Iterable[Unit]) -> tuple[UnitShape, ...]:
     """Return units by names, those first whose output others read."""
     parts = {unit.key: unit for unit in units}
     writers = {key(root): unit.key for unit in parts.values() for root in unit.roots}
-    found: dict[str, Part] = {}
+    found: dict[str, UnitShape] = {}
 
     def visit(unit: Unit) -> None:
         if unit.key not in found:
@@ -92,7 +92,7 @@ def parts_of(units: Iterable[Unit]) -> tuple[Part, ...]:
             for name in leaves:
                 if name in parts:
                     visit(parts[name])
-            found[unit.key] = Part(unit.key, leaves, tuple(key(m) for m in unit.members()))
+            found[unit.key] = UnitShape(unit.key, leaves, tuple(key(m) for m in unit.members()))
 
     for each in parts.values():
         visit(each)

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.model.goals import DEFAULT_PRIORITY
-from penstock.schedule.costs.flow import LEAST_SECONDS, Flow
+from penstock.schedule.costs.flow import LEAST_SECONDS, CostedGraph
 from penstock.schedule.costs.fragments import Forest, Job
 from penstock.schedule.costs.observation import Observation
-from penstock.schedule.costs.shape import Part
+from penstock.schedule.costs.shape import UnitShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Crossing:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class UnitWork:
     """The units of a flow, inputs first, and how each leaf's tuples cross them."""
 
-    flow: Flow
-    parts: tuple[Part, ...]
+    flow: CostedGraph
+    parts: tuple[UnitShape, ...]
     seen: Observation
     crossings: Mapping[tuple[str, str], Crossing]
 
@@ -116,17 +116,17 @@ class Work:
         return forest
 
 
-def work_of(flow: Flow, parts: tuple[Part, ...], seen: Observation) -> Work:
+def work_of(flow: CostedGraph, parts: tuple[UnitShape, ...], seen: Observation) -> UnitWork:
     """Return the work of units, inputs first; a unit's own measure goes before its operators'."""
     crossings = {
         (part.key, leaf): _crossing(part, leaf, flow, seen)
         for part in parts
         for leaf in part.leaves
     }
-    return Work(flow, parts, seen, crossings)
+    return UnitWork(flow, parts, seen, crossings)
 
 
-def _crossing(part: Part, leaf: str, flow: Flow, seen: Observation) -> Crossing:
+def _crossing(part: UnitShape, leaf: str, flow: CostedGraph, seen: Observation) -> Crossing:
     rows, seconds = {leaf: 1.0}, 0.0
     for name in part.members:
         into = sum(rows.get(below, 0.0) for below in flow.shape.inputs.get(name, ()))

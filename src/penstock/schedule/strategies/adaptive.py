@@ -8,9 +8,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.schedule.costs.flow import Flow
+from penstock.schedule.costs.flow import CostedGraph
 from penstock.schedule.costs.observation import UNMEASURED, Average, Observation
-from penstock.schedule.costs.shape import Part, Shape
+from penstock.schedule.costs.shape import GraphShape, UnitShape
 from penstock.schedule.strategies.chain import Chain
 from penstock.schedule.strategies.least_laxity import LeastLaxity
 from penstock.schedule.strategies.pcs import Pcs
@@ -80,10 +80,10 @@ class Adaptive(Ranked):
         for each in self._candidates:
             each.observe(seen)
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         return set().union(*(each.ends(flow) for each in self._candidates))
 
-    def adopt(self, shape: Shape, parts: tuple[Part, ...]) -> None:
+    def adopt(self, shape: GraphShape, parts: tuple[UnitShape, ...]) -> None:
         super().adopt(shape, parts)
         for each in self._candidates:
             each.adopt(shape, parts)

@@ -4,9 +4,9 @@ A path's progress chart has the size of a tuple over the time it has been worked
 envelope cuts the path into segments; the steepest segment with input frees memory fastest.
 """
 
-from penstock.schedule.costs.flow import Flow
+from penstock.schedule.costs.flow import CostedGraph
 from penstock.schedule.costs.shape import Path
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 
 Point = tuple[float, float]
@@ -17,7 +17,7 @@ class Chain(Ranked):
 
     needs_operators = True
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         return {
             path[last]
             for path in flow.shape.paths
@@ -25,7 +25,7 @@ class Chain(Ranked):
             if last < len(path) - 1
         }
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         """Return each unit's slope; a node of several paths has the steepest of its slopes."""
         found: dict[str, float] = {}
         names = {part.key for part in work.parts}
@@ -38,7 +38,7 @@ class Chain(Ranked):
         return found
 
 
-def progress(flow: Flow, path: Path) -> list[Point]:
+def progress(flow: CostedGraph, path: Path) -> list[Point]:
     """Return the progress chart: after each node, the time spent and the bytes that are left."""
     elapsed, many = 0.0, 1.0
     points = [(elapsed, flow.bytes_before(path)[0])]

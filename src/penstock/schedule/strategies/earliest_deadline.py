@@ -14,9 +14,9 @@ class EarliestDeadline:
     def observe(self, seen: Observation) -> None:
         """Deadlines decide, whatever units cost."""
 
-    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
+    def cut(self, graph: Graph, cut_roots: Iterable[str]) -> tuple[Unit, ...]:
         """Cut where trains are shared."""
-        return cut_at_shared(graph, standing)
+        return cut_at_shared(graph, cut_roots)
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:
         """Return the unit whose tuples expire first; those that never do, as they came."""

@@ -39,9 +39,9 @@ class Guarded:
         except Exception as error:
             self._defect(f"could not use the figures ({error!r}); it decides by the last ones")
 
-    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
+    def cut(self, graph: Graph, cut_roots: Iterable[str]) -> tuple[Unit, ...]:
         """Cut as the strategy does, or only where trains are shared."""
-        stands = tuple(standing)
+        stands = tuple(cut_roots)
         try:
             return self.strategy.cut(graph, stands)
         except Exception as error:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 
@@ -10,7 +10,7 @@ from penstock.schedule.strategy import ReadyUnit, RunningUnit
 class LeastLaxity(Ranked):
     """Laxity is the time until the deadline less the work until all results are out."""
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         """Return what a tuple costs from each unit on."""
         return work.finish_seconds()
 

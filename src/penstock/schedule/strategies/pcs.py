@@ -6,14 +6,14 @@ the same rule that orders jobs (decision 0010). For paths that share nothing bot
 """
 
 from penstock.schedule.costs.fragments import horn_fragments
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 
 
 class Pcs(Ranked):
     """Units are paths, cut only where they are shared or where state asks for it."""
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         """Return the capacity of each unit's path: tuples a second."""
         found: dict[str, float] = {}
         for forest in work.forests(weighted=False).values():

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit, cut_at_shared
-from penstock.schedule.costs.flow import Flow, flow_of, may_end
+from penstock.schedule.costs.flow import CostedGraph, flow_of, may_end
 from penstock.schedule.costs.observation import NOTHING_SEEN, Observation
 from penstock.schedule.costs.run_cost import RunCost, run_cost_of
-from penstock.schedule.costs.shape import Part, Shape, parts_of, shape_of
-from penstock.schedule.costs.work import Work, work_of
+from penstock.schedule.costs.shape import GraphShape, UnitShape, parts_of, shape_of
+from penstock.schedule.costs.work import UnitWork, work_of
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 
 Place = tuple[float, int, float, str]  # the least runs first
@@ -49,17 +49,17 @@ class Ranked:
         """Start with no figures and no units."""
         self._seen = NOTHING_SEEN
         self._shape = shape_of(Graph())
-        self._parts: tuple[Part, ...] = ()
+        self._parts: tuple[UnitShape, ...] = ()
         self.priority: dict[str, float] = {}
         self._depth: dict[str, int] = {}
         self._places = Places(self._place_of)
         self._costs: dict[str, RunCost] = {}
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         """Return the nodes where units end; shared ones and the like end by themselves."""
         return set()
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         """Return each unit's priority, the highest first to run."""
         return {}
 
@@ -68,15 +68,15 @@ class Ranked:
         self._seen = seen
         self._rank()
 
-    def cut(self, graph: Graph, standing: Iterable[str]) -> tuple[Unit, ...]:
+    def cut(self, graph: Graph, cut_roots: Iterable[str]) -> tuple[Unit, ...]:
         """Cut where trains are shared and where the strategy's units end."""
         shape = shape_of(graph)
         ends = self.ends(flow_of(shape, self._seen))
-        units = cut_at_shared(graph, {*standing, *(ends & may_end(graph) if ends else ())})
+        units = cut_at_shared(graph, {*cut_roots, *(ends & may_end(graph) if ends else ())})
         self.adopt(shape, parts_of(units))
         return units
 
-    def adopt(self, shape: Shape, parts: tuple[Part, ...]) -> None:
+    def adopt(self, shape: GraphShape, parts: tuple[UnitShape, ...]) -> None:
         """Choose among these units, whoever cut them."""
         self._shape, self._parts = shape, parts
         self._rank()

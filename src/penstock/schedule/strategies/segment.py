@@ -5,9 +5,9 @@ What the document leaves open, memory release capacity and how segments are made
 
 from itertools import pairwise
 
-from penstock.schedule.costs.flow import Flow
+from penstock.schedule.costs.flow import CostedGraph
 from penstock.schedule.costs.shape import Path
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 
 GAMMA = 1.0  # the next operator stays in the segment while it frees memory at least as fast
@@ -18,14 +18,14 @@ class Segment(Ranked):
 
     needs_operators = True
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         return {path[last] for path in flow.shape.paths for last in breaks(flow, path, GAMMA)}
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         return work.release_capacity()
 
 
-def breaks(flow: Flow, path: Path, gamma: float) -> list[int]:
+def breaks(flow: CostedGraph, path: Path, gamma: float) -> list[int]:
     """Return the places of a path after which a segment ends, the last one left out."""
     capacities = release_capacities(flow, path)
     return [
@@ -43,7 +43,7 @@ def stays(here: float, after: float, gamma: float) -> bool:
     return after >= here - (1 - gamma) * abs(here)
 
 
-def release_capacities(flow: Flow, path: Path) -> list[float]:
+def release_capacities(flow: CostedGraph, path: Path) -> list[float]:
     """Return the bytes a second that each operator of a path frees."""
     return [
         (before - flow.selectivity[name] * flow.kept_bytes[name]) / flow.seconds[name]

@@ -1,8 +1,8 @@
 """Simplified segment (ANA-08): at most two segments a path, so that a tuple waits at most twice."""
 
 from penstock.errors import BadOptionError
-from penstock.schedule.costs.flow import Flow
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.flow import CostedGraph
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 from penstock.schedule.strategies.segment import breaks
 
@@ -24,10 +24,10 @@ class SimplifiedSegment(Ranked):
             )
         self.gamma = gamma
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         return {
             path[last] for path in flow.shape.paths for last in breaks(flow, path, self.gamma)[:1]
         }
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         return work.release_capacity()

@@ -7,7 +7,7 @@ priority p has p + 1 turns where one of priority 0 has one, spread evenly.
 from collections.abc import Sequence
 
 from penstock.model.goals import DEFAULT_PRIORITY
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 
@@ -20,7 +20,7 @@ class WeightedRoundRobin(Ranked):
         super().__init__()
         self._owed: dict[str, float] = {}
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         return {name: priority + 1.0 for name, priority in work.priorities().items()}
 
     def next(self, ready: Sequence[ReadyUnit], now: float) -> str | None:

@@ -10,9 +10,9 @@ from typing import Any
 from penstock.errors import BadOptionError
 from penstock.plan.operators import Operator, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from penstock.sim.workloads.arrivals import poisson, trains
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from penstock.sim.workloads.workload import Workload
 
 FORMAT = 1
@@ -20,7 +20,7 @@ LEAST_RATE = 1e-3  # tuples a second: a stream that was silent comes in all the 
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSystem:
     """A graph, its figures, and what came in when it was measured; `run_seconds` cost every run."""
 
     graph: Graph
@@ -44,7 +44,7 @@ class Measured:
         return Workload(self.graph, self.truth, arrivals, self.validity, seconds)
 
 
-def read_measured(path: Path) -> Measured:
+def read_measured(path: Path) -> MeasuredSystem:
     """Return what a file holds, or raise what is wrong with it."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -61,23 +61,23 @@ def read_measured(path: Path) -> Measured:
 HINT = "EXPLAIN SCHEDULE AS JSON INTO 'measured.json' writes such a file"
 
 
-def _measured(data: Mapping[str, Any]) -> Measured:
+def _measured(data: Mapping[str, Any]) -> MeasuredSystem:
     if data["format"] != FORMAT:
         raise ValueError(f"format {data['format']}")
     built: dict[str, Operator] = {each["node"]: stream(each["stream"]) for each in data["streams"]}
-    figures: dict[str, Figures] = {}
+    figures: dict[str, OperatorFigures] = {}
     for each in data["streams"]:
-        figures[key(built[each["node"]])] = Figures.declared(
+        figures[key(built[each["node"]])] = OperatorFigures.declared(
             0.0, 1.0, _number(each["tuple_bytes"]), _number(each["rate"])
         )
     for each in data["nodes"]:  # inputs first, as they are written
-        node = Step(each["node"], tuple(built[below] for below in each["inputs"]))
+        node = SimulatedOperator(each["node"], tuple(built[below] for below in each["inputs"]))
         built[each["node"]] = node
-        figures[key(node)] = Figures.declared(
+        figures[key(node)] = OperatorFigures.declared(
             _number(each["seconds"]), _number(each["selectivity"]), _number(each["tuple_bytes"])
         )
     streams = {key(built[each["node"]]): each for each in data["streams"]}
-    return Measured(
+    return MeasuredSystem(
         Graph({each["query"]: built[each["root"]] for each in data["queries"]}),
         Observation(
             figures,

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from penstock.errors import BadOptionError
 from penstock.plan.operators import Operator, Scan, key
 from penstock.plan.operators.graph import Graph
-from penstock.schedule.costs.observation import Figures, Observation, QueryFigures
+from penstock.schedule.costs.observation import Observation, OperatorFigures, QueryFigures
 from penstock.sim.workloads.arrivals import TICK_SECONDS, Times, trains
-from penstock.sim.workloads.step import Step, stream
+from penstock.sim.workloads.step import SimulatedOperator, stream
 from penstock.sim.workloads.workload import Workload
 
 # Relative cost and selectivity of a type, each drawn between its bounds. The thesis has neither;
@@ -50,7 +50,7 @@ class QuerySet:
         roots = _roots(streams, drawn.randint(*self.queries), total, drawn)
         graph = Graph({f"q{n}": root for n, root in enumerate(roots)})
         figures = {
-            name: Figures.declared(0.0, 1.0, TUPLE_BYTES)
+            name: OperatorFigures.declared(0.0, 1.0, TUPLE_BYTES)
             if isinstance(node, Scan)
             else _figures(node, drawn)
             for name, node in graph.nodes().items()
@@ -96,14 +96,16 @@ def _step(
     inputs = tuple(drawn.sample(open_ if len(open_) >= count else below, count))
     for each in inputs:
         room[key(each)] -= 1
-    return Step(f"{kind}{number}", inputs)
+    return SimulatedOperator(f"{kind}{number}", inputs)
 
 
 def _fan_out(mean: float, drawn: random.Random) -> int:
     return max(1, round(drawn.gauss(mean, 1.0)))
 
 
-def _figures(node: Operator, drawn: random.Random) -> Figures:
+def _figures(node: Operator, drawn: random.Random) -> OperatorFigures:
     kind = node.text().removeprefix("step ").rstrip("0123456789")
     costs, selectivities = KINDS[kind]
-    return Figures.declared(drawn.uniform(*costs), drawn.uniform(*selectivities), TUPLE_BYTES)
+    return OperatorFigures.declared(
+        drawn.uniform(*costs), drawn.uniform(*selectivities), TUPLE_BYTES
+    )

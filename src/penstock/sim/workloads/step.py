@@ -10,7 +10,7 @@ NO_COLUMNS = Schema()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SimulatedOperator:
     """One operator of a simulated query; with several inputs it is a join or a union."""
 
     name: str

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import cut_at_shared
 from penstock.schedule.costs.flow import flow_of
-from penstock.schedule.costs.observation import Average, Figures, Observation
+from penstock.schedule.costs.observation import Average, Observation, OperatorFigures
 from penstock.schedule.costs.shape import parts_of, shape_of
 from penstock.schedule.costs.work import work_of
 from penstock.sim.workloads.arrivals import Arrival, mean_rate, rows_of
@@ -49,7 +49,7 @@ class Workload:
             }
         )
 
-    def with_operators(self, operators: Mapping[str, Figures]) -> "Workload":
+    def with_operators(self, operators: Mapping[str, OperatorFigures]) -> "Workload":
         """Return the workload with other figures."""
         return replace(self, truth=replace(self.truth, operators=operators))
 

@@ -3,7 +3,7 @@
 from penstock.errors import NameTakenError, TypeMismatchError
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.vectors import ELEMENTS, VECTOR, vector_type
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 PLAIN = (
@@ -41,14 +41,14 @@ MAX_TIME_PRECISION = 6
 MAX_LENGTH = 2**31 - 1
 
 
-def read_schema(reader: Reader) -> Schema:
+def read_schema(reader: TokenReader) -> Schema:
     """Read columns in parentheses."""
     reader.expect("(", hint="columns stand in parentheses: (ts TIMESTAMP, mph INT)")
     columns = _fields(reader, ")")
     return Schema(tuple(columns))
 
 
-def read_type(reader: Reader) -> str:
+def read_type(reader: TokenReader) -> str:
     """Read a type, and return Spark's own text of it."""
     token = reader.token
     written = reader.word("a type")
@@ -62,7 +62,7 @@ def read_type(reader: Reader) -> str:
         raise TypeMismatchError(f"no type is called {written}", hint=near_miss(written, known))
 
 
-def _fields(reader: Reader, closing: str) -> list[Column]:
+def _fields(reader: TokenReader, closing: str) -> list[Column]:
     """Read names with their types, up to and with the closing mark."""
     fields: list[Column] = []
     while True:
@@ -80,7 +80,7 @@ def _fields(reader: Reader, closing: str) -> list[Column]:
     return fields
 
 
-def _column_type(reader: Reader, closing: str) -> str:
+def _column_type(reader: TokenReader, closing: str) -> str:
     """Read a type; a column that is no field of another may hold vectors."""
     token = reader.token
     words = {each: (*each.upper().split(), VECTOR.upper()) for each in ELEMENTS}
@@ -97,7 +97,7 @@ def _column_type(reader: Reader, closing: str) -> str:
     return vector_type(element)
 
 
-def _composed(reader: Reader, name: str) -> str:
+def _composed(reader: TokenReader, name: str) -> str:
     match name:
         case "array":
             reader.expect("<")
@@ -121,7 +121,7 @@ def _composed(reader: Reader, name: str) -> str:
     return f"{name}<{inner}>"
 
 
-def _sized(reader: Reader, name: str) -> str:
+def _sized(reader: TokenReader, name: str) -> str:
     """Return decimal(p,s), char(n), varchar(n) or time(p)."""
     sizes = [_size(reader)] if reader.accept("(") else []
     if name == "decimal" and sizes and reader.accept(","):
@@ -148,14 +148,14 @@ def _sized(reader: Reader, name: str) -> str:
     )
 
 
-def _size(reader: Reader) -> int:
+def _size(reader: TokenReader) -> int:
     number = reader.number()
     if number is None or not number.isdecimal() or len(number) > len(str(MAX_LENGTH)):
         reader.miss("a whole number")
     return int(number)
 
 
-def _interval(reader: Reader) -> str:
+def _interval(reader: TokenReader) -> str:
     """Return `interval day to second`, or `interval`."""
     first = next((unit for unit in INTERVAL_UNITS if reader.accept(unit)), None)
     if first is None:

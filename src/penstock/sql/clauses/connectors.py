@@ -9,7 +9,7 @@ from penstock.errors import BadOptionError, shortened
 from penstock.model.definitions import Connector, Expression, Option
 from penstock.sql.dialect.intervals import duration
 from penstock.sql.dialect.printable import settled
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.trees import spark_sql
 
 LITERALS = (
@@ -21,7 +21,7 @@ LITERALS = (
 )
 
 
-def read_connector(reader: Reader) -> Connector:
+def read_connector(reader: TokenReader) -> Connector:
     """Read a connector's name and its options."""
     name = reader.word("an interface or a sink")
     if not reader.sees("("):
@@ -30,7 +30,7 @@ def read_connector(reader: Reader) -> Connector:
 
 
 def read_options(
-    reader: Reader, check: Callable[[str, Option], object] = lambda *_: None
+    reader: TokenReader, check: Callable[[str, Option], object] = lambda *_: None
 ) -> tuple[tuple[str, Option], ...]:
     """Read options in parentheses; their names are in lower case.
 
@@ -53,7 +53,7 @@ def read_options(
     return tuple(options.items())
 
 
-def _name(reader: Reader) -> str:
+def _name(reader: TokenReader) -> str:
     """Return an option's name; dots may stand in it, as in kafka.bootstrap.servers."""
     parts = [reader.word("an option's name")]
     while reader.accept("."):
@@ -61,7 +61,7 @@ def _name(reader: Reader) -> str:
     return ".".join(parts).lower()
 
 
-def _value(reader: Reader) -> Option:
+def _value(reader: TokenReader) -> Option:
     """Return a literal as Python's own, and any other expression as its text."""
     start = reader.mark()
     if reader.accept("INTERVAL") and reader.token.token_type in LITERALS:

@@ -5,7 +5,7 @@ from sqlglot import TokenType, exp
 from penstock.errors import BadOptionError
 from penstock.model.flows import Term, Value
 from penstock.sql.clauses.flow_trees import WrittenFlow, with_flow
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_at
 
 EXAMPLE = "FLOW pcc(4, fft3_part, fft3, os_join(fft3_combine)) OVER radio"
@@ -15,7 +15,7 @@ CONSTANTS: dict[str, bool | None] = {"TRUE": True, "FALSE": False, "NULL": None}
 DIGITS = 18  # of a whole number that is one in SQL, too
 
 
-def read_flow(reader: Reader) -> exp.Select:
+def read_flow(reader: TokenReader) -> exp.Select:
     """Read a flow as the SELECT of everything that it gives."""
     start = reader.token
     reader.expect("FLOW")
@@ -31,7 +31,7 @@ def read_flow(reader: Reader) -> exp.Select:
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=table))
 
 
-def _output(reader: Reader) -> int:
+def _output(reader: TokenReader) -> int:
     token = reader.token
     number = reader.number()
     if number is None or not number.isdecimal() or len(number) > DIGITS:
@@ -40,7 +40,7 @@ def _output(reader: Reader) -> int:
     return int(number)
 
 
-def _value(reader: Reader, depth: int) -> Value:
+def _value(reader: TokenReader, depth: int) -> Value:
     """Read a name, a call, or a constant."""
     token = reader.token
     if depth > MAX_DEPTH:
@@ -65,7 +65,7 @@ def _value(reader: Reader, depth: int) -> Value:
 
 
 def _arguments(
-    reader: Reader, depth: int
+    reader: TokenReader, depth: int
 ) -> tuple[tuple[Value, ...], tuple[tuple[str, Value], ...]]:
     """Read what stands in the parentheses of a call."""
     arguments: list[Value] = []
@@ -88,7 +88,7 @@ def _arguments(
     return tuple(arguments), tuple(named.items())
 
 
-def _numbers(reader: Reader) -> tuple[int | float, ...]:
+def _numbers(reader: TokenReader) -> tuple[int | float, ...]:
     """Read numbers in parentheses; a comma behind a single one does no harm."""
     found: list[int | float] = []
     while (number := reader.number()) is not None:
@@ -99,7 +99,7 @@ def _numbers(reader: Reader) -> tuple[int | float, ...]:
     return tuple(found)
 
 
-def _number(reader: Reader, text: str) -> int | float:
+def _number(reader: TokenReader, text: str) -> int | float:
     if text.lstrip("-").isdecimal() and len(text) <= DIGITS:
         return int(text)
     try:

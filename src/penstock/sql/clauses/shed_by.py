@@ -5,14 +5,14 @@ import re
 from penstock.errors import BadQueryError, Place
 from penstock.sql.dialect.conditions import PARTS, find_part
 from penstock.sql.dialect.printable import settled
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_within
 from penstock.sql.dialect.trees import spark_sql
 
 SHED_BY = re.compile(r"\bSHED\s+BY\b", re.IGNORECASE)
 
 
-def read_shed_by(reader: Reader) -> str:
+def read_shed_by(reader: TokenReader) -> str:
     """Read what follows SHED, and return it as Spark SQL."""
     reader.expect("BY", hint="SHED BY price")
     with reader.placed(reader.token):

@@ -1,11 +1,11 @@
 """[CONTEXT chronicle]: the consumption mode in which an event is read."""
 
 from penstock.model.events import Mode
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 
-def read_context(reader: Reader) -> Mode:
+def read_context(reader: TokenReader) -> Mode:
     """Read a mode with its brackets."""
     reader.expect("[", "CONTEXT")
     mode = read_mode(reader)
@@ -13,7 +13,7 @@ def read_context(reader: Reader) -> Mode:
     return mode
 
 
-def read_mode(reader: Reader) -> Mode:
+def read_mode(reader: TokenReader) -> Mode:
     """Read the name of a mode; a minus may stand for the underscore."""
     token = reader.token
     name = reader.word("a consumption mode", hint=f"one of {', '.join(Mode)}").lower()

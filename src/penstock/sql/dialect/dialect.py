@@ -9,7 +9,7 @@ from sqlglot.parsers.spark import SparkParser
 
 from penstock.sql.dialect import verbatim_functions as functions
 from penstock.sql.dialect.contexts import read_context
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.trees import CONTEXT, WINDOW, context_of, window_of
 from penstock.sql.dialect.windows import read_window, window_sql
 
@@ -35,7 +35,7 @@ class Penstock(Spark):
             if kind is not TokenType.COMMAND and word not in NOT_IN_SPARK
         }
 
-    class Parser(Reader):
+    class Parser(TokenReader):
         """Spark's queries and expressions, and nothing that is not a query."""
 
         _derived: exp.Expr | None = None  # what stood in the last parentheses of a FROM

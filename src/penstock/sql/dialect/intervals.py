@@ -7,7 +7,7 @@ from fractions import Fraction
 from sqlglot import TokenType
 
 from penstock.errors import BadOptionError, PenstockError, quoted_value
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 MICROSECONDS = {
@@ -26,7 +26,7 @@ NUMBER = r"[+-]?(?:\d{1,20}(?:\.\d{0,20})?|\.\d{1,20})"
 PART = re.compile(rf"\s*({NUMBER})\s*([A-Za-z]+)\s*")
 
 
-def duration(reader: Reader, *, refuse: type[PenstockError]) -> timedelta:
+def duration(reader: TokenReader, *, refuse: type[PenstockError]) -> timedelta:
     """Read a length of time, with or without the word INTERVAL; `refuse` what has none."""
     reader.accept("INTERVAL")
     total = _part(reader, refuse)
@@ -38,7 +38,7 @@ def duration(reader: Reader, *, refuse: type[PenstockError]) -> timedelta:
         raise refuse("that length of time is out of range") from None
 
 
-def positive_duration(reader: Reader, *, of: str) -> timedelta:
+def positive_duration(reader: TokenReader, *, of: str) -> timedelta:
     """Read INTERVAL and the length of time of a clause; refuse what is not above zero."""
     with reader.placed(reader.token):
         reader.expect("INTERVAL", hint=f"{of} INTERVAL 10 SECONDS")
@@ -58,7 +58,7 @@ def duration_sql(length: timedelta) -> str:
     return f"{count} {unit}" if count == 1 else f"{count} {unit}S"
 
 
-def _part(reader: Reader, refuse: type[PenstockError]) -> Fraction:
+def _part(reader: TokenReader, refuse: type[PenstockError]) -> Fraction:
     """Read one number with its unit, or one string of such pairs."""
     token = reader.token
     number = reader.number()

@@ -29,7 +29,7 @@ FREE_STEPS = 20_000
 STEPS_A_TOKEN = 200
 
 
-class Reader(SparkParser):
+class TokenReader(SparkParser):
     """sqlglot's Spark parser with our errors, a bound on its work, and a vocabulary for rules."""
 
     _steps = 0

@@ -18,14 +18,14 @@ from penstock.model.windows import (
 )
 from penstock.sql.dialect.conditions import find_part
 from penstock.sql.dialect.intervals import duration, duration_sql
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.trees import spark_sql
 
 FORMS = ("RANGE", "ROWS", "PARTITION", "BEGIN", "LANDMARK", "SESSION", "WHEN")
 MAX_DIGITS = 18  # tuple numbers are 64 bits wide wherever they are kept
 
 
-def read_window(reader: Reader) -> Window:
+def read_window(reader: TokenReader) -> Window:
     """Read a window with its brackets; what makes no sense is refused at the opening one."""
     opening = reader.token
     reader.expect("[")
@@ -58,7 +58,7 @@ def window_sql(window: Window) -> str:
             assert_never(window)
 
 
-def _form(reader: Reader) -> Window:
+def _form(reader: TokenReader) -> Window:
     if reader.accept("PARTITION BY"):  # one token, unless a comment stands between the words
         return _partition(reader)
     match reader.choose(*FORMS, what="a window"):
@@ -80,7 +80,7 @@ def _form(reader: Reader) -> Window:
             return SemanticWindow(_condition(reader))
 
 
-def _range(reader: Reader) -> RangeWindow:
+def _range(reader: TokenReader) -> RangeWindow:
     size = duration(reader, refuse=BadWindowError)
     slide = duration(reader, refuse=BadWindowError) if reader.accept("SLIDE") else None
     if not reader.accept("OFFSET"):
@@ -88,7 +88,7 @@ def _range(reader: Reader) -> RangeWindow:
     return RangeWindow(size, slide, duration(reader, refuse=BadWindowError))
 
 
-def _partition(reader: Reader) -> RowsWindow:
+def _partition(reader: TokenReader) -> RowsWindow:
     keys = [reader.name("a column")]
     while reader.accept(","):
         keys.append(reader.name("a column"))
@@ -96,13 +96,13 @@ def _partition(reader: Reader) -> RowsWindow:
     return _rows(reader, tuple(keys))
 
 
-def _rows(reader: Reader, keys: tuple[str, ...] = ()) -> RowsWindow:
+def _rows(reader: TokenReader, keys: tuple[str, ...] = ()) -> RowsWindow:
     rows = _count(reader)
     slide = _count(reader) if reader.accept("SLIDE") else None
     return RowsWindow(rows, slide, keys)
 
 
-def _generic(reader: Reader) -> GenericWindow:
+def _generic(reader: TokenReader) -> GenericWindow:
     begin = _bound(reader)
     reader.expect("END")
     end = _bound(reader, like=begin)
@@ -115,14 +115,14 @@ def _generic(reader: Reader) -> GenericWindow:
     return GenericWindow(begin, end, lower, upper, until)
 
 
-def _landmark(reader: Reader) -> LandmarkWindow:
+def _landmark(reader: TokenReader) -> LandmarkWindow:
     reader.expect("FROM")
     start = _bound(reader)
     reader.expect("EVERY")
     return LandmarkWindow(start, _hop(reader, of=start))
 
 
-def _condition(reader: Reader) -> str:
+def _condition(reader: TokenReader) -> str:
     """Read a condition over the content of a window."""
     condition = reader.value("a condition")
     part = find_part(condition, "a subquery", "a modifier", "a window function")
@@ -140,7 +140,7 @@ def _condition(reader: Reader) -> str:
     return spark_sql(condition)
 
 
-def _bound(reader: Reader, *, like: Bound | None = None) -> Bound:
+def _bound(reader: TokenReader, *, like: Bound | None = None) -> Bound:
     """Read a time or a tuple number; all of one window's are of one kind."""
     named = reader.accept("TIMESTAMP")
     text = reader.string()
@@ -163,7 +163,7 @@ def _time(text: str) -> datetime:
         ) from None
 
 
-def _hop(reader: Reader, *, of: Bound) -> Hop:
+def _hop(reader: TokenReader, *, of: Bound) -> Hop:
     """Read how far a bound moves: a length of time, or a number of tuples."""
     if isinstance(of, int):
         return _count(reader)
@@ -174,7 +174,7 @@ def _hop(reader: Reader, *, of: Bound) -> Hop:
     return duration(reader, refuse=BadWindowError)
 
 
-def _count(reader: Reader) -> int:
+def _count(reader: TokenReader) -> int:
     number = reader.number()
     if number is None:
         reader.miss("a number of tuples")

@@ -10,7 +10,7 @@ from penstock.model.definitions import Expression, Option
 from penstock.model.goals import Goals, Terms
 from penstock.model.rules import Alter, Steer
 from penstock.sql.clauses.connectors import read_options
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_at
 from penstock.sql.grammar.queries import GOALS, OPTIONS, goals_of, refuse_unknown
 from penstock.sql.grammar.statements import AlterQuery, AlterRule
@@ -18,7 +18,7 @@ from penstock.sql.grammar.statements import AlterQuery, AlterRule
 NOTHING = Expression("NULL")  # the goal as a query has it that does not state it
 
 
-def read_alter(reader: Reader) -> AlterRule | AlterQuery:
+def read_alter(reader: TokenReader) -> AlterRule | AlterQuery:
     """Read ALTER RULE name ENABLE or DISABLE, or ALTER QUERY name SET (goal => value, …)."""
     start = reader.token
     text, place = reader.text_from(start), place_at(reader.sql, start.start)
@@ -30,7 +30,7 @@ def read_alter(reader: Reader) -> AlterRule | AlterQuery:
             return AlterRule(text, place, name, verb == "ENABLE")
 
 
-def read_altered(reader: Reader) -> Steer | Alter:
+def read_altered(reader: TokenReader) -> Steer | Alter:
     """Read what follows ALTER."""
     if reader.choose("RULE", "QUERY", what="RULE or QUERY") == "QUERY":
         name = reader.name("the query's name")
@@ -41,7 +41,7 @@ def read_altered(reader: Reader) -> Steer | Alter:
     return Steer("ENABLE" if verb == "ENABLE" else "DISABLE", name)
 
 
-def _terms(reader: Reader) -> Terms:
+def _terms(reader: TokenReader) -> Terms:
     token = reader.token
     options = dict(read_options(reader, _check))
     with reader.placed(token):

@@ -4,7 +4,7 @@ from penstock.model.definitions import TableDefinition
 from penstock.sql.clauses.columns import read_schema
 from penstock.sql.clauses.connectors import read_connector
 from penstock.sql.dialect.dialect import Penstock
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_at
 from penstock.sql.grammar.events import read_event
 from penstock.sql.grammar.queries import ADMISSION, read_query
@@ -75,7 +75,7 @@ def read_create(reader: Penstock.Parser) -> Create:
             return CreateRule(text, place, rule, condition, values, if_not_exists, or_replace)
 
 
-def _kind(reader: Reader) -> Kind:
+def _kind(reader: TokenReader) -> Kind:
     if accept_stream_type(reader):
         return "TYPE"
     if reader.accept("CONTINUOUS"):
@@ -87,7 +87,7 @@ def _kind(reader: Reader) -> Kind:
     return next(kind for kind in KINDS if kind == word)
 
 
-def accept_stream_type(reader: Reader) -> bool:
+def accept_stream_type(reader: TokenReader) -> bool:
     """Step over STREAM TYPE, unless a stream of the name `type` follows."""
     start = reader.mark()
     named = reader.accept("STREAM", "TYPE") and not any(map(reader.sees, ("(", "OF")))
@@ -97,7 +97,7 @@ def accept_stream_type(reader: Reader) -> bool:
     return False
 
 
-def _read_table(reader: Reader, name: str, text: str) -> TableDefinition:
+def _read_table(reader: TokenReader, name: str, text: str) -> TableDefinition:
     schema = read_schema(reader) if reader.sees("(") else None
     reader.expect("FROM", hint="a table comes FROM files(path => 'roads.parquet')")
     return TableDefinition(name, read_connector(reader), schema, text)

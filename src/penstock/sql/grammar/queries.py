@@ -15,7 +15,7 @@ from penstock.sql.clauses.shed_by import read_shed_by
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.intervals import positive_duration
 from penstock.sql.dialect.printable import select_of
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 GOALS = ("max_latency", "max_error", "weight", "priority")
@@ -60,7 +60,7 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
     return definition, tree
 
 
-def _admission(reader: Reader) -> tuple[bool, bool]:
+def _admission(reader: TokenReader) -> tuple[bool, bool]:
     """Read FORCE or OR WAIT; return which of them stands there."""
     token, forced, waits = reader.token, reader.accept("FORCE"), reader.accept("OR", "WAIT")
     with reader.placed(token):
@@ -96,7 +96,7 @@ def _ends_in_force(tokens: Sequence[Token]) -> bool:
     return is_word and bool(before) and before[-1].token_type in NAMED
 
 
-def _options(reader: Reader) -> tuple[Goals, JoinMode, Sites]:
+def _options(reader: TokenReader) -> tuple[Goals, JoinMode, Sites]:
     options = dict(read_options(reader, lambda name, value: _taken({name: value})))
     return _taken(options)
 
@@ -186,7 +186,7 @@ def _starts_clause(tokens: list[Token]) -> bool:
             return False
 
 
-def _tail(reader: Reader) -> dict[str, Any]:
+def _tail(reader: TokenReader) -> dict[str, Any]:
     """Read the clauses after the SELECT, in any order."""
     given: dict[str, Any] = {}
     while reader.token:
@@ -198,7 +198,7 @@ def _tail(reader: Reader) -> dict[str, Any]:
     return given
 
 
-def _stop_after(reader: Reader) -> StopAfter:
+def _stop_after(reader: TokenReader) -> StopAfter:
     reader.expect("AFTER")
     if reader.sees("INTERVAL"):
         return StopAfter(interval=positive_duration(reader, of="STOP AFTER"))
@@ -209,17 +209,17 @@ def _stop_after(reader: Reader) -> StopAfter:
     return StopAfter(tuples=tuples)
 
 
-def _emit_early(reader: Reader) -> timedelta:
+def _emit_early(reader: TokenReader) -> timedelta:
     reader.expect("EARLY", "EVERY")
     return positive_duration(reader, of="EMIT EARLY EVERY")
 
 
-def _allowed_lateness(reader: Reader) -> timedelta:
+def _allowed_lateness(reader: TokenReader) -> timedelta:
     reader.expect("LATENESS")
     return positive_duration(reader, of="ALLOWED LATENESS")
 
 
-def _tuples(reader: Reader) -> int:
+def _tuples(reader: TokenReader) -> int:
     number = reader.number()
     if number is None:
         reader.miss("a number of tuples", hint="STOP AFTER 1000 TUPLES")
@@ -230,7 +230,7 @@ def _tuples(reader: Reader) -> int:
     return int(number)
 
 
-CLAUSES: dict[str, Callable[[Reader], Any]] = {
+CLAUSES: dict[str, Callable[[TokenReader], Any]] = {
     "STOP": _stop_after,
     "EMIT": _emit_early,
     "ALLOWED": _allowed_lateness,

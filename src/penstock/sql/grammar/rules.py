@@ -13,13 +13,21 @@ from sqlglot import exp
 from penstock.errors import BadOptionError, BadQueryError, UnknownOptionError
 from penstock.model.definitions import Connector, Option
 from penstock.model.goals import HIGHEST, LOWEST
-from penstock.model.rules import Call, Coupling, Insert, Limits, Reach, RuleDefinition, Steer
+from penstock.model.rules import (
+    ActionLimits,
+    CallAction,
+    Coupling,
+    Insert,
+    OutsideAction,
+    RuleDefinition,
+    Steer,
+)
 from penstock.sql.clauses.connectors import read_connector, read_options
 from penstock.sql.dialect.conditions import find_part
 from penstock.sql.dialect.contexts import read_mode
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.printable import settled
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss, place_at
 from penstock.sql.dialect.trees import spark_sql
 from penstock.sql.grammar.alter import read_altered
@@ -59,7 +67,7 @@ def read_rule(reader: Penstock.Parser, name: str, text: str) -> tuple[RuleDefini
     condition = _condition(reader) if reader.accept("WHEN") else None
     reader.expect("DO", hint=f"a rule ends in DO and what to do: {HINT}")
     actions, trees = _actions(reader)
-    limits = _limits(reader) if reader.accept("WITH") else Limits()
+    limits = _limits(reader) if reader.accept("WITH") else ActionLimits()
     if reader.token:
         reader.miss("the end", hint="commas stand between actions; WITH (…) comes last")
     definition = RuleDefinition(
@@ -74,7 +82,7 @@ def read_rule(reader: Penstock.Parser, name: str, text: str) -> tuple[RuleDefini
     return definition, (condition, tuple(trees))
 
 
-def read_retry_rule(reader: Reader) -> RetryRule:
+def read_retry_rule(reader: TokenReader) -> RetryRule:
     """Read RETRY RULE name."""
     start = reader.token
     text, place = reader.text_from(start), place_at(reader.sql, start.start)
@@ -82,7 +90,7 @@ def read_retry_rule(reader: Reader) -> RetryRule:
     return RetryRule(text, place, reader.name("the rule's name"))
 
 
-def _clauses(reader: Reader) -> dict[str, Any]:
+def _clauses(reader: TokenReader) -> dict[str, Any]:
     """Read what stands between the name and ON, in any order; commas may stand between."""
     given: dict[str, Any] = {}
     reader.accept(",")
@@ -96,12 +104,12 @@ def _clauses(reader: Reader) -> dict[str, Any]:
     return given
 
 
-def _coupling(reader: Reader) -> Coupling:
+def _coupling(reader: TokenReader) -> Coupling:
     word = reader.choose(*(each.upper() for each in Coupling), what="a coupling")
     return Coupling(word.lower())
 
 
-def _priority(reader: Reader) -> int:
+def _priority(reader: TokenReader) -> int:
     token, written = reader.token, reader.number()
     if written is None or not written.isdecimal() or not LOWEST <= int(written[:9]) <= HIGHEST:
         reader.fail(
@@ -112,7 +120,7 @@ def _priority(reader: Reader) -> int:
     return int(written)
 
 
-CLAUSES: dict[str, Callable[[Reader], Any]] = {
+CLAUSES: dict[str, Callable[[TokenReader], Any]] = {
     "COUPLING": _coupling,
     "CONTEXT": read_mode,
     "PRIORITY": _priority,
@@ -151,7 +159,7 @@ def _action(reader: Penstock.Parser) -> tuple[Any, tuple[exp.Expr, ...]]:
     if reader.accept("RAISE"):
         return _raise(reader)
     if reader.accept("CALL"):
-        return Call(reader.word("the action's name").lower()), ()
+        return CallAction(reader.word("the action's name").lower()), ()
     if reader.accept("ALTER"):
         return read_altered(reader), ()
     for word in ("START", "RESUME", "STOP"):
@@ -174,7 +182,7 @@ def _insert(reader: Penstock.Parser) -> tuple[Insert, tuple[exp.Expr, ...]]:
     return Insert(target, values, columns), trees
 
 
-def _names(reader: Reader) -> tuple[str, ...]:
+def _names(reader: TokenReader) -> tuple[str, ...]:
     reader.expect("(")
     names = [reader.name("a column")]
     while reader.accept(","):
@@ -207,7 +215,7 @@ def _value(reader: Penstock.Parser) -> exp.Expr:
     return found
 
 
-def _action_follows(reader: Reader) -> bool:
+def _action_follows(reader: TokenReader) -> bool:
     """Say whether what stands after a comma is an action and no value."""
     start = reader.mark()
     try:
@@ -233,15 +241,15 @@ def _raise(reader: Penstock.Parser) -> tuple[Insert, tuple[exp.Expr, ...]]:
     return Insert(target, tuple(spark_sql(each) for each in trees), verb="RAISE"), tuple(trees)
 
 
-def _reach(reader: Reader) -> tuple[Reach, tuple[exp.Expr, ...]]:
+def _reach(reader: TokenReader) -> tuple[OutsideAction, tuple[exp.Expr, ...]]:
     word = reader.token.text.lower() if reader.token else ""
     if word not in REACHES:
         reader.miss("an action", hint=near_miss(word, REACHES) or HINT)
     connector: Connector = read_connector(reader)
-    return Reach(connector), ()
+    return OutsideAction(connector), ()
 
 
-def _limits(reader: Reader) -> Limits:
+def _limits(reader: TokenReader) -> ActionLimits:
     token = reader.token
     options: dict[str, Any] = dict(read_options(reader))
     with reader.placed(token):
@@ -251,7 +259,7 @@ def _limits(reader: Reader) -> Limits:
                 raise UnknownOptionError(f"a rule has no option {name}", hint=hint)
             if not _fits(name, value):
                 raise BadOptionError(f"{name} must be {LIMITS[name]}")
-        return Limits(**options)
+        return ActionLimits(**options)
 
 
 def _fits(name: str, value: Option) -> bool:

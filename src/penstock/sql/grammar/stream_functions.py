@@ -1,7 +1,7 @@
 """What follows CREATE FUNCTION and its name."""
 
 from penstock.errors import NameTakenError
-from penstock.model.definitions import FunctionDefinition, Parameter, PythonFunction
+from penstock.model.definitions import DeclaredParameter, FunctionDefinition, PythonFunction
 from penstock.sql.clauses.columns import read_type
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.printable import select_of
@@ -18,7 +18,7 @@ def read_function(
     reader.expect("(", hint=EXAMPLE)
     stream = reader.name("the name of the stream that it reads")
     takes = reader.name("the type of that stream")
-    parameters: list[Parameter] = []
+    parameters: list[DeclaredParameter] = []
     while reader.accept(","):
         token = reader.token
         named = reader.name("a parameter's name")
@@ -26,7 +26,7 @@ def read_function(
         if named.lower() in taken:
             with reader.placed(token):
                 raise NameTakenError(f"parameter {named} is there already")
-        parameters.append(Parameter(named, read_type(reader)))
+        parameters.append(DeclaredParameter(named, read_type(reader)))
     reader.expect(")", hint=EXAMPLE)
     reader.expect("RETURNS", hint=EXAMPLE)
     returns = reader.name("the type of what it gives")

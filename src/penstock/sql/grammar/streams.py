@@ -11,13 +11,13 @@ from penstock.sql.clauses.columns import read_schema
 from penstock.sql.clauses.connectors import read_connector
 from penstock.sql.clauses.shed_by import read_shed_by
 from penstock.sql.dialect.intervals import duration, duration_sql, positive_duration
-from penstock.sql.dialect.reader import Reader
+from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 ZERO = timedelta(0)
 
 
-def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
+def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
     """Read a stream's columns, and its clauses in any order."""
     of = reader.name("the stream's type") if reader.accept("OF") else None
     schema = Schema() if of else read_schema(reader)
@@ -46,7 +46,7 @@ def read_stream(reader: Reader, name: str, text: str) -> StreamDefinition:
     )
 
 
-def read_stream_type(reader: Reader, name: str, text: str) -> TypeDefinition:
+def read_stream_type(reader: TokenReader, name: str, text: str) -> TypeDefinition:
     """Read a stream type's columns, and the type that it is under."""
     schema = read_schema(reader) if reader.sees("(") else Schema()
     under = reader.name("the type above") if reader.accept("UNDER") else ""
@@ -55,7 +55,7 @@ def read_stream_type(reader: Reader, name: str, text: str) -> TypeDefinition:
     return TypeDefinition(name, schema, under, text)
 
 
-def _time_column(reader: Reader, schema: Schema) -> str:
+def _time_column(reader: TokenReader, schema: Schema) -> str:
     reader.expect("BY")
     token = reader.token
     name = reader.name("a column")
@@ -77,7 +77,7 @@ def time_column(name: str, schema: Schema) -> str:
     return column.name
 
 
-def _slack(reader: Reader, _: Schema) -> timedelta | AdaptiveSlack:
+def _slack(reader: TokenReader, _: Schema) -> timedelta | AdaptiveSlack:
     token = reader.token
     if reader.choose("INTERVAL", "ADAPTIVE", what="INTERVAL or ADAPTIVE") == "ADAPTIVE":
         share = reader.token
@@ -98,17 +98,17 @@ def _share(text: str) -> float:
         raise BadOptionError(f"{text} is no share", hint="SLACK ADAPTIVE 0.99") from None
 
 
-def _length(clause: str, word: str) -> Callable[[Reader, Schema], timedelta]:
+def _length(clause: str, word: str) -> Callable[[TokenReader, Schema], timedelta]:
     """Return the rule of a clause of two words and a length of time."""
 
-    def rule(reader: Reader, _: Schema) -> timedelta:
+    def rule(reader: TokenReader, _: Schema) -> timedelta:
         reader.expect(word)
         return positive_duration(reader, of=f"{clause} {word}")
 
     return rule
 
 
-def _idle(reader: Reader, schema: Schema) -> tuple[timedelta, bool]:
+def _idle(reader: TokenReader, schema: Schema) -> tuple[timedelta, bool]:
     """Read after which silence others do not wait, or time goes on by the clock."""
     length = _length("IDLE", "AFTER")(reader, schema)
     if not reader.accept("BY"):
@@ -117,7 +117,7 @@ def _idle(reader: Reader, schema: Schema) -> tuple[timedelta, bool]:
     return length, True
 
 
-CLAUSES: dict[str, Callable[[Reader, Schema], Any]] = {
+CLAUSES: dict[str, Callable[[TokenReader, Schema], Any]] = {
     "TIMESTAMP": _time_column,
     "SLACK": _slack,
     "VALID": _length("VALID", "FOR"),

@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from penstock.cli.commands.demo import demo_seconds
-from penstock.cli.demo.sampler import Sampler, row_text
-from penstock.cli.demo.scene import Scene
+from penstock.cli.demo.sampler import RowSampler, row_text
+from penstock.cli.demo.scene import DemoScene
 from penstock.cli.demo.story import (
     FIGURES,
-    Figures,
-    Moment,
+    ClosingFigures,
+    StoryMoment,
     caught_up,
     rush_told,
     stretch,
@@ -26,7 +26,7 @@ from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, Cre
 
 @pytest.mark.parametrize("seconds", [10.0, 30.0, 47.3])
 def test_the_scripts_parse_and_their_sources_are_right(seconds: float) -> None:
-    streams, queries, rules = (parse(script) for script in Scene(seconds).scripts())
+    streams, queries, rules = (parse(script) for script in DemoScene(seconds).scripts())
     assert [type(each) for each in rules] == [CreateEvent, CreateStream, CreateQuery, CreateRule]
     assert [type(each) for each in streams] == [CreateTable, CreateStream, CreateStream]
     assert [type(each) for each in queries] == [CreateQuery] * 7
@@ -37,7 +37,7 @@ def test_the_scripts_parse_and_their_sources_are_right(seconds: float) -> None:
 
 @pytest.mark.parametrize("seconds", [10.0, 30.0, 120.0])
 def test_there_is_one_rush_and_time_after_it(seconds: float) -> None:
-    scene = Scene(seconds)
+    scene = DemoScene(seconds)
     begin, end = scene.rush
     assert 0 < begin < end < seconds * 0.8
     assert begin + scene.rush_every > seconds
@@ -51,7 +51,7 @@ def test_a_scene_that_is_too_short_is_refused(text: str) -> None:
 
 def test_a_query_s_rows_are_sampled_and_the_rest_counted() -> None:
     lines: list[str] = []
-    sampler = Sampler(lines.append, colored=False)
+    sampler = RowSampler(lines.append, colored=False)
     rows = pa.table({"road": ["north"] * 4, "mph": [95.5] * 4})
     for number in range(1, 4):
         sampler.deliver(Delivery("speeding", number, rows))
@@ -65,8 +65,8 @@ def test_a_row_is_told_on_one_line() -> None:
     assert row_text(row) == "ts 08:30:00  road north  mph 95  n 3"
 
 
-def moments(*figures: tuple[float, int, int, float]) -> list[Moment]:
-    return [Moment(*each) for each in figures]
+def moments(*figures: tuple[float, int, int, float]) -> list[StoryMoment]:
+    return [StoryMoment(*each) for each in figures]
 
 
 def test_a_stretch_is_its_mean_rate_and_its_worst_moments() -> None:
@@ -83,12 +83,14 @@ def test_the_rush_is_over_when_it_is_calm_for_good() -> None:
 
 
 def test_a_demo_that_ends_before_its_rush_tells_nothing_of_it() -> None:
-    assert rush_told(moments((0, 0, 0, 1.0)), Scene(30.0)) == []
+    assert rush_told(moments((0, 0, 0, 1.0)), DemoScene(30.0)) == []
 
 
 def test_the_summary_has_a_line_for_each_query_and_names_the_files() -> None:
     row = dict.fromkeys(QUERIES.columns.names) | {"query": "power", "rows_out": 12}
     queries = pa.Table.from_pylist([row], QUERIES.columns)
     rules, contracts = RULES.columns.empty_table(), QOS.columns.empty_table()
-    told = summary(Figures(queries, rules, contracts), moments((0, 0, 0, 1.0)), Scene(30.0), "h")
+    told = summary(
+        ClosingFigures(queries, rules, contracts), moments((0, 0, 0, 1.0)), DemoScene(30.0), "h"
+    )
     assert all(name in told for name in (*FIGURES, "power", "streams.sql", "--home h"))

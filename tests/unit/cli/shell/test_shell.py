@@ -9,7 +9,7 @@ from penstock.cli.formats import FORMATS
 from penstock.cli.news import news_of
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
-from penstock.cli.shell.dot_commands import DOT_COMMANDS, Around
+from penstock.cli.shell.dot_commands import DOT_COMMANDS, ShellContext
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import is_whole
@@ -29,7 +29,9 @@ class Shell:
         screen = Screen(self.out, self.err)
         printer = Printer(FORMATS["json"](lambda: None), screen, most_rows=most_rows)
         news = news_of(self.connection)  # type: ignore[arg-type]
-        self.interpreter = Interpreter(Around(self.connection, printer, news, FORMATS["json"]))  # type: ignore[arg-type]
+        self.interpreter = Interpreter(
+            ShellContext(self.connection, printer, news, FORMATS["json"])
+        )  # type: ignore[arg-type]
 
     def pipe(self, text: str) -> int:
         return read_piped(io.BytesIO(text.encode()), self.interpreter)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.interfaces.formats.listing import Record, find, is_wanted, require
+from penstock.engine.interfaces.formats.listing import FileListing, find, is_wanted, require
 from penstock.errors import SourceError
 
 
@@ -13,7 +13,7 @@ def put(path: Path, *, mtime: int, text: str = "x") -> Path:
     return path
 
 
-def names(record: Record) -> list[str]:
+def names(record: FileListing) -> list[str]:
     return [entry.path.name for entry in record.entries]
 
 
@@ -28,7 +28,7 @@ def test_new_files_come_in_the_order_of_their_age_then_name(tmp_path: Path) -> N
     put(data / "z", mtime=1)
     put(data / "b", mtime=2)
     put(data / "a", mtime=2)
-    record = Record(tmp_path / "record")
+    record = FileListing(tmp_path / "record")
     record.look(str(data), 5.0)
     put(data / "0", mtime=0)
     record.look(str(data), 6.0)
@@ -38,7 +38,7 @@ def test_new_files_come_in_the_order_of_their_age_then_name(tmp_path: Path) -> N
 
 def test_a_file_counts_once_though_it_changes(tmp_path: Path) -> None:
     file = put(tmp_path / "a", mtime=1)
-    record = Record(tmp_path / ".record")
+    record = FileListing(tmp_path / ".record")
     record.look(str(file), 0.0)
     put(file, mtime=2, text="more")
     record.look(str(file), 0.0)
@@ -47,10 +47,10 @@ def test_a_file_counts_once_though_it_changes(tmp_path: Path) -> None:
 
 def test_the_record_is_the_same_after_a_restart(tmp_path: Path) -> None:
     put(tmp_path / "a", mtime=1)
-    first = Record(tmp_path / ".record")
+    first = FileListing(tmp_path / ".record")
     first.look(str(tmp_path), 0.0)
     put(tmp_path / "b", mtime=0)
-    second = Record(tmp_path / ".record")
+    second = FileListing(tmp_path / ".record")
     assert second.entries == first.entries
     second.look(str(tmp_path), 0.0)
     assert names(second) == ["a", "b"]
@@ -60,22 +60,22 @@ def test_a_line_that_a_crash_cut_short_is_written_again(tmp_path: Path) -> None:
     for name in ("a", "b"):
         put(tmp_path / name, mtime=ord(name))
     path = tmp_path / ".record"
-    Record(path).look(str(tmp_path), 0.0)
+    FileListing(path).look(str(tmp_path), 0.0)
     whole = path.read_bytes()
     first_line = whole.index(b"\n") + 1
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
-        record = Record(path)
+        record = FileListing(path)
         assert len(record.entries) == (1 if size >= first_line else 0)
         record.look(str(tmp_path), 0.0)
         assert path.read_bytes() == whole
 
 
 def test_a_sealed_record_stays_sealed(tmp_path: Path) -> None:
-    record = Record(tmp_path / "record")
+    record = FileListing(tmp_path / "record")
     assert not record.sealed
     record.seal()
-    assert Record(tmp_path / "record").sealed
+    assert FileListing(tmp_path / "record").sealed
 
 
 def test_a_pattern_finds_its_matches(tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from penstock.engine.spark.lanes import Lanes
+from penstock.engine.spark.lanes import JobLanes
 
 
 def test_results_come_in_order_whoever_is_done_first() -> None:
-    lanes, both = Lanes(2), threading.Barrier(2)
+    lanes, both = JobLanes(2), threading.Barrier(2)
 
     def meets(value: int) -> Callable[[], int]:
         return lambda: both.wait(60) * 0 + value  # ends only where the other one runs as well
@@ -20,7 +20,7 @@ def test_results_come_in_order_whoever_is_done_first() -> None:
 
 
 def test_what_fails_is_raised_and_the_lanes_go_on() -> None:
-    lanes = Lanes(2)
+    lanes = JobLanes(2)
     with pytest.raises(ZeroDivisionError):
         lanes.do([lambda: 1.0, lambda: 1 / 0])
     assert lanes.do([lambda: 1, lambda: 2]) == [1, 2]
@@ -28,7 +28,7 @@ def test_what_fails_is_raised_and_the_lanes_go_on() -> None:
 
 
 def test_nobody_waits_for_a_lane_that_never_ends() -> None:
-    held, free = threading.Event(), Lanes(1)
+    held, free = threading.Event(), JobLanes(1)
     threading.Thread(target=lambda: free.do([held.wait]), daemon=True).start()
     free.close()
     lanes = [each for each in threading.enumerate() if each.name.startswith("penstock-lane")]

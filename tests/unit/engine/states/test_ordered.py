@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from penstock.engine.spark.processor import Processor
 from penstock.engine.states import KeptPart, new_state, ordered, restored
 from penstock.engine.states.ordered import OrderedState
-from penstock.engine.states.state import Kept, Run
+from penstock.engine.states.state import KeptState, Run
 from penstock.engine.trains.rows import in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -68,7 +68,7 @@ def again(state: OrderedState) -> OrderedState:
     """Return the state as a checkpoint brings it back."""
     kept = state.kept()
     parts = [KeptPart(part.rows, dict(part.facts)) for part in kept.parts]
-    back = restored(state.operator, Kept(dict(kept.facts), parts))
+    back = restored(state.operator, KeptState(dict(kept.facts), parts))
     assert isinstance(back, OrderedState)
     return back
 

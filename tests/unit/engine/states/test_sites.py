@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.engine.states import above, ordered, sites
 from penstock.engine.states.sites import SitesState
-from penstock.engine.states.state import Decided, Kept, Run, Step
+from penstock.engine.states.state import Decided, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import in_memory
 from penstock.functions import (
     Dataflow,
@@ -93,12 +93,12 @@ def run(operator: Flow, first: int, time_outs: TimeOuts | None, noted: list[Time
     return Run(lanes, unit, rows, (mark,), (BEGIN_OF_TIME,), decided=decided, note=noted.append)
 
 
-def numbers(step: Step) -> list[int]:
+def numbers(step: RunOutput) -> list[int]:
     found: list[int] = step.table["n"].to_pylist()
     return found
 
 
-def held(step: Step) -> list[str]:
+def held(step: RunOutput) -> list[str]:
     return [] if step.late is None else step.late["kind"].to_pylist()
 
 
@@ -176,6 +176,6 @@ def test_a_checkpoint_from_before_there_were_plans_comes_back() -> None:
     state.step(run(state.operator, 0, None, []))
     kept = state.kept()
     facts = {name: fact for name, fact in kept.facts.items() if name != "plan"}
-    back = SitesState.back(state.operator, Kept(facts, kept.parts))
+    back = SitesState.back(state.operator, KeptState(facts, kept.parts))
     assert (back.plan, back.nodes_of) == ("", "")
     assert numbers(back.step(run(back.operator, 4, None, []))) == [4, 5, 6, 7]

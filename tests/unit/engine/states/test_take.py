@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.states.state import Run, Step
+from penstock.engine.states.state import Run, RunOutput
 from penstock.engine.states.take import TakeState
 from penstock.engine.trains.rows import in_memory
 from penstock.model.schema import Column, Schema
@@ -27,7 +27,7 @@ def no_spark() -> Iterator[None]:
         yield
 
 
-def step(state: TakeState, *trains: list[int]) -> Step:
+def step(state: TakeState, *trains: list[int]) -> RunOutput:
     """Take a run over trains, without any processor."""
     rows = [in_memory(pa.table({"n": pa.array(each, pa.int64())})) for each in trains]
     unit = Unit(state.take, (SCAN,))

@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from penstock.engine.trains.buffers import KEEP_TRAINS, Bounds, Buffer, BufferPool, Train
+from penstock.engine.trains.buffers import KEEP_TRAINS, Buffer, BufferBounds, BufferPool, Train
 from penstock.engine.trains.rows import in_files, in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, TrainInfo
@@ -57,7 +57,7 @@ class BufferModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.spill = Path(tempfile.mkdtemp())
-        bounds = Bounds(buffer_bytes=10 * ROW, total_bytes=14 * ROW, keep_bytes=4 * ROW)
+        bounds = BufferBounds(buffer_bytes=10 * ROW, total_bytes=14 * ROW, keep_bytes=4 * ROW)
         self.pool = BufferPool(self.spill, bounds)
         self.buffers = {key: self.pool.open(key, SCHEMA, keep=KEEP_TRAINS) for key in KEYS}
         self.written: dict[str, list[list[int]]] = {key: [] for key in KEYS}
@@ -181,7 +181,7 @@ test_buffers_keep_their_laws = BufferModel.TestCase
 
 
 def opened(tmp_path: Path, **bounds: int) -> Buffer:
-    return BufferPool(tmp_path, Bounds(**bounds)).open("key", SCHEMA, keep=KEEP_TRAINS)
+    return BufferPool(tmp_path, BufferBounds(**bounds)).open("key", SCHEMA, keep=KEEP_TRAINS)
 
 
 def test_a_train_out_of_turn_is_a_defect(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_a_sources_own_files_are_neither_counted_nor_removed(tmp_path: Path) -> 
 
 
 def test_a_buffer_is_opened_once_and_gone_after_it_is_dropped(tmp_path: Path) -> None:
-    pool = BufferPool(tmp_path, Bounds(buffer_bytes=0))
+    pool = BufferPool(tmp_path, BufferBounds(buffer_bytes=0))
     buffer = pool.open("key", SCHEMA)
     assert pool.open("key", SCHEMA) is buffer
     buffer.register("a")

@@ -1,13 +1,13 @@
 """Where a flow runs: told, or where a byte took less time of late."""
 
-from penstock.engine.workers.choice import SLOW_RUNS, TRY_AGAIN, TRY_SECONDS, Choice
+from penstock.engine.workers.choice import SLOW_RUNS, TRY_AGAIN, TRY_SECONDS, CrossingCosts
 
 SIZE = 1_000_000
 
 
-def choice(branches: int = 2, slots: int = 2) -> Choice:
+def choice(branches: int = 2, slots: int = 2) -> CrossingCosts:
     """Return a choice after some long runs in the driver, one short of trying workers."""
-    made = Choice("auto", branches, slots)
+    made = CrossingCosts("auto", branches, slots)
     made.took(7.0, SIZE, workers=False)
     for _ in range(SLOW_RUNS - 2):
         made.took(1.0, SIZE, workers=False)
@@ -15,8 +15,8 @@ def choice(branches: int = 2, slots: int = 2) -> Choice:
 
 
 def test_what_is_told_holds() -> None:
-    assert Choice("workers", 1, 1).by_workers(SIZE)
-    told = Choice("driver", 8, 8)
+    assert CrossingCosts("workers", 1, 1).by_workers(SIZE)
+    told = CrossingCosts("driver", 8, 8)
     told.took(100.0, SIZE, workers=False)
     assert not told.by_workers(SIZE)
 
@@ -38,7 +38,7 @@ def test_nothing_stands_beside_a_single_branch_or_slot() -> None:
 
 
 def test_the_first_run_in_the_driver_does_not_count() -> None:
-    made = Choice("auto", 2, 2)
+    made = CrossingCosts("auto", 2, 2)
     made.took(7.0, SIZE, workers=False)
     made.took(1.0, SIZE, workers=False)
     assert made.here * SIZE == 1.0

@@ -23,9 +23,9 @@ from penstock.engine.workers.pieces import (
 )
 from penstock.engine.workers.task import (
     Load,
-    Result,
+    TaskInput,
+    TaskResult,
     Unload,
-    Work,
     brought_back,
     done,
     done_in_worker,
@@ -43,10 +43,10 @@ from penstock.functions import (
     window_aggregate,
 )
 from penstock.functions.data.operator_state import to_bytes
-from penstock.functions.flows.figures import Figures
-from penstock.functions.flows.flow import Dataflow, Input
+from penstock.functions.flows.figures import NodeFigures
+from penstock.functions.flows.flow import Dataflow, FlowInput
 from penstock.functions.flows.stages import stages_of
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 from penstock.model.schema import Column
 
 RADIO = StreamType("radio", (Column("ts", "timestamp"), Column("x", "complex vector")), "ts")
@@ -78,16 +78,16 @@ def items(count: int, length: int = 4) -> Items:
     return RADIO(ts=np.arange(count) * 1000, x=vectors)
 
 
-def work(flow: Dataflow, given: Items) -> Work:
+def work(flow: Dataflow, given: Items) -> TaskInput:
     program = stages_of(flow, RADIO).stages[0][0].program
-    return Work(program, program.fresh(), {Input(0): Arrival(given, PROGRESS)}, 0.0)
+    return TaskInput(program, program.fresh(), {FlowInput(0): InputItems(given, PROGRESS)}, 0.0)
 
 
-def all_of(works: Sequence[Work]) -> list[Result]:
+def all_of(works: Sequence[TaskInput]) -> list[TaskResult]:
     return [done(each) for each in works]
 
 
-def is_same(whole: Result, pieces: Result) -> None:
+def is_same(whole: TaskResult, pieces: TaskResult) -> None:
     assert pieces.held == whole.held
     assert to_bytes(pieces.states) == to_bytes(whole.states)
     assert [replace(each, seconds=0.0, bytes_in=0, bytes_out=0) for each in pieces.figures] == [
@@ -124,7 +124,7 @@ def test_what_looks_at_several_items_is_not_cut() -> None:
         assert in_pieces([task], lambda _: 4, lambda works: [*map(_spanless, works)])
 
 
-def _spanless(each: Work) -> Result:
+def _spanless(each: TaskInput) -> TaskResult:
     assert each.span is None
     return done(each)
 
@@ -132,14 +132,14 @@ def _spanless(each: Work) -> Result:
 def test_pieces_by_workers_give_what_the_driver_gives(tmp_path: Path) -> None:
     task = work(FLOWS["several"], items(11))
     path = tmp_path / "in.arrow"
-    write_items(task.arrivals[Input(0)].items, path)
+    write_items(task.arrivals[FlowInput(0)].items, path)
 
-    def there(works: Sequence[Work]) -> list[Result]:
+    def there(works: Sequence[TaskInput]) -> list[TaskResult]:
         found = []
         for place, each in enumerate(works):
             room = tmp_path / str(place)
             room.mkdir()
-            ways = {Input(0): (str(path), PROGRESS)}
+            ways = {FlowInput(0): (str(path), PROGRESS)}
             load = Load(each.program, to_bytes(each.states), ways, str(room), 0.0, each.span)
             found.append(brought_back(each.program, Unload(*done_in_worker(load))))
         return found
@@ -151,9 +151,9 @@ def test_pieces_by_workers_give_what_the_driver_gives(tmp_path: Path) -> None:
 def test_a_lost_piece_holds_its_items_and_the_others_go_on() -> None:
     task = work(FLOWS["one"], items(9))
 
-    def second_lost(works: Sequence[Work]) -> list[Result]:
+    def second_lost(works: Sequence[TaskInput]) -> list[TaskResult]:
         found = all_of(works)
-        found[1] = given_up(works[1], Result({}, works[1].states, (), (), lost="not in time"))
+        found[1] = given_up(works[1], TaskResult({}, works[1].states, (), (), lost="not in time"))
         return found
 
     (found,) = in_pieces([task], lambda _: 3, second_lost)
@@ -176,6 +176,6 @@ def test_a_run_is_cut_by_bytes_or_for_the_slots(
 ) -> None:
     task = work(FLOWS["one"], items(count, length))
     (number,) = task.program.numbers
-    known = Figures(number, "fft3", 0, "compute", seconds=10 * seconds, items_in=10)
+    known = NodeFigures(number, "fft3", 0, "compute", seconds=10 * seconds, items_in=10)
     ledger = Ledger({number: known} if seconds else {})
     assert Grain(2, ledger).pieces(task) == pieces

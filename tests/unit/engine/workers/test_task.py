@@ -11,9 +11,9 @@ from penstock.engine.workers.ledger import Ledger
 from penstock.engine.workers.lost import given_up
 from penstock.engine.workers.task import (
     Load,
-    Result,
+    TaskInput,
+    TaskResult,
     Unload,
-    Work,
     brought_back,
     done,
     done_in_worker,
@@ -29,9 +29,9 @@ from penstock.functions import (
     window_aggregate,
 )
 from penstock.functions.data.operator_state import to_bytes
-from penstock.functions.flows.flow import Input
+from penstock.functions.flows.flow import FlowInput
 from penstock.functions.flows.stages import Task, stages_of
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 from penstock.model.schema import Column
 
 RADIO = StreamType("radio", (Column("ts", "timestamp"), Column("x", "complex vector")), "ts")
@@ -54,19 +54,19 @@ def task(function: Any) -> Task:
     return stages_of(pcc(2, rr_part, function, s_merge()), RADIO).stages[0][1]
 
 
-def work(made: Task) -> Work:
-    arrivals = {Input(0): Arrival(items(), PROGRESS)}
-    return Work(made.program, made.program.fresh(), arrivals, 0.0)
+def work(made: Task) -> TaskInput:
+    arrivals = {FlowInput(0): InputItems(items(), PROGRESS)}
+    return TaskInput(made.program, made.program.fresh(), arrivals, 0.0)
 
 
 @pytest.mark.parametrize("function", [fft3, fussy, window_aggregate("sum", 3, 2)])
 def test_a_worker_gives_what_the_driver_gives(function: Any, tmp_path: Path) -> None:
     given = work(task(function))
     path = tmp_path / "in.arrow"
-    write_items(given.arrivals[Input(0)].items, path)
+    write_items(given.arrivals[FlowInput(0)].items, path)
     room = tmp_path / "room"
     room.mkdir()
-    ways = {Input(0): (str(path), PROGRESS)}
+    ways = {FlowInput(0): (str(path), PROGRESS)}
     load = Load(given.program, to_bytes(given.states), ways, str(room), 0.0)
     there = brought_back(given.program, Unload(*done_in_worker(load)))
     for file in (path, *room.iterdir()):
@@ -90,7 +90,7 @@ def test_what_a_function_fails_on_is_named() -> None:
 
 def test_a_lost_task_holds_its_share_and_goes_on_with_the_next() -> None:
     given = work(task(fft3))
-    lost = given_up(given, Result({}, given.states, (), (), lost="too slow"))
+    lost = given_up(given, TaskResult({}, given.states, (), (), lost="too slow"))
     assert len(lost.held) == 4
     assert {each.kind for each in lost.held} == {"lost"}
     (arrival,) = lost.out.values()

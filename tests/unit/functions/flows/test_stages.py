@@ -24,10 +24,10 @@ from penstock.functions import (
     rr_part,
     s_merge,
 )
-from penstock.functions.flows.flow import Input, Source
+from penstock.functions.flows.flow import FlowInput, Source
 from penstock.functions.flows.program import run_program
 from penstock.functions.flows.stages import Stages, stages_of
-from penstock.functions.operators.operator import END, Arrival
+from penstock.functions.operators.operator import END, InputItems
 from penstock.model.schema import Column
 
 RADIO = StreamType("radio", (Column("ts", "timestamp"), Column("x", "complex vector")), "ts")
@@ -59,7 +59,7 @@ def by_stages(stages: Stages, trains: list[Items]) -> list[Items]:
     given = []
     for place, train in enumerate(trains):
         progress = END if place == len(trains) - 1 else int(train.times[-1])
-        passing: dict[Source, Arrival] = {Input(0): Arrival(train, progress)}
+        passing: dict[Source, InputItems] = {FlowInput(0): InputItems(train, progress)}
         for tasks in stages.stages:
             made = {}
             for task in tasks:
@@ -121,7 +121,7 @@ def test_an_output_needs_only_what_leads_to_it() -> None:
 
 
 def test_stages_are_told() -> None:
-    assert list(stages_of(FLOWS["distribute"], RADIO).told()) == [
+    assert list(stages_of(FLOWS["distribute"], RADIO).lines()) == [
         "stage 1:     site 0, 1: rr_part 0 of 3 > fft3",
         "stage 1:     site 0, 2: rr_part 1 of 3 > fft3",
         "stage 1:     site 0, 3: rr_part 2 of 3 > fft3",

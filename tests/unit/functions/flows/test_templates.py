@@ -30,7 +30,7 @@ from penstock.functions import (
     window_split,
     xmagn,
 )
-from penstock.functions.flows.flow import Input, Share, beside
+from penstock.functions.flows.flow import BranchShare, FlowInput, beside
 from tests.unit.functions.worlds import RADIO, radio, run_all
 
 
@@ -67,14 +67,18 @@ def test_a_tree_of_four_takes_ten_sites() -> None:
 def test_partition_stands_on_one_site_and_shares_its_input() -> None:
     flow = partition(3, rr_part)
     assert (flow.arity, flow.width, len(flow.sites)) == (1, 3, 1)
-    assert [node.inputs for node in flow.nodes] == [(Input(0),)] * 3
-    assert [node.share for node in flow.nodes] == [Share(i, 3) for i in range(3)]
+    assert [node.inputs for node in flow.nodes] == [(FlowInput(0),)] * 3
+    assert [node.share for node in flow.nodes] == [BranchShare(i, 3) for i in range(3)]
 
 
 def test_parallel_stands_on_a_site_for_each_branch() -> None:
     flow = parallel(3, fft3)
     assert (flow.arity, flow.width, flow.sites) == (3, 3, (0, 1, 2))
-    assert [node.inputs for node in flow.nodes] == [(Input(0),), (Input(1),), (Input(2),)]
+    assert [node.inputs for node in flow.nodes] == [
+        (FlowInput(0),),
+        (FlowInput(1),),
+        (FlowInput(2),),
+    ]
 
 
 @given(flows(), flows(), flows())

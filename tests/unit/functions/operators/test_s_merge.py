@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import BadOptionError, TypeMismatchError
 from penstock.functions import Runner, StreamType, central, s_merge
-from penstock.functions.operators.operator import Arrival
+from penstock.functions.operators.operator import InputItems
 from penstock.functions.operators.s_merge import SMerge
 from tests.unit.functions.arrivals import History, MergeByHand, Part, histories, shown, stepped
 from tests.unit.functions.worlds import READING, SIGNAL, readings
@@ -79,9 +79,9 @@ def test_an_ended_input_is_not_waited_for() -> None:
 def test_it_says_when_it_wants_to_be_asked_again() -> None:
     operator = SMerge(READING, 2, 2.0)
     items, none = readings([4, 5]), readings([])
-    step = operator.step(operator.fresh(), [Arrival(items), Arrival(none)], 10.0)
+    step = operator.step(operator.fresh(), [InputItems(items), InputItems(none)], 10.0)
     assert (len(step.items), step.wake) == (0, 12.0)
-    step = operator.step(step.state, [Arrival(none), Arrival(none)], 12.0)
+    step = operator.step(step.state, [InputItems(none), InputItems(none)], 12.0)
     assert (len(step.items), step.wake) == (2, None)
 
 

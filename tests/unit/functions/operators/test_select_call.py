@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from penstock.errors import FunctionError, RunError
 from penstock.functions import Items, StreamType
-from penstock.functions.data.operator_state import Kept
-from penstock.functions.operators.operator import Arrival, Step
+from penstock.functions.data.operator_state import OperatorState
+from penstock.functions.operators.operator import InputItems, OperatorStep
 from penstock.functions.operators.select_call import PLACE, Evaluate, Selecting
 from penstock.model.schema import Column
 
@@ -19,11 +19,11 @@ TIMED = StreamType("timed", (Column("ts", "bigint"), Column("n", "bigint")), "ts
 ONLY = StreamType("only", (Column("ts", "bigint"),), "ts")
 
 
-def stepped(values: list[int], evaluate: Evaluate | None) -> Step:
+def stepped(values: list[int], evaluate: Evaluate | None) -> OperatorStep:
     times = np.arange(len(values), dtype=np.int64)
     items = Items.of(TIMED, {"ts": times, "n": np.array(values, np.int64)}).numbered(times + 100)
     select = Selecting("f", TIMED, ONLY, lambda view: f"SELECT ts FROM {view}")
-    return replace(select, evaluate=evaluate).step(Kept(), [Arrival(items, 7)], 0.0)
+    return replace(select, evaluate=evaluate).step(OperatorState(), [InputItems(items, 7)], 0.0)
 
 
 @given(st.lists(st.integers(0, 3)), st.randoms(use_true_random=False))

@@ -23,15 +23,15 @@ from penstock.functions import (
 from penstock.functions.flows.flow import Dataflow
 from penstock.functions.flows.resolution import flow_of
 from penstock.functions.operators.function import Split
-from penstock.functions.tuning.measurement import Sampled, measured, sampled
-from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
+from penstock.functions.tuning.measurement import SampledWindows, measured, sampled
+from penstock.functions.tuning.plans import CENTRAL, SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.spread import flow_for, function_in, written_for
 from penstock.model.flows import Term
 from penstock.model.schema import Column
 
 SIGNAL = StreamType("signal", (Column("ts", "timestamp"), Column("x", "double vector")), "ts")
-SPLIT = [Plan(Strategy.SPLIT, fans) for fans in ((2,), (4,), (2, 2))]
-DISTRIBUTE = [Plan(Strategy.DISTRIBUTE, fans) for fans in ((2,), (3,), (2, 2))]
+SPLIT = [SpreadPlan(SpreadStrategy.SPLIT, fans) for fans in ((2,), (4,), (2, 2))]
+DISTRIBUTE = [SpreadPlan(SpreadStrategy.DISTRIBUTE, fans) for fans in ((2,), (3,), (2, 2))]
 
 
 @dataclass
@@ -85,7 +85,7 @@ def _halves(name: str) -> Function:
 
 
 def test_a_split_that_cannot_be_is_no_plan() -> None:
-    windows = Sampled(SIGNAL, _windows(4, 12), 12)
+    windows = SampledWindows(SIGNAL, _windows(4, 12), 12)
     found = measured(fft3(), windows, (2, 3, 4, 5, 8), Clock())
     assert set(found.splits) == set(found.combines) == {2, 4}
     assert not measured(magnitude(), windows, (2,), Clock()).splits
@@ -102,7 +102,7 @@ def test_windows_of_the_most_common_size_are_the_sample() -> None:
 
 
 @pytest.mark.parametrize("plan", [CENTRAL, *SPLIT, *DISTRIBUTE], ids=lambda plan: plan.name)
-def test_every_plan_gives_what_the_function_gives_and_is_written_as_it_is(plan: Plan) -> None:
+def test_every_plan_gives_what_the_function_gives_and_is_written_as_it_is(plan: SpreadPlan) -> None:
     table, flow = _windows(6, 16), flow_for(fft3(), plan)
     assert len(flow.sites) == plan.sites
     assert _result(flow, table) == pytest.approx(np.fft.fft(_result(None, table)))

@@ -10,12 +10,12 @@ from penstock.functions.tuning.place import (
     with_ways,
     worth_trying,
 )
-from penstock.functions.tuning.plans import CENTRAL, Plan, Strategy
+from penstock.functions.tuning.plans import CENTRAL, SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.sites import Costs
 from penstock.functions.tuning.stage_costs import predict_staged
 from tests.unit.functions.tuning.draws import SIZES, STRATEGIES, TREES, costs
 
-TWO = Plan(Strategy.DISTRIBUTE, (2,))
+TWO = SpreadPlan(SpreadStrategy.DISTRIBUTE, (2,))
 
 
 @given(costs(), SIZES, st.integers(1, 4), st.floats(0, 1e-2), st.floats(0, 10))
@@ -31,9 +31,9 @@ def test_what_was_seen_of_workers_is_what_is_predicted_of_them(
 
 @given(costs(), costs(), SIZES, STRATEGIES, TREES)
 def test_the_better_place_counts_and_what_cannot_be_better_is_not_tried(
-    here: Costs, there: Costs, size: int, strategy: Strategy, fans: tuple[int, ...]
+    here: Costs, there: Costs, size: int, strategy: SpreadStrategy, fans: tuple[int, ...]
 ) -> None:
-    plan, places = Plan(strategy, fans), {DRIVER: here, WORKERS: there}
+    plan, places = SpreadPlan(strategy, fans), {DRIVER: here, WORKERS: there}
     each = {name: predict_staged(plan, c, size, 2).seconds for name, c in places.items()}
     told = predict_placed(plan, places, size, 2)
     assert told.seconds == min(each.values())

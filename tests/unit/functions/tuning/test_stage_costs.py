@@ -4,27 +4,33 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.functions.tuning.choice import Asked, choose
-from penstock.functions.tuning.curves import Curve
-from penstock.functions.tuning.plans import CENTRAL, Limits, Plan, Strategy, candidates
+from penstock.functions.tuning.choice import FlowDemand, choose
+from penstock.functions.tuning.curves import CostCurve
+from penstock.functions.tuning.plans import (
+    CENTRAL,
+    PlanLimits,
+    SpreadPlan,
+    SpreadStrategy,
+    candidates,
+)
 from penstock.functions.tuning.sites import Costs, Phase
 from penstock.functions.tuning.stage_costs import predict_staged
 from tests.unit.functions.tuning.draws import POWERS, SIZES, STRATEGIES, TREES, costs
 
-FREE = dict.fromkeys((2, 4, 8), Curve())
+FREE = dict.fromkeys((2, 4, 8), CostCurve())
 
 
 @given(POWERS, SIZES, st.integers(1, 8))
 def test_with_a_linear_function_alone_tasks_come_in_rounds(k: int, size: int, slots: int) -> None:
-    alone = Costs(compute=Curve(linear=1e-6), splits=FREE, combines=FREE)
-    for strategy in (Strategy.DISTRIBUTE, Strategy.SPLIT):
-        told = predict_staged(Plan(strategy, (k,)), alone, size, slots).seconds
+    alone = Costs(compute=CostCurve(linear=1e-6), splits=FREE, combines=FREE)
+    for strategy in (SpreadStrategy.DISTRIBUTE, SpreadStrategy.SPLIT):
+        told = predict_staged(SpreadPlan(strategy, (k,)), alone, size, slots).seconds
         assert math.isclose(told, math.ceil(k / slots) * size * 1e-6 / k)
 
 
 @given(costs(), SIZES, st.integers(1, 8))
 def test_the_central_function_has_all_slots(each: Costs, size: int, slots: int) -> None:
-    silent = replace(each, receive=Curve(), send=Curve(), system=0.0)
+    silent = replace(each, receive=CostCurve(), send=CostCurve(), system=0.0)
     told = predict_staged(CENTRAL, silent, size, slots).seconds
     assert math.isclose(told * slots, silent.compute.at(size))
     assert told <= predict_staged(CENTRAL, each, size, slots).seconds
@@ -32,9 +38,9 @@ def test_the_central_function_has_all_slots(each: Costs, size: int, slots: int) 
 
 @given(costs(), SIZES, STRATEGIES, TREES, st.integers(1, 8))
 def test_more_slots_and_cheaper_windows_never_take_longer(
-    each: Costs, size: int, strategy: Strategy, fans: tuple[int, ...], slots: int
+    each: Costs, size: int, strategy: SpreadStrategy, fans: tuple[int, ...], slots: int
 ) -> None:
-    plan = Plan(strategy, fans)
+    plan = SpreadPlan(strategy, fans)
     told = predict_staged(plan, each, size, slots).seconds
     assert predict_staged(plan, each, size, slots + 1).seconds <= told
     dearer = replace(each, compute=each.compute.times(2), system=each.system + 1e-6)
@@ -47,8 +53,8 @@ def test_all_parts_of_a_window_are_cut_once_on_each_level(
     each: Costs, size: int, fans: tuple[int, ...]
 ) -> None:
     """Over all branches, cuts are those of GSDM's partition sites."""
-    silent = replace(each, receive=Curve(), send=Curve(), compute=Curve(), system=0.0)
-    told = predict_staged(Plan(Strategy.SPLIT, fans), silent, size, 1)
+    silent = replace(each, receive=CostCurve(), send=CostCurve(), compute=CostCurve(), system=0.0)
+    told = predict_staged(SpreadPlan(SpreadStrategy.SPLIT, fans), silent, size, 1)
     cuts = told.sites[0].process * told.sites[0].copies
     wanted, whole = 0.0, size
     for level, fan in enumerate(fans):
@@ -61,9 +67,9 @@ def test_all_parts_of_a_window_are_cut_once_on_each_level(
 
 @given(costs(), SIZES, STRATEGIES, TREES)
 def test_stages_are_branches_and_then_combinations_from_the_inside_out(
-    each: Costs, size: int, strategy: Strategy, fans: tuple[int, ...]
+    each: Costs, size: int, strategy: SpreadStrategy, fans: tuple[int, ...]
 ) -> None:
-    told = predict_staged(Plan(strategy, fans), each, size, 2)
+    told = predict_staged(SpreadPlan(strategy, fans), each, size, 2)
     first, *others = told.sites
     assert (first.phase, first.copies) == (Phase.COMPUTE, math.prod(fans))
     assert [site.level for site in others] == list(reversed(range(len(fans))))
@@ -75,10 +81,10 @@ def test_stages_are_branches_and_then_combinations_from_the_inside_out(
 
 @given(costs(), SIZES, st.integers(1, 4))
 def test_the_choice_by_stages_is_brute_force_s_best(each: Costs, size: int, slots: int) -> None:
-    limits = Limits(4, divides=lambda _size, fan: fan in {2, 4})
+    limits = PlanLimits(4, divides=lambda _size, fan: fan in {2, 4})
     found = choose(
         lambda plan: predict_staged(plan, each, size, slots),
-        Asked(size, 1.0, slots),
+        FlowDemand(size, 1.0, slots),
         limits,
         margin=0.0,
     )

@@ -98,11 +98,11 @@ def test_a_bundle_asks_in_the_same_order() -> None:
     windows = member_of(bind(f"SELECT count(*) AS n FROM traffic [RANGE 1 MINUTE] {where}"))
     assert flow is not None
     assert windows is not None
-    assert flow.asked.claims == windows.asked.claims == expected
+    assert flow.asked.predicates == windows.asked.predicates == expected
     guarded = "(SELECT * FROM traffic WHERE mph <> 0) AS t"
     stacked = flow_member_of(bind(f"SELECT * FROM {guarded} WHERE 10 / mph > 2"))
     assert stacked is not None
-    assert stacked.asked.claims == expected
+    assert stacked.asked.predicates == expected
 
 
 @given(st.permutations(["a = 1", "b IS NULL", "a = 1", "c IN (1, 2)"]))

@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp
 
 from penstock.errors import PenstockError
-from penstock.model.definitions import FunctionDefinition, Parameter
+from penstock.model.definitions import DeclaredParameter, FunctionDefinition
 from penstock.model.windows import RowsWindow
 from penstock.plan.relations.bind_function import filled_body, typical
 from penstock.sql import flow_of, spark_sql, window_of
@@ -12,7 +12,7 @@ from penstock.sql import flow_of, spark_sql, window_of
 
 def body(text: str, *values: str) -> exp.Expr:
     names = ("a", "b")[: len(values)]
-    parameters = tuple(Parameter(name, "INT") for name in names)
+    parameters = tuple(DeclaredParameter(name, "INT") for name in names)
     definition = FunctionDefinition("f", "s", "radio", parameters, "radio", text)
     return filled_body(definition, [exp.maybe_parse(each) for each in values], None)
 
@@ -50,7 +50,7 @@ def test_aggregates_over_time_windows_are_grouped_by_the_window() -> None:
 
 
 def test_a_function_is_looked_at_with_values_that_fit_its_parameters() -> None:
-    parameters = (Parameter("since", "DATE"), Parameter("n", "INT"))
+    parameters = (DeclaredParameter("since", "DATE"), DeclaredParameter("n", "INT"))
     text = "SELECT x FROM slidingWindow(s, n) WHERE ts > since"
     tree = typical(FunctionDefinition("f", "s", "radio", parameters, "radio", text))
     assert "CAST(NULL AS DATE)" in spark_sql(tree.args["where"])

@@ -3,7 +3,7 @@
 from penstock.model.schema import Column, Schema
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import EventTime, Filter, Operator, Project, Scan, WindowAggregate
-from penstock.plan.operators.windows.hops import spans
+from penstock.plan.operators.windows.window_assigner import spans
 
 SECOND = 1_000_000
 SCHEMA = Schema((Column("ts", "timestamp"), Column("k", "string"), Column("x", "double")))
@@ -29,9 +29,9 @@ def aggregate(
 ) -> WindowAggregate:
     """Return windows of so many seconds over `below`."""
     named = tuple((f"a{place}", each) for place, each in enumerate(aggregates))
-    hops = spans(size * SECOND, (slide or size) * SECOND)
+    assigner = spans(size * SECOND, (slide or size) * SECOND)
     by = tuple((f"k{place}", sql) for place, sql in enumerate(keys))
-    return WindowAggregate(below, EventTime("ts"), hops, by, named, RESULT)
+    return WindowAggregate(below, EventTime("ts"), assigner, by, named, RESULT)
 
 
 def kept(below: Operator, text: str) -> Filter:

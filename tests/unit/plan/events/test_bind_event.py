@@ -20,7 +20,7 @@ from penstock.plan.operators import (
 )
 from penstock.plan.operators.graph import Graph
 from penstock.plan.relations.sources import EventSource, Source, StreamSource
-from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.bundles import bundled
 from penstock.plan.sharing.units import cut_at_shared
 from penstock.sql import CreateEvent, parse
 from tests.unit.plan.twin import ROADS, TwinAnalyst, columns

@@ -21,7 +21,7 @@ from penstock.plan.operators import (
     key,
     walk,
 )
-from penstock.plan.operators.windows.hops import spans
+from penstock.plan.operators.windows.window_assigner import spans
 from tests.examples import examples
 from tests.unit.plan.twin import SOUTH, TRAFFIC, bind, columns
 
@@ -104,8 +104,8 @@ def test_alias_case_order_and_brackets_make_no_other_node(order: list[str], brac
 
 def window(size: int, slide: int) -> WindowAggregate:
     count = ("a0", Aggregate("COUNT(*)", ("count(*)",), ("sum({0})",)))
-    hops = spans(size, slide)
-    return WindowAggregate(TRAFFIC, EventTime("ts"), hops, (), (count,), columns(a0="bigint"))
+    assigner = spans(size, slide)
+    return WindowAggregate(TRAFFIC, EventTime("ts"), assigner, (), (count,), columns(a0="bigint"))
 
 
 LENGTHS = st.integers(1, 2**53)

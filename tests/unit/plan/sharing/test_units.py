@@ -19,7 +19,7 @@ from penstock.plan.operators import (
     walk,
 )
 from penstock.plan.operators.graph import Graph
-from penstock.plan.operators.windows.hops import spans
+from penstock.plan.operators.windows.window_assigner import spans
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from tests.examples import examples
 from tests.unit.plan.graphs import ROW, graphs, made, pools, scan
@@ -77,13 +77,13 @@ def test_a_unit_reads_scans_and_the_roots_of_units_before_it(
 def test_what_several_read_or_a_query_delivers_or_stood_is_a_root(
     graph: Graph, places: set[int]
 ) -> None:
-    standing = some_of(graph, places)
-    roots = {unit.key for unit in cut_at_shared(graph, standing)}
+    placement = some_of(graph, places)
+    roots = {unit.key for unit in cut_at_shared(graph, placement)}
     nodes = graph.nodes()
     shared = {name for name, readers in graph.readers().items() if len(readers) > 1}
     delivered = {key(root) for root in graph.queries.values()}
     scans = {name for name, node in nodes.items() if isinstance(node, Scan)}
-    assert (shared | delivered | standing) - scans <= roots
+    assert (shared | delivered | placement) - scans <= roots
 
 
 @given(graphs(), STANDING)

@@ -5,10 +5,10 @@ import pytest
 
 from penstock.engine.states.sharing.section_rows import with_shares
 from penstock.plan.algebra.aggregates import Aggregate
-from penstock.plan.operators import Gate, Weigh, WindowAggregate
+from penstock.plan.operators import Gate, HorvitzThompson, WindowAggregate
 from penstock.plan.operators.bundles.member import Member, member_of
 from penstock.plan.operators.gate import ALL, KEPT
-from penstock.plan.operators.windows.weighing import Estimate, Weighing
+from penstock.plan.operators.windows.sample_scaling import SampleEstimate, SampleScaling
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import Layout, aggregate_name, layout_of
 from penstock.plan.sharing.unthinned import Unthinned, unthinned_of
@@ -30,15 +30,20 @@ def behind_a_gate(*kinds: str, condition: str = "") -> Member:
     gate = Gate(SCAN, 0.1)
     below = aggregate(kept(gate, condition) if condition else gate, aggregates=PARTS)
     counted = WindowAggregate(
-        below.input, below.time, below.hops, (*below.keys, (KEPT, KEPT)), below.aggregates, RESULT
+        below.input,
+        below.time,
+        below.assigner,
+        (*below.keys, (KEPT, KEPT)),
+        below.aggregates,
+        RESULT,
     )
     made = {
-        "count": Estimate("c", "count", "bigint", True, "a1"),
-        "sum": Estimate("s", "sum", "double", True, "a1", "a2", "a3"),
-        "avg": Estimate("m", "avg", "double", True, "a1", "a2", "a3"),
+        "count": SampleEstimate("c", "count", "bigint", True, "a1"),
+        "sum": SampleEstimate("s", "sum", "double", True, "a1", "a2", "a3"),
+        "avg": SampleEstimate("m", "avg", "double", True, "a1", "a2", "a3"),
     }
-    weighing = Weighing(("k0",), tuple(made[kind] for kind in kinds), "a0")
-    found = member_of(Weigh(counted, weighing, RESULT))
+    scaling = SampleScaling(("k0",), tuple(made[kind] for kind in kinds), "a0")
+    found = member_of(HorvitzThompson(counted, scaling, RESULT))
     assert found is not None
     return found
 

@@ -4,8 +4,8 @@ from penstock.errors import BadQueryError
 from penstock.model.own_names import own, readable
 from penstock.model.schema import quoted
 from penstock.plan.operators import EventTime, Filter, Operator, Project, WindowAggregate
-from penstock.plan.operators.windows.hops import spans
 from penstock.plan.operators.windows.window_aggregate import END, START
+from penstock.plan.operators.windows.window_assigner import spans
 from tests.unit.plan.twin import TRAFFIC, World, bind
 
 MINUTE = "traffic [RANGE 1 MINUTE]"
@@ -42,7 +42,7 @@ def shown(select: str) -> dict[str, str]:
 )
 def test_a_window_is_kept_in_microseconds(window: str, size: int, slide: int) -> None:
     found = aggregate_of(bind(f"SELECT count(*) AS n FROM traffic [{window}]"))
-    assert found.hops == spans(size, slide)
+    assert found.assigner == spans(size, slide)
     assert found.time == EventTime("ts")
     assert found.input is TRAFFIC
 
@@ -165,7 +165,7 @@ def test_outside_an_aggregate_the_bounds_are_the_windows_and_inside_the_inputs()
     assert isinstance(root, Project)
     assert root.columns == (("window_start", quoted(START)), ("m", quoted(own("a0"))))
     hour = aggregate_of(root)
-    assert hour.hops == spans(3_600_000_000, 3_600_000_000)
+    assert hour.assigner == spans(3_600_000_000, 3_600_000_000)
     assert [each.text for _, each in hour.aggregates] == ["MAX(`window_start`)"]
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 from penstock.qos.contracts.admission import (
     TAIL,
     Admitted,
-    Plan,
+    ProposedPlan,
     Refused,
     Room,
     Waits,
@@ -21,10 +21,10 @@ def at_rate(rate: float) -> Network:
     return replace(two_paths(), rates={"s": rate})
 
 
-def plans(rate: float, *, state_bytes: float = 0.0) -> tuple[Plan, Plan]:
+def plans(rate: float, *, state_bytes: float = 0.0) -> tuple[ProposedPlan, ProposedPlan]:
     """Return the plan of `a` alone, and with `b` that shares the leaf."""
     both = at_rate(rate)
-    return Plan(both.without(frozenset("b"))), Plan(both, {}, state_bytes)
+    return ProposedPlan(both.without(frozenset("b"))), ProposedPlan(both, {}, state_bytes)
 
 
 def test_a_query_that_fits_comes_in_and_pays_only_for_what_it_does_not_share() -> None:
@@ -76,8 +76,8 @@ def test_memory_is_asked_for_too() -> None:
 
 def test_one_unit_that_a_slot_cannot_do_is_refused_however_many_slots_there_are() -> None:
     nodes = line("a", "s", [(0.02, 1.0)])
-    after = Plan(Network(nodes, {"s": 100.0}, {"a": "a0"}, {"": 8}))
-    before = Plan(Network({}, {"s": 100.0}, {}, {"": 8}))
+    after = ProposedPlan(Network(nodes, {"s": 100.0}, {"a": "a0"}, {"": 8}))
+    before = ProposedPlan(Network({}, {"s": 100.0}, {}, {"": 8}))
     found = admission("a", before, after, {})
     assert isinstance(found, Refused)
     assert "one slot" in found.error("a").message
@@ -86,4 +86,4 @@ def test_one_unit_that_a_slot_cannot_do_is_refused_however_many_slots_there_are(
 def test_a_query_s_own_latency_is_that_of_its_units_while_nothing_else_is_to_do() -> None:
     network = replace(two_paths(), run_seconds=0.05)
     own = 3 * 0.05 + 0.001 + 0.5 * 0.002 + 0.1 * 0.01
-    assert abs(least_latency(Plan(network), "a") - own) < 1e-6
+    assert abs(least_latency(ProposedPlan(network), "a") - own) < 1e-6

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.contracts.answers import Sampled, kept_through, least_keep, sampled
-from penstock.qos.shedding.gates import Gate, seed_of
+from penstock.qos.contracts.answers import SampleSums, kept_through, least_keep, sampled
+from penstock.qos.shedding.gates import DropGate, seed_of
 
 TRIALS = 2000
 LEAST_COVERAGE = 0.935  # 95 % less three standard errors of so many trials
@@ -32,7 +32,7 @@ def values(shape: str, drawn: Draw, size: tuple[int, int]) -> np.ndarray:
             return drawn.normal(0.5, 1.0, size)
 
 
-def kept(truth: np.ndarray, mask: np.ndarray, keep: float) -> Sampled:
+def kept(truth: np.ndarray, mask: np.ndarray, keep: float) -> SampleSums:
     shown = np.where(mask, truth, 0.0)
     return sampled(mask.sum(1).astype(float), shown.sum(1), (shown**2).sum(1), keep)
 
@@ -62,7 +62,7 @@ def test_gates_in_a_row_and_panes_of_other_gates_are_covered_too() -> None:
     drawn = np.random.default_rng(3)
     truth = drawn.exponential(1.0, (TRIALS, 200))
     numbers = np.arange(truth.size)
-    low, high = Gate(0.6, seed_of(4, "low")), Gate(0.5, seed_of(4, "high"))
+    low, high = DropGate(0.6, seed_of(4, "low")), DropGate(0.5, seed_of(4, "high"))
     both = (low.passes(numbers) & high.passes(numbers)).reshape(truth.shape)
     found = kept(truth[:, :120], both[:, :120], kept_through(0.6, 0.5))
     found += kept(truth[:, 120:], low.passes(numbers).reshape(truth.shape)[:, 120:], 0.6)

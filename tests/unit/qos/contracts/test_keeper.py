@@ -3,7 +3,7 @@ from dataclasses import replace
 from penstock.qos.contracts.contracts import Contract, Sampling
 from penstock.qos.contracts.keeper import Keeper
 from penstock.qos.load.load import load_of
-from penstock.qos.load.moment import Measures, Moment
+from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Network
 from tests.unit.qos.networks import two_paths
 
@@ -18,7 +18,7 @@ def seconds(
     for number, rate in enumerate(rates, start):
         if network is not None:
             keeper.adopt(network, CONTRACTS, {})
-        found.append(keeper.decide(Moment({"s": rate}, {}), float(number)))
+        found.append(keeper.decide(LoadSample({"s": rate}, {}), float(number)))
     return found
 
 

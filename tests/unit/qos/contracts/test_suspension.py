@@ -11,7 +11,7 @@ from penstock.qos.contracts.suspension import (
     Suspended,
     least_load,
     suspended,
-    victims,
+    suspended_now,
 )
 from penstock.qos.load.network import Network
 from penstock.qos.shedding.allocation import Limit
@@ -35,7 +35,7 @@ def test_no_victim_could_be_spared_by_itself(network: Network, data: st.DataObje
         query: Limit(data.draw(st.sampled_from([0.0, 0.5])), data.draw(st.sampled_from([1.0, 3.0])))
         for query in network.roots
     }
-    chosen = victims(network, limits, GOAL)
+    chosen = suspended_now(network, limits, GOAL)
     assert least_load(network.without(chosen), limits) <= GOAL + 1e-9
     for query in chosen:
         assert least_load(network.without(chosen - {query}), limits) > GOAL
@@ -44,7 +44,7 @@ def test_no_victim_could_be_spared_by_itself(network: Network, data: st.DataObje
 def test_those_go_that_weigh_least_for_what_they_need() -> None:
     network = apart(0.5, 0.5, 0.5)
     limits = {"q0": Limit(0.0, 5.0), "q1": Limit(0.0, 1.0), "q2": Limit(0.0, 3.0)}
-    assert victims(network, limits, GOAL) == {"q1", "q2"}
+    assert suspended_now(network, limits, GOAL) == {"q1", "q2"}
 
 
 def test_nobody_is_suspended_while_shedding_is_enough() -> None:

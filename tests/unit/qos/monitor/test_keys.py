@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.qos.monitor.keys import COUNTERS, Keys
-from penstock.qos.monitor.sampler import LEAST_SECONDS, MOST_SECONDS, Sampler
+from penstock.qos.monitor.sampler import LEAST_SECONDS, MOST_SECONDS, RateSampler
 
 
 @pytest.mark.parametrize("many", [10, 1000, 20_000, 300_000])
@@ -38,9 +38,9 @@ def test_skew_is_one_where_keys_are_alike_and_more_where_they_are_not() -> None:
     assert unlike.skew > 20
 
 
-def looks(rates: list[float], step: float = 0.05) -> tuple[Sampler, int]:
+def looks(rates: list[float], step: float = 0.05) -> tuple[RateSampler, int]:
     """Return the sampler after rates of a second each, and how often it looked."""
-    sampler, count, times, now = Sampler(), 0.0, 0, 0.0
+    sampler, count, times, now = RateSampler(), 0.0, 0, 0.0
     for rate in rates:
         for _ in range(round(1 / step)):
             now, count = now + step, count + rate * step
@@ -69,4 +69,4 @@ def test_a_rate_that_changes_is_looked_at_again_soon() -> None:
 def test_silence_for_an_hour_and_then_a_flood_is_a_rate_like_any_other() -> None:
     sampler, _ = looks([100.0] * 10 + [0.0] * 120 + [5000.0] * 20)
     assert sampler.rate == pytest.approx(5000.0, rel=0.05)
-    assert Sampler().burstiness == 1.0
+    assert RateSampler().burstiness == 1.0

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.qos.shedding.allocation import Limit, Piece, allocate, released
+from penstock.qos.shedding.allocation import Limit, WorkShare, allocate, released
 from tests.examples import examples
 
 NAMES = "abcd"
@@ -13,18 +13,20 @@ GRID = 8  # steps of a share
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> list[Piece[str]]:
+def trees(draw: st.DrawFn) -> list[WorkShare[str]]:
     """Draw the pieces of a stream's tree: sets of stakes that are apart or inside one another."""
     names = NAMES[: draw(st.integers(1, 4))]
-    pieces = [Piece(draw(st.integers(0, 5)) / 4, frozenset(names))]
+    pieces = [WorkShare(draw(st.integers(0, 5)) / 4, frozenset(names))]
     cut = draw(st.integers(0, len(names)))
-    pieces += [Piece(draw(st.integers(0, 5)) / 4, frozenset(s)) for s in (names[:cut], names[cut:])]
-    pieces += [Piece(draw(st.integers(1, 5)) / 4, frozenset(each)) for each in names]
+    pieces += [
+        WorkShare(draw(st.integers(0, 5)) / 4, frozenset(s)) for s in (names[:cut], names[cut:])
+    ]
+    pieces += [WorkShare(draw(st.integers(1, 5)) / 4, frozenset(each)) for each in names]
     return [piece for piece in pieces if piece.stakes]
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[Piece[str]], dict[str, Limit], float]:
+def problems(draw: st.DrawFn) -> tuple[list[WorkShare[str]], dict[str, Limit], float]:
     pieces = draw(trees())
     names = sorted(set().union(*(piece.stakes for piece in pieces)))
     limits = {
@@ -41,7 +43,7 @@ def lost(limits: dict[str, Limit], shed: dict[str, float]) -> float:
 @given(problems())
 @settings(max_examples=examples(150))
 def test_no_choice_releases_as_much_with_less_error(
-    problem: tuple[list[Piece[str]], dict[str, Limit], float],
+    problem: tuple[list[WorkShare[str]], dict[str, Limit], float],
 ) -> None:
     pieces, limits, release = problem
     found = allocate(pieces, limits, release)
@@ -61,7 +63,7 @@ def test_no_choice_releases_as_much_with_less_error(
 
 @given(problems())
 def test_nobody_gives_up_more_than_it_may(
-    problem: tuple[list[Piece[str]], dict[str, Limit], float],
+    problem: tuple[list[WorkShare[str]], dict[str, Limit], float],
 ) -> None:
     pieces, limits, release = problem
     found = allocate(pieces, limits, release)
@@ -69,7 +71,11 @@ def test_nobody_gives_up_more_than_it_may(
 
 
 def test_items_that_share_nothing_are_the_knapsack_of_the_paper() -> None:
-    pieces = [Piece(1.0, frozenset("a")), Piece(0.5, frozenset("b")), Piece(2.0, frozenset("c"))]
+    pieces = [
+        WorkShare(1.0, frozenset("a")),
+        WorkShare(0.5, frozenset("b")),
+        WorkShare(2.0, frozenset("c")),
+    ]
     limits = {"a": Limit(0.5), "b": Limit(1.0, 0.1), "c": Limit(0.1)}
     found = allocate(pieces, limits, 1.0)
     assert {name: round(share, 9) for name, share in found.shed.items()} == {
@@ -80,7 +86,11 @@ def test_items_that_share_nothing_are_the_knapsack_of_the_paper() -> None:
 
 
 def test_what_is_shared_is_dropped_only_for_all() -> None:
-    pieces = [Piece(1.0, frozenset("ab")), Piece(0.1, frozenset("a")), Piece(0.1, frozenset("b"))]
+    pieces = [
+        WorkShare(1.0, frozenset("ab")),
+        WorkShare(0.1, frozenset("a")),
+        WorkShare(0.1, frozenset("b")),
+    ]
     together = allocate(pieces, {"a": Limit(0.5), "b": Limit(0.5)}, 0.3)
     assert together.shed["a"] == together.shed["b"]
     assert abs(together.shed["a"] - 0.25) < 1e-9
@@ -90,8 +100,8 @@ def test_what_is_shared_is_dropped_only_for_all() -> None:
 
 def test_a_hundred_queries_over_one_stream_are_allocated() -> None:
     names = [f"q{n}" for n in range(100)]
-    pieces = [Piece(1.0, frozenset(names))]
-    pieces += [Piece((n % 7 + 1) / 100, frozenset([name])) for n, name in enumerate(names)]
+    pieces = [WorkShare(1.0, frozenset(names))]
+    pieces += [WorkShare((n % 7 + 1) / 100, frozenset([name])) for n, name in enumerate(names)]
     limits = {name: Limit(0.2 + n % 5 / 10, n % 3 + 1.0) for n, name in enumerate(names)}
     found = allocate(pieces, limits, 1.5)
     assert abs(released(pieces, found.shed) - 1.5) < 1e-9

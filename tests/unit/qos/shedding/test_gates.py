@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import BadOptionError
-from penstock.qos.shedding.gates import LEAST_KEEP, Gate, seed_of, xxhash64
+from penstock.qos.shedding.gates import LEAST_KEEP, DropGate, seed_of, xxhash64
 from penstock.qos.shedding.quantiles import Quantiles
 from penstock.qos.shedding.semantic import semantic_gate
 
@@ -26,8 +26,8 @@ def test_a_higher_keep_rate_keeps_all_that_a_lower_one_kept(
 ) -> None:
     rows = np.arange(200)
     trains = np.full(200, train)
-    low = Gate(min(one, other), seed).passes(trains, rows)
-    high = Gate(max(one, other), seed).passes(trains, rows)
+    low = DropGate(min(one, other), seed).passes(trains, rows)
+    high = DropGate(max(one, other), seed).passes(trains, rows)
     assert not (low & ~high).any()
 
 
@@ -35,7 +35,7 @@ def test_a_higher_keep_rate_keeps_all_that_a_lower_one_kept(
 def test_a_tuple_s_fate_depends_on_its_number_alone(
     numbers: list[int], keep: float, seed: int
 ) -> None:
-    gate = Gate(keep, seed)
+    gate = DropGate(keep, seed)
     whole = gate.passes(np.array(numbers))
     one_by_one = [gate.passes(np.array([each]))[0] for each in numbers]
     assert whole.tolist() == one_by_one
@@ -43,20 +43,20 @@ def test_a_tuple_s_fate_depends_on_its_number_alone(
 
 def test_a_gate_that_keeps_all_drops_none() -> None:
     extremes = np.array([-(2**63), 2**63 - 1, 0, 1])
-    assert Gate(1.0, 5).passes(extremes).all()
-    assert Gate(1.0, 5).cut == 2**63 - 1
+    assert DropGate(1.0, 5).passes(extremes).all()
+    assert DropGate(1.0, 5).cut == 2**63 - 1
 
 
 @pytest.mark.parametrize("keep", [0.05, 0.3, 0.5, 0.9])
 def test_the_share_that_stays_is_the_keep_rate(keep: float) -> None:
     many = 100_000
-    share = Gate(keep, 7).passes(np.arange(many)).mean()
+    share = DropGate(keep, 7).passes(np.arange(many)).mean()
     assert abs(share - keep) < 5 * (keep * (1 - keep) / many) ** 0.5
 
 
 def test_gates_in_a_row_multiply() -> None:
     numbers = np.arange(200_000)
-    low, high = Gate(0.5, seed_of(1, "a")), Gate(0.4, seed_of(1, "b"))
+    low, high = DropGate(0.5, seed_of(1, "a")), DropGate(0.4, seed_of(1, "b"))
     both = low.passes(numbers) & high.passes(numbers)
     assert abs(both.mean() - 0.2) < 0.005
 
@@ -64,7 +64,7 @@ def test_gates_in_a_row_multiply() -> None:
 @pytest.mark.parametrize("keep", [0.0, LEAST_KEEP / 2, -1.0, 1.01, float("nan")])
 def test_a_gate_never_closes_and_keeps_no_more_than_there_is(keep: float) -> None:
     with pytest.raises(BadOptionError):
-        Gate(keep, 1)
+        DropGate(keep, 1)
 
 
 @given(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.load.tempo import SECOND, Tempo, Windows
+from penstock.qos.load.tempo import SECOND, Tempo, TempoWindows
 from penstock.qos.shedding.portions import AS_MUCH, portions, thinnest, together
 
 trains = st.lists(st.tuples(st.integers(0, 10_000), st.floats(0.0, 1.0)), min_size=1, max_size=12)
@@ -55,7 +55,7 @@ def fed(drawn: list[tuple[int, int, int]]) -> Tempo:
 @given(st.integers(0, 28), st.integers(1, 4), st.integers(1, 4))
 def test_of_a_steady_stream_every_window_has_its_rate(train: int, span: int, hops: int) -> None:
     tempo = fed(steady(1_000, 6))
-    windows = Windows(0, span * SECOND, span * SECOND // hops)
+    windows = TempoWindows(0, span * SECOND, span * SECOND // hops)
     first = train * SECOND // 5
     found = thinnest(tempo.curve(), windows, first, first + SECOND // 5)
     assert 1_000 / span / hops / AS_MUCH <= found <= 1_001
@@ -67,7 +67,7 @@ def test_a_window_that_a_burst_only_touches_is_thinner_than_the_burst() -> None:
     burst = [(20_000, n * fifth, (n + 1) * fifth) for n in range(4, 10)]
     calm = [(1, n * fifth, (n + 1) * fifth) for n in range(10, 20)]
     tempo = fed([*quiet, *burst, *calm])
-    seconds = Windows()
+    seconds = TempoWindows()
     assert thinnest(tempo.curve(), seconds, 4 * fifth, 5 * fifth) == pytest.approx(20_004)
     assert thinnest(tempo.curve(), seconds, 6 * fifth, 7 * fifth) == pytest.approx(100_000)
     assert thinnest(tempo.curve(), seconds, 12 * fifth, 13 * fifth) == pytest.approx(5)
@@ -78,7 +78,7 @@ def test_a_window_counts_that_the_first_train_of_a_burst_hardly_reaches_back_int
     quiet = [(1, n * fifth - tenth, (n + 1) * fifth - tenth) for n in range(1, 5)]
     burst = [(20_000, n * fifth - tenth, (n + 1) * fifth - tenth) for n in range(5, 11)]
     tempo = fed([*quiet, *burst])
-    found = [thinnest(tempo.curve(), Windows(), first, last) for _, first, last in burst]
+    found = [thinnest(tempo.curve(), TempoWindows(), first, last) for _, first, last in burst]
     assert found[0] == pytest.approx(
         2_004 / 0.82, rel=0.01
     )  # all that there is of the first window
@@ -87,12 +87,14 @@ def test_a_window_counts_that_the_first_train_of_a_burst_hardly_reaches_back_int
 
 def test_a_window_that_has_begun_gets_at_most_as_much_again() -> None:
     tempo = fed([*steady(1_000, 1), *steady(1_000, 1, start=1)[:1]])
-    assert thinnest(tempo.curve(), Windows(), SECOND, SECOND + SECOND // 5) == pytest.approx(400)
+    assert thinnest(tempo.curve(), TempoWindows(), SECOND, SECOND + SECOND // 5) == pytest.approx(
+        400
+    )
 
 
 def test_what_began_before_anything_is_known_is_judged_by_what_is() -> None:
     tempo = fed(steady(1_000, 5, start=100))
-    hour = Windows(0, 3600 * SECOND, 3600 * SECOND)
+    hour = TempoWindows(0, 3600 * SECOND, 3600 * SECOND)
     found = thinnest(tempo.curve(), hour, 102 * SECOND, 102 * SECOND + SECOND // 5)
     assert found > 1
 
@@ -107,7 +109,7 @@ def test_what_began_before_anything_is_known_is_judged_by_what_is() -> None:
 def test_windows_around_hold_a_time_and_none_is_missed(
     begin: int, span: int, hop: int, first: int, length: int
 ) -> None:
-    last, windows = first + length, Windows(begin, span, hop)
+    last, windows = first + length, TempoWindows(begin, span, hop)
     found = windows.around(first, last, 10**9) if (span + length) // hop < 10**4 else []
     assert all(start <= last and start + span > first for start in found)
     if found:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.shedding.worths import Cut, Worths, kept_by
+from penstock.qos.shedding.worths import WorthCut, Worths, kept_by
 
 WORTHS = st.lists(st.sampled_from([math.nan, -1e300, -1.0, 0.0, 2.0, 2.5, 1e300]), max_size=60)
 
@@ -15,12 +15,12 @@ def test_at_least_a_share_stays_and_nobody_stays_who_is_worth_less_than_one_that
     worth: list[float], cut: float, ties: float, least: float, seed: int
 ) -> None:
     values, places = np.array(worth, dtype=float), np.arange(len(worth))
-    passes = kept_by(Cut(cut, ties), seed, least, values, places)
+    passes = kept_by(WorthCut(cut, ties), seed, least, values, places)
     assert np.count_nonzero(passes) >= least * len(worth) - 1e-6
     filled = np.where(np.isnan(values), -np.inf, values)
     if passes.any() and not passes.all():
         assert filled[passes].min() >= filled[~passes].max()
-    assert (passes == kept_by(Cut(cut, ties), seed, least, values, places)).all()
+    assert (passes == kept_by(WorthCut(cut, ties), seed, least, values, places)).all()
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.8, 0.95])

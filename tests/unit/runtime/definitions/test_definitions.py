@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.catalog import Entry, MemoryCatalog
+from penstock.catalog import CatalogEntry, MemoryCatalog
 from penstock.errors import BadQueryError, NameTakenError, PenstockError
 from penstock.runtime.definitions.definitions import Definitions
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
@@ -31,7 +31,7 @@ class Remembering:
     def prepared(self, statement: Any) -> Enter:
         self._do("prepare")
 
-        def enter(entry: Entry) -> str:
+        def enter(entry: CatalogEntry) -> str:
             definition = statement.definition
             self.directory.add(KnownStream(definition, scan_of(definition, entry.incarnation)))
             self._do(f"enter {entry.incarnation}")
@@ -42,7 +42,7 @@ class Remembering:
     def forget(self, known: KnownStream) -> None:
         self._do(f"forget {known.scan.incarnation}")
 
-    def bring_back(self, statement: Any, entry: Entry, _: Manifest) -> Newcomers:
+    def bring_back(self, statement: Any, entry: CatalogEntry, _: Manifest) -> Newcomers:
         definition = statement.definition
         self.directory.add(KnownStream(definition, scan_of(definition, entry.incarnation)))
         return NOBODY
@@ -132,4 +132,4 @@ def test_everything_comes_back_under_the_number_that_it_had() -> None:
 
 def test_what_is_no_definition_does_not_come_back() -> None:
     with pytest.raises(PenstockError):
-        World().definitions.bring_back(Entry("STREAM", "s", "SHOW STREAMS", 1), Manifest())
+        World().definitions.bring_back(CatalogEntry("STREAM", "s", "SHOW STREAMS", 1), Manifest())

@@ -11,15 +11,15 @@ from penstock.errors import HomeFormatError
 from penstock.model.trains import TrainInfo
 from penstock.runtime.durable.manifest import (
     BufferRecord,
-    FeedRecord,
     FinishedRecord,
     Manifest,
-    OccasionsRecord,
     PartRecord,
     QueryRecord,
+    SourceRecord,
     StateRecord,
     SuspendedRecord,
     TrainRecord,
+    TriggerRecord,
     UnitRecord,
 )
 
@@ -37,7 +37,7 @@ PARTS = st.builds(PartRecord, file=NAMES, rows=NUMBERS, facts=DATA)
 TRAINS = st.builds(TrainRecord, info=st.builds(TrainInfo, NUMBERS, NUMBERS, NUMBERS, SECONDS))
 MANIFESTS = st.builds(
     Manifest,
-    feeds=records(FeedRecord, boundary=st.none() | DATA, slack=st.none() | DATA),
+    source_readers=records(SourceRecord, boundary=st.none() | DATA, slack=st.none() | DATA),
     buffers=records(BufferRecord, readers=COUNTS, trains=st.lists(TRAINS, max_size=2).map(tuple)),
     units=records(
         UnitRecord,
@@ -56,11 +56,11 @@ MANIFESTS = st.builds(
         SuspendedRecord, away=st.none() | st.tuples(SECONDS, COUNTS), deadline=st.none() | SECONDS
     ),
     finished=records(FinishedRecord),
-    occasions=records(OccasionsRecord, rules=COUNTS),
+    trigger_batches=records(TriggerRecord, rules=COUNTS),
     tables=DATA,
     statistics=DATA,
     control=DATA,
-    apart=st.lists(NAMES, max_size=2).map(tuple),
+    unbundled=st.lists(NAMES, max_size=2).map(tuple),
     files=st.dictionaries(NAMES, st.tuples(NUMBERS, NUMBERS), max_size=2),
     format=st.just(1),
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import SinkError
 from penstock.model.definitions import QueryState
 from penstock.runtime.work.live_query import RETRY_SECONDS, LiveQuery
@@ -165,7 +165,7 @@ def test_a_sink_that_goes_on_refusing_holds_its_query_alone_until_it_is_resumed(
 def test_what_waits_for_a_sink_is_bounded_and_its_query_says_what_it_missed(
     tmp_path: Path,
 ) -> None:
-    hall = Hall(tmp_path / "home", bounds=Bounds(queue_bytes=100))
+    hall = Hall(tmp_path / "home", bounds=BufferBounds(queue_bytes=100))
     query = hall.add("a", scan("s"))
     hall.add("b", scan("s"))
     sink = Stubborn(len(RETRY_SECONDS) + 1)
@@ -190,7 +190,7 @@ def test_what_waits_for_a_sink_is_bounded_and_its_query_says_what_it_missed(
 
 
 def test_a_delivery_under_way_keeps_its_trains_until_it_has_them_in_hand(tmp_path: Path) -> None:
-    hall = Hall(tmp_path / "home", bounds=Bounds(queue_bytes=20))
+    hall = Hall(tmp_path / "home", bounds=BufferBounds(queue_bytes=20))
     query = hall.add("a", scan("s"))
     hall.deliveries.under_way.add(query.reader)
     for number in range(10):

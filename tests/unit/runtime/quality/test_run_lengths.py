@@ -8,7 +8,13 @@ import pytest
 
 from penstock.model.goals import Goals
 from penstock.plan.operators import Gate, key
-from penstock.runtime.quality.run_lengths import AT_FIRST, Share, next_length, run_lengths, shares
+from penstock.runtime.quality.run_lengths import (
+    AT_FIRST,
+    LatencyShare,
+    next_length,
+    run_lengths,
+    shares,
+)
 from penstock.runtime.work.promise import Promise
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, scan
@@ -42,7 +48,7 @@ def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
     hall.add("b", chain("s", "xy")).promise = promised(2.0)
     hall.add("c", chain("s", "z"))
     shared, own = key(chain("s", "x")), key(chain("s", "xy"))
-    assert shares(hall.topology) == {shared: Share(0.5, 1.0), own: Share(0.5, 2.0)}
+    assert shares(hall.topology) == {shared: LatencyShare(0.5, 1.0), own: LatencyShare(0.5, 2.0)}
     lengths = run_lengths(hall.topology, hall.dispatcher.statistics)
     assert lengths == {shared: AT_FIRST, own: AT_FIRST}
     known(hall, shared)
@@ -70,7 +76,7 @@ def test_a_run_is_longer_or_shorter_than_the_last_by_what_it_took(
 def test_a_gate_takes_no_share_of_the_time(tmp_path: Path) -> None:
     hall, gate = Hall(tmp_path / "home"), Gate(scan("s"), 0.5)
     hall.add("a", gate).promise = promised(3.0)
-    assert shares(hall.topology) == {key(gate): Share(1.5, 3.0)}
+    assert shares(hall.topology) == {key(gate): LatencyShare(1.5, 3.0)}
 
 
 def test_what_has_piled_up_is_taken_in_runs_that_are_short_enough(tmp_path: Path) -> None:

@@ -1,26 +1,26 @@
 from pathlib import Path
 
-from penstock.functions.tuning.choice import Asked, choose
-from penstock.functions.tuning.curves import Curve
+from penstock.functions.tuning.choice import FlowDemand, choose
+from penstock.functions.tuning.curves import CostCurve
 from penstock.functions.tuning.drift import LAST
-from penstock.functions.tuning.plans import CENTRAL, Limits
+from penstock.functions.tuning.plans import CENTRAL, PlanLimits
 from penstock.functions.tuning.prediction import predict
-from penstock.functions.tuning.profile import Profile
+from penstock.functions.tuning.profile import FunctionProfile
 from penstock.functions.tuning.sites import Costs
 from penstock.runtime.queries.tuned import Tuned, read_tuned, tuned_of, write_tuned
 from penstock.runtime.queries.tuner import Watched, is_due
 
-COSTS = Costs(compute=Curve(loglinear=1e-6))
+COSTS = Costs(compute=CostCurve(loglinear=1e-6))
 
 
 def _tuned() -> Tuned:
     choice = choose(
         lambda plan: predict(plan, COSTS, 1024, 2),
-        Asked(1024, 50.0, 2),
-        Limits(2),
+        FlowDemand(1024, 50.0, 2),
+        PlanLimits(2),
         try_out=lambda plans: {plan: 0.010 if plan == CENTRAL else 0.006 for plan in plans},
     )
-    profile = Profile("fft3", 1, 1024, 50.0, COSTS)
+    profile = FunctionProfile("fft3", 1, 1024, 50.0, COSTS)
     return tuned_of(choice, "window_distribute(2, fft3)", profile, (64, 24576.0))
 
 

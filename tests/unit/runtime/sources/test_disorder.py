@@ -54,17 +54,17 @@ def test_what_was_measured_comes_back_from_json(trains: list[list[float]]) -> No
 
 def test_the_share_that_was_asked_for_comes_in_time(tmp_path: Path) -> None:
     hall = hall_of(tmp_path / "home")
-    feed = hall.topology.feeds[key(scan("s"))]
+    source_reader = hall.topology.source_readers[key(scan("s"))]
     late = rows = 0
     for number in range(60):
         times = shuffled(50 * number, 50, number)
         if number >= 20:  # it has had some time to learn
-            late += sum(each < feed.watermark for each in times)
+            late += sum(each < source_reader.watermark for each in times)
             rows += len(times)
         hall.push("s", *times)
         hall.drain()
     assert late / rows <= 0.05
-    assert 0.5 < feed.disorder.slack.total_seconds() < 3.2
+    assert 0.5 < source_reader.disorder.slack.total_seconds() < 3.2
 
 
 @given(
@@ -85,5 +85,5 @@ def test_a_death_changes_no_watermark(actions: list[str]) -> None:
                 hall.do(action)
         for each in (calm, hall):
             each.drain()
-        marks = [each.topology.feeds[key(scan("s"))].watermark for each in (calm, hall)]
+        marks = [each.topology.source_readers[key(scan("s"))].watermark for each in (calm, hall)]
         assert marks[0] == marks[1]

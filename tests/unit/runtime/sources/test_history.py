@@ -12,22 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.states import Kept, KeptPart
-from penstock.engine.states.state import Run, Step
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.states import KeptPart, KeptState
+from penstock.engine.states.state import Run, RunOutput
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.engine.trains.rows import in_memory
 from penstock.model.schema import Schema
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan import operators as operators_module
 from penstock.plan.operators import EventTime, Operator, key
 from penstock.runtime.sources.history import gone_before
-from penstock.runtime.topology import connecting, restoration
+from penstock.runtime.topology import connection as connecting
+from penstock.runtime.topology import restoration
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan, table
 
 DAY = {"archive_for": timedelta(days=1)}
-TINY = Bounds(buffer_bytes=40, total_bytes=80, keep_bytes=0)
+TINY = BufferBounds(buffer_bytes=40, total_bytes=80, keep_bytes=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +56,20 @@ class RecallState:
     begin: int
     seen: list[int] = field(default_factory=list)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         whole = run.processor.flow(run.unit, run.rows)
         self.seen = self.seen + whole["n"].to_pylist()
-        return Step(whole)
+        return RunOutput(whole)
 
     def promise(self, marks: Sequence[int]) -> int:
         return marks[0]
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         rows = in_memory(table(self.seen))
-        return Kept({"begin": self.begin}, [KeptPart(rows)] if self.seen else [])
+        return KeptState({"begin": self.begin}, [KeptPart(rows)] if self.seen else [])
 
 
-def back(_: Operator, kept: Kept) -> RecallState:
+def back(_: Operator, kept: KeptState) -> RecallState:
     seen = [n for part in kept.parts for n in part.rows.to_table(SCHEMA)["n"].to_pylist()]
     return RecallState(kept.facts["begin"], seen)
 

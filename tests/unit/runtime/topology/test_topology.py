@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from penstock.model.definitions import QueryState
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Project, Union, WindowAggregate, key
-from penstock.plan.operators.windows.hops import spans
-from penstock.runtime.sources.feed import PATIENCE
+from penstock.plan.operators.windows.window_assigner import spans
+from penstock.runtime.sources.source_reader import PATIENCE
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -452,9 +452,11 @@ def test_a_source_that_nobody_waits_for_any_more_does_not_keep_it_from_being_dra
     hall: Hall,
 ) -> None:
     hall.add("a", chain("s", "x"))
-    (feed,) = [each for each in hall.topology.feeds.values() if each.scan == scan("s")]
+    (source_reader,) = [
+        each for each in hall.topology.source_readers.values() if each.scan == scan("s")
+    ]
     for _ in range(PATIENCE):
-        feed.failed("no", 0.0)
+        source_reader.failed("no", 0.0)
     assert hall.topology.is_drained()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from penstock.engine.trains.buffers import Bounds
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.plan.operators import key
 from penstock.runtime.views.relations.buffers import BUFFERS, TRAINS, buffer_rows, train_rows
 from penstock.runtime.views.relations.units import short
@@ -21,7 +21,7 @@ def no_spark() -> Iterator[None]:
 
 
 def test_trains_wait_in_memory_up_to_a_bound_and_on_disk_beyond(tmp_path: Path) -> None:
-    hall = Hall(tmp_path / "home", bounds=Bounds(buffer_bytes=60))
+    hall = Hall(tmp_path / "home", bounds=BufferBounds(buffer_bytes=60))
     root = chain("s", "x")
     hall.add("q", root)
     for number in (1, 2, 3):

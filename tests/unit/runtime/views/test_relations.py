@@ -11,7 +11,7 @@ import pytest
 from penstock.catalog.memory import MemoryCatalog
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.plan.operators import key
-from penstock.runtime.durable.firings import Firings
+from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.names.directory import Directory, KnownQuery, KnownStream
 from penstock.runtime.quality.samples import INTERVAL_SECONDS, Samples
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
@@ -38,13 +38,13 @@ class Around:
         self.topology, self.journal = self.hall.topology, self.hall.journal
         self.clock = self.hall.clock
         self.directory, self.catalog = Directory(), MemoryCatalog()
-        self.firings = Firings(home / "firings.db")
+        self.pending_actions = PendingActions(home / "firings.db")
         self.samples = Samples(self.topology)
         self.supervisor = SimpleNamespace(
             resting=contextlib.nullcontext, topology=self.topology, samples=self.samples
         )
-        for feed in self.topology.feeds.values():
-            self.directory.add(KnownStream(feed.definition, feed.scan))
+        for source_reader in self.topology.source_readers.values():
+            self.directory.add(KnownStream(source_reader.definition, source_reader.scan))
 
     def add(self, name: str, labels: str) -> None:
         root = chain("s", labels)
@@ -61,7 +61,7 @@ class Around:
 def around(tmp_path: Path) -> Iterator[Around]:
     made = Around(tmp_path / "home")
     yield made
-    made.firings.close()
+    made.pending_actions.close()
 
 
 def test_queries_and_streams_have_their_figures(around: Around) -> None:
@@ -124,8 +124,8 @@ def test_history_is_a_row_for_each_sample(around: Around) -> None:
 def test_dead_letters_name_the_relation_that_has_them(around: Around) -> None:
     around.add("q", "x")
     assert around.rows(DEAD_LETTERS) == []
-    (feed,) = around.topology.feeds.values()
-    feed.rejected = 3
+    (source_reader,) = around.topology.source_readers.values()
+    source_reader.rejected = 3
     assert around.rows(DEAD_LETTERS) == [
         {"kind": "rejected", "name": "s", "rows": 3, "relation": "`s`.rejects"}
     ]

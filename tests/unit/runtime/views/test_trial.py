@@ -10,11 +10,11 @@ import pytest
 
 from penstock.engine.spark.processor import Processor
 from penstock.engine.spark.session import Sessions
-from penstock.engine.trains.buffers import Bounds, BufferPool, Train
+from penstock.engine.trains.buffers import BufferBounds, BufferPool, Train
 from penstock.engine.trains.rows import in_memory
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Scan, key
-from penstock.plan.sharing.bundling import bundled
+from penstock.plan.sharing.bundles import bundled
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.runtime.views import trial
 from penstock.runtime.views.trial import (
@@ -42,7 +42,7 @@ def no_spark() -> Iterator[None]:
 
 @pytest.fixture
 def pool(tmp_path: Path) -> BufferPool:
-    return BufferPool(tmp_path, Bounds())
+    return BufferPool(tmp_path, BufferBounds())
 
 
 def put(pool: BufferPool, *sizes: int) -> None:

@@ -11,7 +11,7 @@ from penstock.runtime.work.worker_pool import WorkerPool
 from tests.examples import examples
 
 LONG = 300.0  # seconds; nothing here may take half as long
-KINDS = ("feed", "unit", "query")
+KINDS = ("source", "unit", "query")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_nobody_waits_for_a_sink(pool: WorkerPool) -> None:
 
 def test_only_units_take_slots(pool: WorkerPool) -> None:
     go = threading.Event()
-    for name in ("feed:a", "query:a", "unit:a", "unit:b"):
+    for name in ("source:a", "query:a", "unit:a", "unit:b"):
         pool.submit(name, lambda: go.wait(LONG), lambda _: None)
     assert pool.free_slots == 0
     go.set()
@@ -82,7 +82,7 @@ def test_units_do_not_wait_for_deliveries_nor_for_reading(pool: WorkerPool) -> N
     go, found = threading.Event(), []
     for number in range(10):
         pool.submit(f"query:{number}", lambda: go.wait(LONG), lambda _: None)
-        pool.submit(f"feed:{number}", lambda: go.wait(LONG), lambda _: None)
+        pool.submit(f"source:{number}", lambda: go.wait(LONG), lambda _: None)
     pool.submit("unit:a", lambda: "ran", note(found))
     while not found:
         pool.wait(LONG)

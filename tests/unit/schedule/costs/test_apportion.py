@@ -2,23 +2,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.schedule.costs.apportion import Border, Profile, apportioned, explained
-from penstock.schedule.costs.record import Record
+from penstock.schedule.costs.apportion import Border, UnitProfile, apportioned, explained
+from penstock.schedule.costs.record import RunRecord
 
 SECONDS = st.floats(0, 0.5)
 
 
-def unit(cost: float, selectivity: float = 1.0, runs: int = 5) -> Record:
-    record = Record()
+def unit(cost: float, selectivity: float = 1.0, runs: int = 5) -> RunRecord:
+    record = RunRecord()
     for place in range(runs):
         record = record.add(1000, 1000 * selectivity, 1000 * cost, float(place))
     return record
 
 
-def line(borders: dict[str, Border], *names: str) -> Profile:
+def line(borders: dict[str, Border], *names: str) -> UnitProfile:
     """Return the profile of a line of operators over the leaf `leaf`."""
     inputs = {name: (below,) for below, name in zip(("leaf", *names), names, strict=False)}
-    return Profile(inputs, borders, names[-1])
+    return UnitProfile(inputs, borders, names[-1])
 
 
 @given(st.lists(SECONDS, min_size=3, max_size=3), st.floats(1e-6, 1e-2))

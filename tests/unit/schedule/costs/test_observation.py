@@ -10,7 +10,7 @@ from penstock.schedule.costs.observation import (
     NOTHING_SEEN,
     UNMEASURED,
     Average,
-    Figures,
+    OperatorFigures,
     QueryFigures,
     deadline_of,
 )
@@ -66,7 +66,7 @@ def test_a_figure_in_doubt_is_drawn_toward_the_prior() -> None:
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -1.0])
 def test_declaring_no_figure_declares_nothing(odd: float) -> None:
     assert Average.known(odd).or_else(7.0) == 7.0
-    assert Figures.declared(odd).seconds == UNMEASURED
+    assert OperatorFigures.declared(odd).seconds == UNMEASURED
 
 
 def test_zero_is_a_figure() -> None:

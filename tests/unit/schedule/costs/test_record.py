@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.schedule.costs.observation import HALF_LIFE_SECONDS
-from penstock.schedule.costs.record import Passed, Record
+from penstock.schedule.costs.record import Passed, RunRecord
 
 COST = st.floats(1e-6, 1e-2)
 FIXED = st.floats(0, 0.5)
 ROWS = st.lists(st.integers(1, 10_000), min_size=5, max_size=20)
 
 
-def recorded(runs: list[tuple[float, float, float]], gap: float = 1.0) -> Record:
-    record = Record()
+def recorded(runs: list[tuple[float, float, float]], gap: float = 1.0) -> RunRecord:
+    record = RunRecord()
     for place, (rows_in, rows_out, seconds) in enumerate(runs):
         record = record.add(rows_in, rows_out, seconds, place * gap)
     return record
@@ -72,12 +72,12 @@ def test_what_was_long_ago_counts_little() -> None:
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99), st.floats(0, 9)), max_size=5))
 def test_a_record_survives_a_checkpoint(runs: list[tuple[int, int, float]]) -> None:
     record = recorded(list(runs))
-    assert Record.back(record.kept()) == record
+    assert RunRecord.back(record.kept()) == record
 
 
 @pytest.mark.parametrize("kept", [[], [1.0] * 3, [math.nan] * 9, [-1.0] * 9])
 def test_what_cannot_be_a_record_begins_anew(kept: list[float]) -> None:
-    assert Record.back(kept) == Record()
+    assert RunRecord.back(kept) == RunRecord()
 
 
 @given(st.floats(0.05, 2), st.integers(1, 500), st.integers(20, 400))

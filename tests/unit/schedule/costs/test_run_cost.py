@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.schedule import ReadyUnit, make_strategy
-from penstock.schedule.costs.observation import Average, Figures, Observation
+from penstock.schedule.costs.observation import Average, Observation, OperatorFigures
 from penstock.schedule.costs.run_cost import run_cost_of
 from tests.unit.schedule.lines import lines
 
@@ -51,6 +51,6 @@ def test_what_is_measured_of_a_unit_goes_before_what_its_operators_say() -> None
     graph, seen = lines([(0.001, 1.0)], [(0.001, 1.0)])
     strategy = make_strategy("pcs")
     one, other = (unit.key for unit in strategy.cut(graph, ()))
-    units = {one: Figures(Average(0.1, 50.0)), other: Figures(Average(0.001, 50.0))}
+    units = {one: OperatorFigures(Average(0.1, 50.0)), other: OperatorFigures(Average(0.001, 50.0))}
     strategy.observe(Observation(seen.operators, units, seen.queries))
     assert strategy.next([ReadyUnit(one, 9, 0.0), ReadyUnit(other, 9, 1.0)], 2.0) == other

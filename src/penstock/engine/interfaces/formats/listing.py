@@ -21,7 +21,7 @@ SEAL = "sealed"  # the record's last line where a bounded source has listed all 
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FoundFile:
     """A file as it was when it was found (seconds since 1970)."""
 
     path: Path
@@ -88,12 +88,12 @@ def find(path: str, known: Container[str] = ()) -> list[str]:
         ) from error
 
 
-class Record:
+class FileListing:
     """Every file that was ever found, in order; its number is its place in `entries`."""
 
     def __init__(self, path: Path) -> None:
         """Load the record, leaving out a last line that a crash cut short."""
-        self.entries: list[Entry] = []
+        self.entries: list[FoundFile] = []
         self.sealed = False
         self._path = path
         self._known: set[str] = set()
@@ -124,7 +124,7 @@ class Record:
                 os.truncate(self._path, len(whole))
         lines = [json.loads(line) for line in whole.splitlines()]
         self.sealed = bool(lines) and lines[-1] == SEAL
-        self._add([Entry(Path(line[0]), *line[1:]) for line in lines if line != SEAL])
+        self._add([FoundFile(Path(line[0]), *line[1:]) for line in lines if line != SEAL])
 
     def _append(self, lines: list[str]) -> None:
         with writing(self._path), self._path.open("ab", buffering=0) as file:
@@ -137,19 +137,19 @@ class Record:
                 raise
             sync_directory(self._path.parent)
 
-    def _add(self, entries: list[Entry]) -> None:
+    def _add(self, entries: list[FoundFile]) -> None:
         self.entries.extend(entries)
         self._known.update(str(entry.path) for entry in entries)
 
 
-def _entry(file: Path, now: float) -> Entry | None:
+def _entry(file: Path, now: float) -> FoundFile | None:
     """Return the file as it is now, or None where it has just gone."""
     try:
         seen = file.stat()
     except OSError:
         return None
-    return Entry(file, seen.st_size, seen.st_mtime_ns, now)
+    return FoundFile(file, seen.st_size, seen.st_mtime_ns, now)
 
 
-def _line(entry: Entry) -> list[object]:
+def _line(entry: FoundFile) -> list[object]:
     return [str(entry.path), entry.size, entry.mtime_ns, entry.found]

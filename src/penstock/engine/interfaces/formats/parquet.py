@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from penstock.engine.interfaces.formats.casts import cast, is_stored_alike, widens
-from penstock.engine.interfaces.formats.listing import Entry
-from penstock.engine.interfaces.formats.reader import FileFormat, Piece
+from penstock.engine.interfaces.formats.listing import FoundFile
+from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
 from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.interfaces.rejects import (
     Reject,
@@ -109,7 +109,7 @@ class ParquetReader:
         if not len(self._stream.schema):
             raise BadOptionError(f"{self._stream.name} has no columns")
 
-    def extent(self, entry: Entry) -> int | None:
+    def extent(self, entry: FoundFile) -> int | None:
         if self._rows_per_train is None:
             return None
         try:
@@ -117,11 +117,11 @@ class ParquetReader:
         except UNREADABLE:
             return None  # reading it will say what is wrong
 
-    def cut(self, entry: Entry, first: int) -> int:
+    def cut(self, entry: FoundFile, first: int) -> int:
         rows = self._groups(entry).rows
         return min(rows, first + (self._rows_per_train or rows))
 
-    def read(self, pieces: Sequence[Piece]) -> Ingest:
+    def read(self, pieces: Sequence[FilePiece]) -> Ingest:
         if any(piece.first or piece.last is not None for piece in pieces):
             return self.load(pieces)
         paths: list[Path] = []
@@ -137,7 +137,7 @@ class ParquetReader:
         empty = arrow_schema(self._stream.schema).empty_table()
         return Ingest(tuple(paths) or empty, joined(rejects))
 
-    def load(self, pieces: Sequence[Piece]) -> Ingest:
+    def load(self, pieces: Sequence[FilePiece]) -> Ingest:
         tables = [arrow_schema(self._stream.schema).empty_table()]
         rejects: list[pa.Table | None] = []
         for piece in pieces:
@@ -151,7 +151,7 @@ class ParquetReader:
                     rejects.append(_unfit(piece.entry, error))
         return Ingest(pa.concat_tables(tables), joined(rejects))
 
-    def _groups(self, entry: Entry) -> RowGroups:
+    def _groups(self, entry: FoundFile) -> RowGroups:
         now = entry.path.stat()
         if (now.st_size, now.st_mtime_ns) != (entry.size, entry.mtime_ns):
             raise OSError("the file has changed since it was offered")
@@ -161,7 +161,7 @@ class ParquetReader:
             self._held = held
         return held[1]
 
-    def _table(self, piece: Piece) -> tuple[pa.Table, pa.Table | None]:
+    def _table(self, piece: FilePiece) -> tuple[pa.Table, pa.Table | None]:
         """Return a piece's rows, and those as rejects whose vectors are none."""
         groups = self._groups(piece.entry)
         names = self._match(groups).names
@@ -233,5 +233,5 @@ def _chosen(columns: tuple[str, ...]) -> list[str] | None:
     return None if any("." in name for name in columns) else list(columns)
 
 
-def _unfit(entry: Entry, error: Exception) -> pa.Table | None:
+def _unfit(entry: FoundFile, error: Exception) -> pa.Table | None:
     return rejects_of([unreadable(entry.path, error)])

@@ -26,7 +26,7 @@ MOST_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class QuotedLines:
     """Lines `first` to `last` are one record, or one line whose quotes never end."""
 
     first: int
@@ -56,7 +56,7 @@ def records(data: bytes, delimiter: str, *, multiline: bool) -> tuple[pa.Array, 
     return pa.array(kept + texts[done:], pa.large_binary()), wrong
 
 
-def runs(lines: pa.Array, data: bytes, delimiter: str) -> list[Run]:
+def runs(lines: pa.Array, data: bytes, delimiter: str) -> list[QuotedLines]:
     """Return the records of more than one line, and the lines whose quotes never end."""
     return list(_walk(lines, data, delimiter)) if QUOTE in data else []
 
@@ -74,7 +74,7 @@ def after_record(data: bytes, place: int, delimiter: str) -> int:
     return place
 
 
-def _walk(lines: pa.Array, data: bytes, delimiter: str) -> Iterator[Run]:
+def _walk(lines: pa.Array, data: bytes, delimiter: str) -> Iterator[QuotedLines]:
     odd = np.flatnonzero(np.asarray(_is_odd(lines, delimiter)))
     if not len(odd):
         return
@@ -88,7 +88,7 @@ def _walk(lines: pa.Array, data: bytes, delimiter: str) -> Iterator[Run]:
         last = line if end is None else int(np.searchsorted(starts, end, "right")) - 1
         done = last + 1
         if end is None or last > line:
-            yield Run(line, last, end is not None)
+            yield QuotedLines(line, last, end is not None)
 
 
 def _is_odd(lines: pa.Array, delimiter: str) -> pa.Array:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from penstock.engine.interfaces.formats.listing import Entry
+from penstock.engine.interfaces.formats.listing import FoundFile
 from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.options import Declared, flag, one_character, one_of, text, whole
 
@@ -39,33 +39,33 @@ class FileFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FilePiece:
     """Part of a file: bytes of text or rows of Parquet; no `last` means to the end."""
 
-    entry: Entry
+    entry: FoundFile
     first: int = 0
     last: int | None = None
 
 
-class Reader(Protocol):
+class FormatReader(Protocol):
     """One format. Files that cannot be read become rejects; only Spark's failure is an error."""
 
     def open(self) -> None:
         """Raise BadOptionError where the format cannot hold the stream's columns."""
         ...
 
-    def extent(self, entry: Entry) -> int | None:
+    def extent(self, entry: FoundFile) -> int | None:
         """Return where the last piece of a file ends, or None where it is read in one piece."""
         ...
 
-    def cut(self, entry: Entry, first: int) -> int:
+    def cut(self, entry: FoundFile, first: int) -> int:
         """Return where the piece that starts at `first` ends."""
         ...
 
-    def read(self, pieces: Sequence[Piece]) -> Ingest:
+    def read(self, pieces: Sequence[FilePiece]) -> Ingest:
         """Return the rows of the pieces in their order, in place where that can be."""
         ...
 
-    def load(self, pieces: Sequence[Piece]) -> Ingest:
+    def load(self, pieces: Sequence[FilePiece]) -> Ingest:
         """Return the rows of the pieces in their order, always as a table."""
         ...

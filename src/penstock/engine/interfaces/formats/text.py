@@ -30,7 +30,7 @@ from penstock.engine.interfaces.formats.lines import (
     split,
     texts,
 )
-from penstock.engine.interfaces.formats.listing import Entry
+from penstock.engine.interfaces.formats.listing import FoundFile
 from penstock.engine.interfaces.formats.mending import (
     TIMES,
     Mended,
@@ -38,7 +38,7 @@ from penstock.engine.interfaces.formats.mending import (
     mended_json,
 )
 from penstock.engine.interfaces.formats.quoted import MOST_BYTES, after_record, records, runs
-from penstock.engine.interfaces.formats.reader import FileFormat, Piece
+from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
 from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
 from penstock.engine.interfaces.rejects import (
@@ -101,10 +101,10 @@ class TextReader:
                 hint="declare the column as STRING, or correct timestamp_format",
             ) from error
 
-    def extent(self, entry: Entry) -> int | None:
+    def extent(self, entry: FoundFile) -> int | None:
         return None if is_compressed(entry.path) else entry.size
 
-    def cut(self, entry: Entry, first: int) -> int:
+    def cut(self, entry: FoundFile, first: int) -> int:
         rows = self._format.rows_per_train
         try:
             if rows is None:
@@ -116,7 +116,7 @@ class TextReader:
         except OSError:
             return entry.size  # reading it will say what is wrong
 
-    def _after_record(self, entry: Entry, first: int, place: int) -> int:
+    def _after_record(self, entry: FoundFile, first: int, place: int) -> int:
         """Return the end of the record that a line end lies in: no train has half of one."""
         if self._format.format != "csv" or place >= entry.size:
             return place
@@ -126,10 +126,10 @@ class TextReader:
         data = content(entry.path, first, min(entry.size, place + MOST_BYTES))
         return first + after_record(data, place - first, sep)
 
-    def read(self, pieces: Sequence[Piece]) -> Ingest:
+    def read(self, pieces: Sequence[FilePiece]) -> Ingest:
         return self.load(pieces)
 
-    def load(self, pieces: Sequence[Piece]) -> Ingest:
+    def load(self, pieces: Sequence[FilePiece]) -> Ingest:
         rejects: list[pa.Table | None] = []
         runs = [lines for piece in pieces if (lines := self._lines(piece, rejects)) is not None]
         tables = [arrow_schema(self._stream.schema).empty_table()]
@@ -141,7 +141,7 @@ class TextReader:
                 rejects.append(bad)
         return Ingest(pa.concat_tables(tables), joined(rejects))
 
-    def _lines(self, piece: Piece, rejects: list[pa.Table | None]) -> Lines | None:
+    def _lines(self, piece: FilePiece, rejects: list[pa.Table | None]) -> Lines | None:
         """Return the piece's lines; add what cannot be read to `rejects`."""
         path = piece.entry.path
         try:
@@ -164,7 +164,7 @@ class TextReader:
             return split(data), []
         return records(data, self._format.delimiter, multiline=self._format.multiline)
 
-    def _layout(self, entry: Entry) -> Layout:
+    def _layout(self, entry: FoundFile) -> Layout:
         """Return a CSV file's columns from its first line; ValueError where ours are missing."""
         line = first_line(entry.path)
         if not line:

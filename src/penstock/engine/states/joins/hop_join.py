@@ -23,8 +23,8 @@ from penstock.engine.states.joins.kept_rows import (
     views_of,
 )
 from penstock.engine.states.parts import Part
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.sort_order import sorted_rows
+from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators.joins.hop_join import HIGH, LOW, TIME, HopJoin
@@ -56,7 +56,7 @@ class HopJoinState:
         slide = self.join.slide
         return None if self.begin == BEGIN_OF_TIME else -(-self.begin // slide) * slide
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Take tuples in, and join the windows that the watermark has passed."""
         mark = self.join.watermark(run.marks)
         arrived = [self._arrived(run, place) for place in range(len(self.tuples.sides))]
@@ -73,7 +73,7 @@ class HopJoinState:
         self.pairs.accept(pairs, needed_from, run.processor.spill)
         self.next_start = reached
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [TIME])
-        return Step(table, late)
+        return RunOutput(table, late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the first start that a window to come has at least."""
@@ -81,13 +81,13 @@ class HopJoinState:
             return END_OF_TIME
         return BEGIN_OF_TIME if self.next_start is None else self.next_start
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         parts = [*self.tuples.kept(), *self.pairs.kept(input=PAIRS)]
-        return Kept({"begin": self.begin, "next_start": self.next_start}, parts)
+        return KeptState({"begin": self.begin, "next_start": self.next_start}, parts)
 
     @classmethod
-    def back(cls, join: HopJoin, kept: Kept) -> Self:
+    def back(cls, join: HopJoin, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         state = cls(join, kept.facts["begin"], kept.facts["next_start"])
         state.tuples.back(kept.parts)

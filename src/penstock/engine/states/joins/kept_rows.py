@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.engine.spark.processor import Leaf
 from penstock.engine.states.parts import Part, crowded, spill_large
-from penstock.engine.states.sorting import sorted_rows
+from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.trains.rows import (
     Rows,

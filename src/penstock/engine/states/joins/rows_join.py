@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.states.joins.kept_rows import KeptRows, late_rows, timed_rows
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
@@ -20,7 +20,7 @@ from penstock.plan.operators.joins.rows_join import NUMBER, TIME, RowsJoin, coun
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class JoinPosition:
     """A place in the order: no tuple behind it has an earlier time, or lower counts."""
 
     time: int
@@ -32,7 +32,7 @@ class RowsJoinState:
     """`there` are the tuples of each input that still matter, `waiting` those without a place."""
 
     join: RowsJoin
-    now: Moment = field(init=False)
+    now: JoinPosition = field(init=False)
     marks: tuple[int, ...] = field(init=False)
     placed: int = 0
     waiting: KeptRows = field(init=False)
@@ -41,12 +41,12 @@ class RowsJoinState:
     def __post_init__(self) -> None:
         """Keep nothing at first."""
         places = range(len(self.join.joined))
-        self.now = Moment(BEGIN_OF_TIME, (0,) * len(places))
+        self.now = JoinPosition(BEGIN_OF_TIME, (0,) * len(places))
         self.marks = (BEGIN_OF_TIME,) * len(places)
         self.waiting = KeptRows.of(map(self.join.arrival_schema, places), TIME)
         self.there = KeptRows.of(map(self.join.state_schema, places), TIME)
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Give tuples their places, and join what has one since this run."""
         marks = tuple(
             shifted(mark, each.time.offset)
@@ -55,7 +55,7 @@ class RowsJoinState:
         arrived = [self._arrived(run, place) for place in self._places]
         ready, waiting = self._split([table for table, _ in arrived], min(marks))
         new, counts = self._numbered(ready)
-        now = Moment(min(marks), counts)
+        now = JoinPosition(min(marks), counts)
         there = self.there.tables
         everything = [laid_together(pair) for pair in zip(there, new, strict=True)]
         table = self._joined(run, there, new, now)
@@ -64,13 +64,13 @@ class RowsJoinState:
         self.waiting.keep_only(waiting)
         self.now, self.marks = now, marks
         self.placed += sum(each.num_rows for each in new)
-        return Step(table, late)
+        return RunOutput(table, late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the time that a combination to come has at least."""
         return self.join.watermark(marks)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         facts = {
             "time": self.now.time,
@@ -78,13 +78,15 @@ class RowsJoinState:
             "marks": list(self.marks),
             "placed": self.placed,
         }
-        return Kept(facts, [*self.waiting.kept(what="waiting"), *self.there.kept(what="there")])
+        return KeptState(
+            facts, [*self.waiting.kept(what="waiting"), *self.there.kept(what="there")]
+        )
 
     @classmethod
-    def back(cls, join: RowsJoin, kept: Kept) -> Self:
+    def back(cls, join: RowsJoin, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         state = cls(join)
-        state.now = Moment(kept.facts["time"], tuple(kept.facts["counts"]))
+        state.now = JoinPosition(kept.facts["time"], tuple(kept.facts["counts"]))
         state.marks, state.placed = tuple(kept.facts["marks"]), kept.facts["placed"]
         for what, rows in (("waiting", state.waiting), ("there", state.there)):
             rows.back([part for part in kept.parts if part.facts["what"] == what])
@@ -142,7 +144,7 @@ class RowsJoinState:
         return found, totals
 
     def _joined(
-        self, run: Run, there: Sequence[pa.Table], new: Sequence[pa.Table], now: Moment
+        self, run: Run, there: Sequence[pa.Table], new: Sequence[pa.Table], now: JoinPosition
     ) -> pa.Table:
         rows = self.there.in_play(self.there.parts_of(new))
         for place in self.join.preserved:
@@ -150,13 +152,13 @@ class RowsJoinState:
             rows[f"passed_{place}"] = [in_memory(passed)] if passed.num_rows else []
         return self.there.joined(run, rows, self.join.run_sql)
 
-    def _passed(self, place: int, there: pa.Table, new: pa.Table, now: Moment) -> pa.Table:
+    def _passed(self, place: int, there: pa.Table, new: pa.Table, now: JoinPosition) -> pa.Table:
         """Return the tuples of an input whose window has passed since the run before."""
         old = there.filter(self._is_there(place, there, self.now))
         undecided = laid_together([old, new])
         return undecided.filter(pc.invert(self._is_there(place, undecided, now)))
 
-    def _kept(self, place: int, everything: Sequence[pa.Table], now: Moment) -> pa.Table:
+    def _kept(self, place: int, everything: Sequence[pa.Table], now: JoinPosition) -> pa.Table:
         """Return the tuples that may meet one to come, or decide about one of the other side."""
         table = everything[place]
         stays = self._is_there(place, table, now)
@@ -167,15 +169,15 @@ class RowsJoinState:
                 stays = pc.or_(stays, self._is_there(place, table, self._moment(place, undecided)))
         return table.filter(stays).combine_chunks()
 
-    def _moment(self, place: int, undecided: pa.Table) -> Moment:
+    def _moment(self, place: int, undecided: pa.Table) -> JoinPosition:
         """Return the moment of the first of these tuples, as an input sees it."""
         first = undecided.take([int(np.argmin(_numbers(undecided[NUMBER])))])
         counts = list(self.now.counts)
         if place in self.join.counted:
             counts[place] = first[count_of(place)][0].as_py()
-        return Moment(first[TIME][0].as_py(), tuple(counts))
+        return JoinPosition(first[TIME][0].as_py(), tuple(counts))
 
-    def _is_there(self, place: int, table: pa.Table, at: Moment) -> Any:
+    def _is_there(self, place: int, table: pa.Table, at: JoinPosition) -> Any:
         """Return for each tuple whether it is there at a moment, or comes later."""
         stay = self.join.stays[place]
         if at.time == END_OF_TIME:

@@ -23,7 +23,7 @@ from penstock.engine.states.joins.kept_rows import (
     undone,
 )
 from penstock.engine.states.parts import Part
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.trains import BEGIN_OF_TIME
@@ -43,7 +43,7 @@ BROADCAST_ROWS = 100_000  # more are sooner shuffled than sent to everybody
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedSide:
     """Tuples of a side that were said to come no more; the partners they had are gone.
 
     `condition` speaks of the state's columns; one that comes all the same is late up to `until`.
@@ -60,7 +60,7 @@ class WindowJoinState:
 
     join: WindowJoin
     reached: Marks = (BEGIN_OF_TIME, BEGIN_OF_TIME)
-    ended: list[Ended] = field(default_factory=list)
+    ended: list[EndedSide] = field(default_factory=list)
     rows: KeptRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class WindowJoinState:
         sides = (JoinRows(self.join.state_schema(place), MET, UNTIL) for place in SIDES)
         self.rows = KeptRows(tuple(sides), "side", "lr")
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Join what is new with what is there, and let go of what has passed."""
         marks = self.join.marks(run.marks)
         arrived = [self._arrived(run, place) for place in SIDES]
@@ -80,9 +80,9 @@ class WindowJoinState:
         self.reached = marks
         self.ended = [each for each in self.ended if each.until >= marks[each.place]]
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
-        return Step(table, late)
+        return RunOutput(table, late)
 
-    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
         """Let go of rows that could only meet tuples of which no more come."""
         for place, condition in conditions.items():
             side, other = self.join.sides[place], self.rows.sides[1 - place]
@@ -95,23 +95,23 @@ class WindowJoinState:
             until = max(part.last for part in other.parts)
             other.keep_only(rest)
             own = renamed(condition, dict(side.columns))
-            self.ended.append(Ended(place, own, until))
-        return Step(empty_table(run.unit.root.schema))
+            self.ended.append(EndedSide(place, own, until))
+        return RunOutput(empty_table(run.unit.root.schema))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of what the join gives."""
         return self.join.promise(marks)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         ended = [asdict(each) for each in self.ended]
-        return Kept({"reached": list(self.reached), "ended": ended}, self.rows.kept())
+        return KeptState({"reached": list(self.reached), "ended": ended}, self.rows.kept())
 
     @classmethod
-    def back(cls, join: WindowJoin, kept: Kept) -> Self:
+    def back(cls, join: WindowJoin, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
         left, right = kept.facts["reached"]
-        state = cls(join, (left, right), [Ended(**each) for each in kept.facts["ended"]])
+        state = cls(join, (left, right), [EndedSide(**each) for each in kept.facts["ended"]])
         state.rows.back(kept.parts)
         return state
 
@@ -140,7 +140,7 @@ class WindowJoinState:
         )
         return rest, strays if late is None else laid_together([late, strays])
 
-    def _ended_of(self, place: int) -> list[Ended]:
+    def _ended_of(self, place: int) -> list[EndedSide]:
         return [each for each in self.ended if each.place == place]
 
     def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:

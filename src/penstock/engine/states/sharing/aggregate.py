@@ -2,7 +2,7 @@
 
 A section of a bundle has many members, and an aggregate that runs alone is a section of one. They
 differ in how windows become rows: alone, one SELECT makes the unit's rows of the partials; many
-put theirs together first (`closing.py`), and then make each member's rows (`tails.py`).
+put theirs together first (`closing.py`), and then make each member's rows (`post-aggregations.py`).
 
 Members with the same windows close them together. What a member brought along from when it ran
 alone is kept beside the rest (`KeptPartials.owned`), until its windows are gone.
@@ -36,23 +36,23 @@ from penstock.engine.states.sharing.section_rows import (
     lifted_partials,
     with_shares,
 )
-from penstock.engine.states.sorting import sorted_rows
-from penstock.engine.states.state import Kept, Run, Step
+from penstock.engine.states.sort_order import sorted_rows
+from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table, in_memory, is_small, laid_together
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import key
 from penstock.plan.operators.bundles.member import Member
-from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.operators.windows.window_aggregate import ARRIVAL, PANE, Numbers, WindowAggregate
+from penstock.plan.operators.windows.window_assigner import WindowAssigner
 from penstock.plan.select.punctuation import over_groups
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
-from penstock.plan.sharing.told import Told
+from penstock.plan.sharing.predicate_index import PredicateIndex
 from penstock.plan.sharing.unthinned import Unthinned, unthinned_of
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AggregateRun:
     """What a run made of its tuples: partials that count, windows, late tuples by member.
 
     `arrived` are the partials that came, also those that no window needs any more.
@@ -79,10 +79,10 @@ class AggregateState:
 
     members: tuple[Member, ...]
     layout: Layout | WindowAggregate
-    windows: dict[Hops, Progress] = field(default_factory=dict)
+    windows: dict[WindowAssigner, Progress] = field(default_factory=dict)
     begins: dict[str, int] = field(default_factory=dict)
     partials: KeptPartials = field(default_factory=KeptPartials)
-    told: Told = field(default_factory=Told)
+    predicate_index: PredicateIndex = field(default_factory=PredicateIndex)
     known: frozenset[str] = frozenset()
     unthinned: Unthinned | None = None
     measured: tuple[float, float] = (0.0, 0.0)
@@ -95,13 +95,15 @@ class AggregateState:
         """Return the state of a section, to be rearranged before it runs."""
         layout = layout_of(members)
         unthinned = unthinned_of(members, layout)
-        return cls(tuple(members), layout, told=layout.told, unthinned=unthinned)
+        return cls(
+            tuple(members), layout, predicate_index=layout.predicate_index, unthinned=unthinned
+        )
 
     @classmethod
     def alone(cls, aggregate: WindowAggregate, begin: int = BEGIN_OF_TIME) -> Self:
         """Return the state of an aggregate that runs alone, for windows from `begin` on."""
         member = Member(aggregate, aggregate.input, (), aggregate)
-        windows = {aggregate.hops: Progress.begun(aggregate.hops, begin)}
+        windows = {aggregate.assigner: Progress.begun(aggregate.assigner, begin)}
         begins = {member.key: begin}
         return cls((member,), aggregate, windows, begins, known=frozenset(begins))
 
@@ -119,8 +121,10 @@ class AggregateState:
         self.known &= here
         before, self.windows = self.windows, {}
         for member in members:
-            hops = member.aggregate.hops
-            self.windows[hops] = before.get(hops) or Progress.begun(hops, self.begins[member.key])
+            assigner = member.aggregate.assigner
+            self.windows[assigner] = before.get(assigner) or Progress.begun(
+                assigner, self.begins[member.key]
+            )
 
     def _follow_twins(self, members: Sequence[Member]) -> None:
         """Let newcomers answer for the open windows of members with the very same aggregate."""
@@ -136,11 +140,11 @@ class AggregateState:
 
     def take_in(self, member: Member, alone: "AggregateState") -> None:
         """Take over what a member kept alone, ahead of being rearranged with it."""
-        hops, name = member.aggregate.hops, member.key
+        assigner, name = member.aggregate.assigner, member.key
         self.begins[name] = alone.begin
-        known = self.windows.get(hops)
+        known = self.windows.get(assigner)
         if known is None or known.next is None:
-            self.windows[hops] = alone.windows[hops]
+            self.windows[assigner] = alone.windows[assigner]
         self.partials.owned[name] = [
             part_of(as_bundled(table_of(part.rows), member), part.level)
             for part in alone.partials.parts
@@ -149,13 +153,15 @@ class AggregateState:
     def take_out(self, member: Member) -> "AggregateState":
         """Return what a member would have kept alone."""
         state = AggregateState.alone(member.aggregate, self.begins[member.key])
-        hops = member.aggregate.hops
-        number = latest(self.windows[hops].next, self._first(member))
-        state.windows[hops] = Progress(hops, number, number)
+        assigner = member.aggregate.assigner
+        number = latest(self.windows[assigner].next, self._first(member))
+        state.windows[assigner] = Progress(assigner, number, number)
         tables = [table_of(part.rows) for part in self.partials.owned.get(member.key, ())]
         if member.key in self.known:
             whole = [table_of(part.rows) for part in self.partials.parts]
-            tables += [t.filter(pa.array(asked_for(t, self.told, member.asked))) for t in whole]
+            tables += [
+                t.filter(pa.array(asked_for(t, self.predicate_index, member.asked))) for t in whole
+            ]
         state.partials.parts = [part_of(as_alone(t, member)) for t in tables if t.num_rows]
         return state
 
@@ -173,17 +179,17 @@ class AggregateState:
 
     # -- a run of a section --------------------------------------------------------------
 
-    def made(self, run: Run) -> Made:
+    def made(self, run: Run) -> AggregateRun:
         """Return what the run's tuples lead to; nothing counts before it is accepted."""
         self._lift(run)
         found = self._taken(run)
         return replace(found, closed=self._closed(run, found.new))
 
-    def _taken(self, run: Run) -> Made:
+    def _taken(self, run: Run) -> AggregateRun:
         """Return the partials of the run's tuples that a window needs, and who came too late."""
         partials = self._partials(run)
         if partials is None:
-            return Made(None, {})
+            return AggregateRun(None, {})
         late: Mapping[str, pa.Table] = self._late(run, partials)
         if self.ended:
             partials, late = self._without_strays(run, partials, late)
@@ -193,9 +199,9 @@ class AggregateState:
         arrived = partials.num_rows
         if (start := self._kept_from) is not None:
             partials = partials.filter(pc.greater_equal(partials[PANE], start))
-        return Made(part_of(partials) if partials.num_rows else None, late, arrived)
+        return AggregateRun(part_of(partials) if partials.num_rows else None, late, arrived)
 
-    def accept(self, made: Made, run: Run) -> None:
+    def accept(self, made: AggregateRun, run: Run) -> None:
         """Take the new partials in, and let go of windows that have closed."""
         if (new := made.new) is not None:
             self.partials.parts = [*self.partials.parts, new]
@@ -222,7 +228,7 @@ class AggregateState:
 
     # -- a run alone ---------------------------------------------------------------------
 
-    def step(self, run: Run) -> Step:
+    def step(self, run: Run) -> RunOutput:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
         self._rise(run)  # a run that is done again finds it there already
         unit, made = run.unit, self._taken(run)
@@ -236,22 +242,22 @@ class AggregateState:
         if self.aggregate.early is not None and abs(watermark) < END_OF_TIME:
             self.early = watermark // self.aggregate.early
         table = pa.concat_tables(tables) if tables else empty_table(unit.root.schema)
-        return Step(table, made.late.get(self.members[0].key))
+        return RunOutput(table, made.late.get(self.members[0].key))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of the output when the input has this one."""
         return self._promise(self.members[0], self._mark(marks))
 
-    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> Step:
+    def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
         """Close the open windows of groups of which no more tuples come, and release them.
 
         Punctuations are rare: each goes through all partials once.
         """
         table, parts = empty_table(run.unit.root.schema), self.partials.parts
         held, spread = over_groups(run.unit, conditions[0]), self.partials.spread()
-        last = None if spread is None else self._progress.hops.last_holding(*spread)
+        last = None if spread is None else self._progress.assigner.last_holding(*spread)
         if not held or spread is None or last is None:
-            return Step(table)
+            return RunOutput(table)
         theirs = partials_where(run, held, [part.rows for part in parts])
         if theirs.num_rows:
             others = f"NOT coalesce({held}, false)"
@@ -262,7 +268,7 @@ class AggregateState:
             self.partials.replace(parts, rest, max(part.level for part in parts))
             self.partials.delete_gone()
         self.ended = (*self.ended, Ended(held, conditions[0], last))
-        return Step(table)
+        return RunOutput(table)
 
     def _emitted(self, run: Run, new: Part | None) -> Iterator[pa.Table]:
         """Yield the rows of the windows that close, are corrected, or are shown early."""
@@ -278,8 +284,8 @@ class AggregateState:
             yield self._close(run, early, new, "early")
 
     def _close(self, run: Run, numbers: Numbers, new: Part | None, emitted: str) -> pa.Table:
-        hops, parts = self._progress.hops, [*self.partials.parts, *([new] if new else [])]
-        low, high = min(map(hops.start_of, numbers)), max(map(hops.end_of, numbers))
+        assigner, parts = self._progress.assigner, [*self.partials.parts, *([new] if new else [])]
+        low, high = min(map(assigner.start_of, numbers)), max(map(assigner.end_of, numbers))
         touched = [new.rows] if new is not None and emitted == "corrected" else None
         needed = within(parts, low, high)
         return run.processor.close(run.unit, needed, numbers, emitted=emitted, touched=touched)
@@ -293,7 +299,7 @@ class AggregateState:
     def _rise(self, run: Run) -> None:
         if run.high is not None:
             high = shifted(run.high, self.aggregate.time.offset)
-            self.windows = {self.aggregate.hops: self._progress.risen(high)}
+            self.windows = {self.aggregate.assigner: self._progress.risen(high)}
 
     def _without_strays(
         self, run: Run, partials: pa.Table, late: Mapping[str, pa.Table]
@@ -309,7 +315,7 @@ class AggregateState:
 
     @property
     def _progress(self) -> Progress:
-        return self.windows[self.aggregate.hops]
+        return self.windows[self.aggregate.assigner]
 
     @property
     def begin(self) -> int:
@@ -324,14 +330,14 @@ class AggregateState:
         return self.members[0].aggregate
 
     def _promise(self, member: Member, mark: int) -> int:
-        found = self.windows[member.aggregate.hops].promise(self._first(member))
+        found = self.windows[member.aggregate.assigner].promise(self._first(member))
         if END_OF_TIME in (mark, found):
             return END_OF_TIME
         return found if member.aggregate.times else BEGIN_OF_TIME
 
     def _first(self, member: Member) -> int | None:
         """Return the first window that a member answers for, or None where all count."""
-        return first_from(member.aggregate.hops, self.begins[member.key])
+        return first_from(member.aggregate.assigner, self.begins[member.key])
 
     @property
     def _kept_from(self) -> int | None:
@@ -350,7 +356,7 @@ class AggregateState:
             made = run.processor.panes(run.unit, run.rows)
         elif made is None and run.count:
             sql = self.makes(thinned=run.thinned).pane_sql(f"({run.input_sql()})")
-            made = run.select(sql, run.plain_leaves(), wide=bool(self.told.claims))
+            made = run.select(sql, run.plain_leaves(), wide=bool(self.predicate_index.predicates))
         if made is None or not made.num_rows:
             return None
         if run.thinned or self.unthinned is None:
@@ -361,8 +367,8 @@ class AggregateState:
         """Return what the windows that close are made of."""
         mark, spread = self._mark(run.marks), self.partials.spread(new)
         closing = [
-            Closing(hops, *numbers)
-            for hops, each in self.windows.items()
+            Closing(assigner, *numbers)
+            for assigner, each in self.windows.items()
             if (numbers := each.closing(mark, spread)) is not None
         ]
         if not closing:
@@ -375,24 +381,26 @@ class AggregateState:
     def _lift(self, run: Run) -> None:
         """Bring the parts to the way in which tuples are told apart now."""
         now, layout = frozenset(member.key for member in self.members), self.makes(thinned=True)
-        if self.told == layout.told and self.known == now:
+        if self.predicate_index == layout.predicate_index and self.known == now:
             return
         if self.partials.all:
             nothing = {view: ((), schema) for view, (_, schema) in run.leaves().items()}
             schema = run.select(layout.pane_sql(f"({run.input_sql()})"), nothing).schema
-            self.partials = lifted_partials(self.partials, self.told, layout.told, schema)
-        self.told, self.known = layout.told, now
+            self.partials = lifted_partials(
+                self.partials, self.predicate_index, layout.predicate_index, schema
+            )
+        self.predicate_index, self.known = layout.predicate_index, now
 
     def _late(self, run: Run, partials: pa.Table) -> dict[str, pa.Table]:
         """Return the tuples that came too late for each member."""
         spans = [(m, span) for m in self.members if (span := self._late_span(m)) is not None]
         some = late_spans(partials, {span for _, span in spans})
         late = [(member, span) for member, span in spans if span in some]
-        return late_tuples(run, self.layout.micros(), self.told, late) if late else {}
+        return late_tuples(run, self.layout.micros(), self.predicate_index, late) if late else {}
 
     def _late_span(self, member: Member) -> Span | None:
         """Return the places from and before which a tuple is late for a member."""
-        return self.windows[member.aggregate.hops].late_span(self._first(member))
+        return self.windows[member.aggregate.assigner].late_span(self._first(member))
 
     def _tidy(self, run: Run) -> None:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
@@ -417,7 +425,7 @@ class AggregateState:
 
     # -- checkpoints ---------------------------------------------------------------------
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint.
 
         An aggregate alone and a section are told apart on disk by the operator that keeps them, so
@@ -429,28 +437,33 @@ class AggregateState:
         parts = [part.kept(owner=name) for name, owned in owners.items() for part in owned]
         facts = {
             "begins": dict(self.begins),
-            "nexts": [[hops.end, hops.lower, each.next] for hops, each in self.windows.items()],
-            "told": self.told.to_json(),
+            "nexts": [
+                [assigner.end, assigner.lower, each.next] for assigner, each in self.windows.items()
+            ],
+            "told": self.predicate_index.to_json(),
             "known": sorted(self.known),
         }
-        return Kept(facts, parts)
+        return KeptState(facts, parts)
 
     @classmethod
-    def back(cls, members: Sequence[Member], kept: Kept) -> Self:
+    def back(cls, members: Sequence[Member], kept: KeptState) -> Self:
         """Return the state of a section that a checkpoint kept."""
         state, facts = cls.new(members), kept.facts
-        state.told, state.known = Told.from_json(facts["told"]), frozenset(facts["known"])
+        state.predicate_index, state.known = (
+            PredicateIndex.from_json(facts["told"]),
+            frozenset(facts["known"]),
+        )
         state.begins = dict(facts["begins"])
         numbers = {(end, lower): number for end, lower, number in facts["nexts"]}
-        for hops in (member.aggregate.hops for member in members):
-            number = numbers[hops.end, hops.lower]
-            state.windows[hops] = Progress(hops, number, number)
+        for assigner in (member.aggregate.assigner for member in members):
+            number = numbers[assigner.end, assigner.lower]
+            state.windows[assigner] = Progress(assigner, number, number)
         for each in kept.parts:
             owned, owner = state.partials.owned, each.facts["owner"]
             (owned.setdefault(owner, []) if owner else state.partials.parts).append(Part.back(each))
         return state
 
-    def _kept_alone(self) -> Kept:
+    def _kept_alone(self) -> KeptState:
         progress = self._progress
         facts = {
             "begin": self.begin,
@@ -461,15 +474,15 @@ class AggregateState:
             "ended": [[each.held, each.given, each.until] for each in self.ended],
             "high": progress.high,
         }
-        return Kept(facts, [part.kept() for part in self.partials.parts])
+        return KeptState(facts, [part.kept() for part in self.partials.parts])
 
     @classmethod
-    def back_alone(cls, aggregate: WindowAggregate, kept: Kept) -> Self:
+    def back_alone(cls, aggregate: WindowAggregate, kept: KeptState) -> Self:
         """Return the state of an aggregate alone that a checkpoint kept."""
-        facts, hops = kept.facts, aggregate.hops
+        facts, assigner = kept.facts, aggregate.assigner
         state = cls.alone(aggregate, facts["begin"])
-        progress = Progress(hops, facts["next"], facts["kept"], facts.get("high"))
-        state.windows = {hops: progress}
+        progress = Progress(assigner, facts["next"], facts["kept"], facts.get("high"))
+        state.windows = {assigner: progress}
         state.partials.parts = list(map(Part.back, kept.parts))
         state.early, state.arrived = facts["early"], facts["arrived"]
         state.ended = tuple(Ended(*each) for each in facts.get("ended", ()))

@@ -7,16 +7,16 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.aggregate import AggregateState, Made
+from penstock.engine.states.sharing.aggregate import AggregateRun, AggregateState
 from penstock.engine.states.sharing.passes import Pass
-from penstock.engine.states.sharing.tails import finished
-from penstock.engine.states.state import Kept, KeptPart, Run, State, Step
+from penstock.engine.states.sharing.post_aggregation import finished
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput, State
 from penstock.engine.trains.rows import empty_table
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import Asking, Section, sections_of
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.regrouping import Lot, regrouped
-from penstock.plan.sharing.tails import Tail, tail_of
+from penstock.plan.sharing.post_aggregation import PostAggregation, post_aggregation_of
+from penstock.plan.sharing.regroup import Lot, regrouped
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class BundleState:
     """
 
     bundle: Bundle
-    tails: dict[str, Tail] = field(default_factory=dict)
+    post_aggregations: dict[str, PostAggregation] = field(default_factory=dict)
     sections: dict[Section, AggregateState] = field(default_factory=dict)
     joining: dict[str, AggregateState] = field(default_factory=dict)
     passes: dict[bool, Pass] = field(default_factory=dict)
@@ -40,7 +40,10 @@ class BundleState:
             if (was := self._section_of(member)) is not None and was != member.section:
                 self.joining[member.key] = self.take_out(member)
         self.bundle, self.passes = bundle, {}
-        self.tails = {m.key: self.tails.get(m.key) or tail_of(m) for m in bundle.members}
+        self.post_aggregations = {
+            m.key: self.post_aggregations.get(m.key) or post_aggregation_of(m)
+            for m in bundle.members
+        }
         old, self.sections = self.sections, {}
         for section, members in sections_of(bundle.members).items():
             state = old.get(section) or AggregateState.new(members)
@@ -64,7 +67,7 @@ class BundleState:
             [
                 Lot(section, tuple(state.begins), *state.measured)
                 for section, state in self.sections.items()
-                if section.claims
+                if section.predicates
             ]
         )
 
@@ -74,29 +77,29 @@ class BundleState:
         mine = next(each for each in state.members if each.key == member.key)
         return state.take_out(mine)
 
-    def steps(self, run: Run) -> dict[str, Step]:
+    def steps(self, run: Run) -> dict[str, RunOutput]:
         """Turn tuples into partials, close windows, and return each member's rows, by its root."""
         states, made = self._made(run)
         members = self.bundle.members
         closed = [each.closed for each in made if each.closed is not None]
-        tables = finished(run, closed, members, self.tails) if closed else {}
+        tables = finished(run, closed, members, self.post_aggregations) if closed else {}
         for state, each in zip(states, made, strict=True):
             state.accept(each, run)
         late = {name: rows for each in made for name, rows in each.late.items()}
         # Members with one aggregate miss the same tuples, whatever they make of its windows.
         return {
-            m.key: Step(
+            m.key: RunOutput(
                 tables.get(m.key, empty_table(m.root.schema)), late.get(m.key), key(m.aggregate)
             )
             for m in members
         }
 
-    def _made(self, run: Run) -> tuple[list[AggregateState], list[Made]]:
+    def _made(self, run: Run) -> tuple[list[AggregateState], list[AggregateRun]]:
         """Let every section make what it can of the run."""
         states = list(self.sections.values())
         partials: Mapping[int, pa.Table] = dict(enumerate(run.shared))
         if run.count and not run.shared:
-            partials = self._pass(thinned=run.thinned).swept(run)
+            partials = self._pass(thinned=run.thinned).scanned(run)
         works = [
             functools.partial(each.made, replace(run, lane=place, ahead=partials.get(place)))
             for place, each in enumerate(states)
@@ -124,7 +127,12 @@ class BundleState:
             self.sections[section].trial(theirs).made(run)
             for section, theirs in sections_of(some).items()
         ]
-        finished(run, [each.closed for each in made if each.closed is not None], some, self.tails)
+        finished(
+            run,
+            [each.closed for each in made if each.closed is not None],
+            some,
+            self.post_aggregations,
+        )
 
     def promises(self, marks: Sequence[int]) -> dict[str, int]:
         """Return the watermark of each member's rows when the input has this one."""
@@ -133,7 +141,7 @@ class BundleState:
             found |= state.promises(marks)
         return found
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         kept = [state.kept() for state in self.sections.values()]
         parts = [
@@ -141,16 +149,16 @@ class BundleState:
             for place, each in enumerate(kept)
             for part in each.parts
         ]
-        return Kept({"sections": [dict(each.facts) for each in kept]}, parts)
+        return KeptState({"sections": [dict(each.facts) for each in kept]}, parts)
 
     @classmethod
-    def back(cls, bundle: Bundle, kept: Kept) -> Self:
+    def back(cls, bundle: Bundle, kept: KeptState) -> Self:
         """Return the state that a checkpoint kept."""
-        state = cls(bundle, {member.key: tail_of(member) for member in bundle.members})
+        state = cls(bundle, {member.key: post_aggregation_of(member) for member in bundle.members})
         for place, facts in enumerate(kept.facts["sections"]):
             members = [member for member in bundle.members if member.key in facts["begins"]]
             parts = [part for part in kept.parts if part.facts["section"] == place]
             if members:
-                section = AggregateState.back(members, Kept(facts, parts))
+                section = AggregateState.back(members, KeptState(facts, parts))
                 state.sections[members[0].section] = section
         return state

@@ -12,18 +12,18 @@ from penstock.engine.states.sharing.closing_small import Columns, small_closer
 from penstock.engine.states.sharing.kept_partials import within
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import Rows, in_memory, laid_together
-from penstock.plan.operators.bundles.member import Asked, Member
-from penstock.plan.operators.windows.hops import Hops
+from penstock.plan.operators.bundles.member import Member, MemberPredicate
+from penstock.plan.operators.windows.window_assigner import WindowAssigner
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout
-from penstock.plan.sharing.told import NODE, SELECTION
+from penstock.plan.sharing.predicate_index import NODE, SELECTION
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class MemberSelection:
     """Members that ask the same of the same windows; an owner asks for what it brought, too."""
 
     windows: int
-    asked: Asked
+    asked: MemberPredicate
     owner: str = ""
 
 
@@ -36,7 +36,7 @@ class Closed:
 
     table: pa.Table
     members: tuple[tuple[Member, ...], ...]
-    windows: tuple[Hops, ...]
+    windows: tuple[WindowAssigner, ...]
     firsts: Mapping[str, int | None]
 
 
@@ -66,37 +66,37 @@ class Closer:
         return Closed(
             self._together(run, tables),
             tuple(tuple(chosen[each]) for each in selections),
-            tuple(closings[each.windows].hops for each in selections),
+            tuple(closings[each.windows].assigner for each in selections),
             self.firsts,
         )
 
-    def _chosen(self, closings: Sequence[Closing]) -> dict[Selection, list[Member]]:
+    def _chosen(self, closings: Sequence[Closing]) -> dict[MemberSelection, list[Member]]:
         """Return who asks the same of the same windows."""
-        places = {closing.hops: place for place, closing in enumerate(closings)}
-        found: dict[Selection, list[Member]] = {}
+        places = {closing.assigner: place for place, closing in enumerate(closings)}
+        found: dict[MemberSelection, list[Member]] = {}
         for member in self.members:
-            if (place := places.get(member.aggregate.hops)) is not None:
+            if (place := places.get(member.aggregate.assigner)) is not None:
                 owner = member.key if self.owned.get(member.key) else ""
-                found.setdefault(Selection(place, member.asked, owner), []).append(member)
+                found.setdefault(MemberSelection(place, member.asked, owner), []).append(member)
         return found
 
     def _shared(
-        self, run: Run, closings: Sequence[Closing], selections: Sequence[Selection]
+        self, run: Run, closings: Sequence[Closing], selections: Sequence[MemberSelection]
     ) -> list[pa.Table]:
         parts = within(self.parts, *_bounds(closings))
         if not parts:
             return []
-        told = self.layout.told
-        if not told:
+        predicate_index = self.layout.predicate_index
+        if not predicate_index:
             table = _closed_by(run, self.layout, parts, closings)
             return _by_windows(table, [selection.windows for selection in selections])
         asked = [(place, each.windows, each.asked) for place, each in enumerate(selections)]
-        rows = told.selection_rows(asked)
-        nodes = told.node_rows(rows[NODE]) if NODE in rows else None
+        rows = predicate_index.selection_rows(asked)
+        nodes = predicate_index.node_rows(rows[NODE]) if NODE in rows else None
         return [_closed_by(run, self.layout, parts, closings, rows, nodes)]
 
     def _brought(
-        self, run: Run, closings: Sequence[Closing], selection: Selection, place: int
+        self, run: Run, closings: Sequence[Closing], selection: MemberSelection, place: int
     ) -> pa.Table | None:
         closing = closings[selection.windows]
         parts = within(self.owned.get(selection.owner, ()), *_bounds([closing]))
@@ -139,8 +139,8 @@ def _closed_by(
 
 
 def _bounds(closings: Sequence[Closing]) -> tuple[int, int]:
-    low = min(each.hops.start_of(each.first) for each in closings)
-    return low, max(each.hops.end_of(each.last) for each in closings)
+    low = min(each.assigner.start_of(each.first) for each in closings)
+    return low, max(each.assigner.end_of(each.last) for each in closings)
 
 
 def _by_windows(table: pa.Table, windows: Sequence[int]) -> list[pa.Table]:

@@ -7,12 +7,19 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.engine.states.sharing.combining import Grouped, grouped
+from penstock.engine.states.sharing.combination import Grouped, grouped
 from penstock.engine.trains.rows import laid_together
 from penstock.plan.algebra.plain import combinations
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout
-from penstock.plan.sharing.told import NODE, SELECTION, WINDOWS, bucket, claim, need
+from penstock.plan.sharing.predicate_index import (
+    NODE,
+    SELECTION,
+    WINDOWS,
+    bucket,
+    need,
+    predicate_bits,
+)
 
 # So many partials, once for each window that they belong to, are sooner combined in the driver
 # than read by Spark; the windows of one size and slide at a time.
@@ -52,7 +59,7 @@ class SmallCloser:
             return windows.rename_columns(names)
         chosen = {name: np.asarray(values, dtype=np.int64) for name, values in selections.items()}
         if nodes is None:
-            return self._by_claims(windows, chosen)
+            return self._by_bits(windows, chosen)
         by_node = self._by_node(windows, nodes)
         return None if by_node is None else self._by_selection(by_node, chosen)
 
@@ -61,7 +68,7 @@ class SmallCloser:
         by_pane: dict[int, pa.Table | None] = {self.layout.pane: table}
         found: list[pa.Table] = []
         for place, closing in enumerate(closings):
-            pane = closing.hops.pane
+            pane = closing.assigner.pane
             if pane not in by_pane:
                 by_pane[pane] = self._coarser(table, pane)
             if (mine := by_pane[pane]) is None:
@@ -73,7 +80,7 @@ class SmallCloser:
             windows = {WINDOWS: np.full(len(rows), place), NUMBER: numbers}
             made = self.combined(
                 _taken(mine.drop_columns([PANE]), rows, windows),
-                [WINDOWS, *self._keys, *self.layout.told.names, NUMBER],
+                [WINDOWS, *self._keys, *self.layout.predicate_index.names, NUMBER],
             )
             if made is None:
                 return None
@@ -84,7 +91,7 @@ class SmallCloser:
         """Return the partials of longer panes: some windows are made of fewer of these."""
         at = table[PANE].to_numpy()
         moved = table.set_column(table.column_names.index(PANE), PANE, pa.array(at - at % pane))
-        return self.combined(moved, [*self._keys, *self.layout.told.names, PANE])
+        return self.combined(moved, [*self._keys, *self.layout.predicate_index.names, PANE])
 
     def _by_node(self, windows: pa.Table, nodes: Columns) -> pa.Table | None:
         numbers = np.asarray(nodes[bucket(0)], dtype=np.int64)
@@ -107,21 +114,24 @@ class SmallCloser:
         )
         return self.combined(table, [SELECTION, *self._keys, NUMBER])
 
-    def _by_claims(self, windows: pa.Table, chosen: Mapping[str, Ints]) -> pa.Table | None:
+    def _by_bits(self, windows: pa.Table, chosen: Mapping[str, Ints]) -> pa.Table | None:
         own = windows[WINDOWS].to_numpy()
-        held = [windows[claim(place)].to_numpy() for place in self.layout.told.claim_places]
+        held = [
+            windows[predicate_bits(place)].to_numpy()
+            for place in self.layout.predicate_index.bit_places
+        ]
         found: list[Ints] = []
         for place, window in enumerate(chosen[WINDOWS]):
             met = own == window
-            for column, claims in enumerate(held):
+            for column, predicates in enumerate(held):
                 needed = chosen[need(column)][place]
-                met &= (claims & needed) == needed
+                met &= (predicates & needed) == needed
             found.append(np.flatnonzero(met))
         sizes = [len(rows) for rows in found]
         if sum(sizes) > FEW:
             return None
         table = _taken(
-            windows.drop_columns([WINDOWS, *self.layout.told.names]),
+            windows.drop_columns([WINDOWS, *self.layout.predicate_index.names]),
             np.concatenate(found),
             {SELECTION: np.repeat(chosen[SELECTION], sizes)},
         )
@@ -152,7 +162,7 @@ def matched(left: Ints, right: Ints) -> tuple[Ints, Ints]:
 
 def _windows_of(panes: Ints, closing: Closing) -> tuple[Ints, Ints]:
     """Return the first of the windows that each pane belongs to, and the first that it does not."""
-    size, slide = closing.hops.end, closing.hops.lower
+    size, slide = closing.assigner.end, closing.assigner.lower
     first = np.maximum((panes - size) // slide + 1, closing.first)
     end = np.minimum(panes // slide, closing.last) + 1
     return first, np.maximum(first, end)

@@ -7,16 +7,16 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from penstock.engine.states.sharing.post_aggregation import with_constants
 from penstock.engine.states.sharing.section_rows import asked_for
-from penstock.engine.states.sharing.tails import with_constants
-from penstock.engine.states.state import Kept, Run, State, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput, State
 from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import INPUT
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 from penstock.plan.operators.bundles.member import Asking, FlowMember
-from penstock.plan.sharing.tails import MEMBER, Tail, flow_tail_of
-from penstock.plan.sharing.told import Told, told_by
+from penstock.plan.sharing.post_aggregation import MEMBER, PostAggregation, flow_post_aggregation_of
+from penstock.plan.sharing.predicate_index import PredicateIndex, predicate_index_of
 
 
 @dataclass(slots=True)
@@ -24,19 +24,21 @@ class FlowState:
     """Who is here, how their tuples are told apart, and what each makes of its own."""
 
     bundle: FlowBundle
-    told: Told
-    tails: dict[str, Tail]
+    predicate_index: PredicateIndex
+    post_aggregations: dict[str, PostAggregation]
 
     @classmethod
     def new(cls, bundle: FlowBundle) -> Self:
         """Return the state of a bundle."""
-        return cls(bundle, told_by(bundle.members), _tails(bundle.members, {}))
+        return cls(
+            bundle, predicate_index_of(bundle.members), _post_aggregations(bundle.members, {})
+        )
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
         """Take the members of `bundle`."""
         assert isinstance(bundle, FlowBundle)  # noqa: S101  (a bundle stays what it is)
-        self.bundle, self.told = bundle, told_by(bundle.members)
-        self.tails = _tails(bundle.members, self.tails)
+        self.bundle, self.predicate_index = bundle, predicate_index_of(bundle.members)
+        self.post_aggregations = _post_aggregations(bundle.members, self.post_aggregations)
 
     def take_in(self, member: Asking, alone: State | None) -> None:
         """Take nothing over: there is nothing."""
@@ -45,11 +47,11 @@ class FlowState:
         """Return nothing: nothing is kept."""
         return None
 
-    def steps(self, run: Run) -> dict[str, Step]:
+    def steps(self, run: Run) -> dict[str, RunOutput]:
         """Return the rows of each member, by its root, in the order of the tuples."""
         members = self.bundle.members
         found = self._rows(run, members) if run.count else {}
-        return {m.key: Step(found.get(m.key, empty_table(m.root.schema))) for m in members}
+        return {m.key: RunOutput(found.get(m.key, empty_table(m.root.schema))) for m in members}
 
     def probe(self, run: Run, members: Sequence[Asking]) -> None:
         """Raise what a run would raise if only these members were here."""
@@ -58,29 +60,31 @@ class FlowState:
 
     def promises(self, marks: Sequence[int]) -> dict[str, int]:
         """Return the watermark of the input for everyone."""
-        return dict.fromkeys(self.tails, marks[0])
+        return dict.fromkeys(self.post_aggregations, marks[0])
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return that nothing is kept."""
-        return Kept({})
+        return KeptState({})
 
     def _rows(self, run: Run, members: Sequence[FlowMember]) -> dict[str, pa.Table]:
-        wanted = self.told.wanted_sql([member.asked for member in members])
-        sql = f"SELECT * FROM {self.told.sql(f'({run.input_sql()})')} AS {INPUT}{wanted}"
-        tuples = run.select(sql, run.leaves(), single=False, wide=bool(self.told.claims))
-        places = [np.flatnonzero(asked_for(tuples, self.told, m.asked)) for m in members]
+        wanted = self.predicate_index.wanted_sql([member.asked for member in members])
+        sql = f"SELECT * FROM {self.predicate_index.sql(f'({run.input_sql()})')} AS {INPUT}{wanted}"
+        tuples = run.select(
+            sql, run.leaves(), single=False, wide=bool(self.predicate_index.predicates)
+        )
+        places = [np.flatnonzero(asked_for(tuples, self.predicate_index, m.asked)) for m in members]
         rows = np.concatenate(places)
         if not len(rows):
             return {}
         whose = np.repeat(np.arange(len(members)), [len(each) for each in places])
         table = tuples.select(list(self.bundle.input.schema.names))
         table = table.take(pa.array(rows)).append_column(MEMBER, pa.array(whose))
-        shape = self.tails[members[0].key].shape
+        shape = self.post_aggregations[members[0].key].shape
         if (picks := shape.picks) is not None:
             columns = [table[name] for name in picks.values()]
             table = pa.table([*columns, table[MEMBER]], names=[*picks, MEMBER])
         else:
-            table = with_constants(table, members, self.tails, shape.types)
+            table = with_constants(table, members, self.post_aggregations, shape.types)
             view = run.view("tail")
             leaf = {view: ([in_memory(table)], None)}
             table = run.select(shape.sql(view), leaf, single=False)
@@ -100,5 +104,9 @@ def _handed_out(table: pa.Table, members: Sequence[FlowMember]) -> dict[str, pa.
     }
 
 
-def _tails(members: Sequence[FlowMember], known: Mapping[str, Tail]) -> dict[str, Tail]:
-    return {member.key: known.get(member.key) or flow_tail_of(member) for member in members}
+def _post_aggregations(
+    members: Sequence[FlowMember], known: Mapping[str, PostAggregation]
+) -> dict[str, PostAggregation]:
+    return {
+        member.key: known.get(member.key) or flow_post_aggregation_of(member) for member in members
+    }

@@ -19,7 +19,7 @@ from penstock.model.own_names import INPUT, own
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators.bundles.member import Member
 from penstock.plan.operators.windows.window_aggregate import PANE, WindowAggregate
-from penstock.plan.sharing.told import Told
+from penstock.plan.sharing.predicate_index import PredicateIndex
 
 AT = own("section_at")
 
@@ -81,17 +81,17 @@ def _holds(panes: pa.ChunkedArray, span: Span) -> bool:
 
 
 def late_tuples(
-    run: Run, at: str, told: Told, late: Sequence[tuple[Member, Span]]
+    run: Run, at: str, predicate_index: PredicateIndex, late: Sequence[tuple[Member, Span]]
 ) -> dict[str, pa.Table]:
     """Return the tuples of each member, by its root, in the span of places that are late for it."""
     before = max(span[1] for _, span in late)
-    tuples = told.sql(f"({run.input_sql()})")
+    tuples = predicate_index.sql(f"({run.input_sql()})")
     sql = f"SELECT *, {at} AS {AT} FROM {tuples} AS {INPUT} WHERE {at} < {before}L"
     rows = run.select(sql, run.leaves(), single=False)
     places = np.asarray(rows[AT].to_numpy())
     found: dict[str, pa.Table] = {}
     for member, (since, until) in late:
-        mask = asked_for(rows, told, member.asked) & (places >= since) & (places < until)
+        mask = asked_for(rows, predicate_index, member.asked) & (places >= since) & (places < until)
         if mask.any():
             schema = arrow_schema(member.base.schema)
             found[member.key] = fit(rows.filter(pa.array(mask)), schema)

@@ -8,53 +8,55 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.sweeping import SCHEMA, sweeping, tables_of
+from penstock.engine.states.sharing.multi_aggregate_scan import SCHEMA, multi_scanning, tables_of
 from penstock.engine.states.state import Run
 from penstock.errors import PenstockError
 from penstock.model.schema import Schema
 from penstock.plan.operators.bundles.member import Section
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.sweep import Sweep, sweep_of, swept
-from penstock.plan.sharing.told import Told
+from penstock.plan.sharing.multi_aggregate_scan import MultiAggregateScan, multi_scan_of, scanned
+from penstock.plan.sharing.predicate_index import PredicateIndex
 
 
 @dataclass(slots=True)
 class Pass:
     """Makes each of `layouts`, of which `homes` has the one that holds what each wants.
 
-    `sweep` makes those at its places together, the rest are passes of Spark's own.
+    `scan` makes those at its places together, the rest are passes of Spark's own.
     """
 
     wanted: Sequence[Layout]
     layouts: Sequence[Layout]
     homes: Sequence[int]
     places: Sequence[int]
-    sweep: Sweep = field(repr=False)
+    multi_scan: MultiAggregateScan = field(repr=False)
 
     @classmethod
     def over(cls, wanted: Sequence[tuple[Section, Layout]], schema: Schema) -> Self:
         """Return the pass over tuples with these columns; sections that are equal are made once."""
-        found: dict[tuple[Section, Told], list[Layout]] = {}
-        names = [(section, layout.told) for section, layout in wanted]
+        found: dict[tuple[Section, PredicateIndex], list[Layout]] = {}
+        names = [(section, layout.predicate_index) for section, layout in wanted]
         for name, (_, layout) in zip(names, wanted, strict=True):
             found.setdefault(name, []).append(layout)
         layouts = [_one_of(each) for each in found.values()]
         order = {name: place for place, name in enumerate(found)}
-        places = swept(layouts)
-        sweep = sweep_of([layouts[place] for place in places], schema)
-        return cls([each for _, each in wanted], layouts, [order[n] for n in names], places, sweep)
+        places = scanned(layouts)
+        multi_scan = multi_scan_of([layouts[place] for place in places], schema)
+        return cls(
+            [each for _, each in wanted], layouts, [order[n] for n in names], places, multi_scan
+        )
 
-    def swept(self, run: Run) -> dict[int, pa.Table]:
-        """Return the partials that a sweep makes, by the layout's place; Spark makes the others.
+    def scanned(self, run: Run) -> dict[int, pa.Table]:
+        """Return the partials that a scan makes, by the layout's place; Spark makes the others.
 
-        Where a sweep fails there is none from then on: sections' own passes find out whether it
+        Where a scan fails there is none from then on: sections' own passes find out whether it
         is a member's fault, or that of a type that does not go through workers.
         """
         if not self.places:
             return {}
-        sql = self.sweep.sql(f"({run.input_sql()})")
+        sql = self.multi_scan.sql(f"({run.input_sql()})")
         try:
-            work = sweeping(self.sweep.shares), SCHEMA
+            work = multi_scanning(self.multi_scan.shares), SCHEMA
             answer = run.processor.mapped(run.plain_leaves(), sql, work)
         except PenstockError:
             self.places = ()
@@ -68,7 +70,7 @@ class Pass:
 
     def made(self, run: Run) -> list[pa.Table]:
         """Return what each wants."""
-        found = self.swept(run)
+        found = self.scanned(run)
         rest = [place for place in range(len(self.layouts)) if place not in found]
         works = [functools.partial(self._selected, replace(run, lane=each), each) for each in rest]
         found |= dict(zip(rest, run.processor.side_by_side(works), strict=True))
@@ -80,7 +82,7 @@ class Pass:
     def _selected(self, run: Run, place: int) -> pa.Table:
         layout = self.layouts[place]
         sql = layout.pane_sql(f"({run.input_sql()})")
-        return run.select(sql, run.plain_leaves(), wide=bool(layout.told.claims))
+        return run.select(sql, run.plain_leaves(), wide=bool(layout.predicate_index.predicates))
 
 
 def _one_of(layouts: Sequence[Layout]) -> Layout:

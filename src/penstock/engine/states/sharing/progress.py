@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
-from penstock.plan.operators.windows.hops import Hops
 from penstock.plan.operators.windows.window_aggregate import Numbers
+from penstock.plan.operators.windows.window_assigner import WindowAssigner
 
 Spread = tuple[int, int]  # the first and the last pane that there is
 Span = tuple[int, int]  # places: from, and before
@@ -21,16 +21,16 @@ Span = tuple[int, int]  # places: from, and before
 class Progress:
     """`high` is the latest tuple's place, also of those that WHERE does not let through."""
 
-    hops: Hops
+    assigner: WindowAssigner
     next: int | None = None
     kept: int | None = None
     high: int | None = None
 
     @classmethod
-    def begun(cls, hops: Hops, begin: int) -> Self:
+    def begun(cls, assigner: WindowAssigner, begin: int) -> Self:
         """Answer only for windows that start at or after `begin`."""
-        first = first_from(hops, begin)
-        return cls(hops, first, first)
+        first = first_from(assigner, begin)
+        return cls(assigner, first, first)
 
     def risen(self, high: int | None) -> Self:
         """Return it after a tuple at this place."""
@@ -56,23 +56,25 @@ class Progress:
         if spread is None or watermark == BEGIN_OF_TIME:
             return None
         last = self._last_closing(watermark, spread)
-        return _range(self.hops.first_holding(*spread), self.next, last)
+        return _range(self.assigner.first_holding(*spread), self.next, last)
 
     def corrected(self, spread: Spread) -> Numbers | None:
         """Return the windows that have closed, are still kept, and may hold new tuples there."""
-        last = self.hops.last_holding(*spread)
+        last = self.assigner.last_holding(*spread)
         if last is None or self.next is None:
             return None
         # All windows of a landmark hold what its first one does.
         last = self.next - 1 if self.grows else min(last, self.next - 1)
-        return _range(self.hops.first_holding(*spread), self.kept, last)
+        return _range(self.assigner.first_holding(*spread), self.kept, last)
 
     def open(self, watermark: int, spread: Spread | None) -> Numbers | None:
         """Return the windows that stay open behind the watermark and hold something."""
         if spread is None:
             return None
         passed = self._reached(self.next, watermark, spread)
-        return _range(self.hops.first_holding(*spread), passed, self.hops.last_holding(*spread))
+        return _range(
+            self.assigner.first_holding(*spread), passed, self.assigner.last_holding(*spread)
+        )
 
     # -- what has passed -------------------------------------------------------------------
 
@@ -81,14 +83,14 @@ class Progress:
         """Return where the first window begins that is still kept; None where all panes count."""
         if self.kept is None:
             return None
-        if self.hops.is_over(self.kept):
+        if self.assigner.is_over(self.kept):
             return END_OF_TIME
-        return self.hops.start_of(self.kept) if self.hops.lower > 0 else None
+        return self.assigner.start_of(self.kept) if self.assigner.lower > 0 else None
 
     @property
     def collapses_before(self) -> int | None:
         """Return before where a landmark's panes are needed only together."""
-        return self.hops.end_of(self.kept - 1) if self.grows and self.kept else None
+        return self.assigner.end_of(self.kept - 1) if self.grows and self.kept else None
 
     def late_span(self, first: int | None) -> Span | None:
         """Return the places from and before which a tuple is late, or None before any close.
@@ -99,39 +101,47 @@ class Progress:
         number = latest(self.kept, first)
         if number is None or number == first:
             return None
-        if self.hops.upper <= 0:  # all have closed together
-            return self._earliest, self.hops.end
-        if first is None and not self.hops.endless:
+        if self.assigner.upper <= 0:  # all have closed together
+            return self._earliest, self.assigner.end
+        if first is None and not self.assigner.endless:
             first = 0
-        since = BEGIN_OF_TIME if first is None else self.hops.start_of(first)
-        return since, self.hops.end_of(number - 1)
+        since = BEGIN_OF_TIME if first is None else self.assigner.start_of(first)
+        return since, self.assigner.end_of(number - 1)
 
     def promise(self, first: int | None) -> int:
         """Return the time before which no more rows come of windows from the `first` one on."""
         number = latest(self.kept, first)
         if number is None:
             return BEGIN_OF_TIME
-        if self.hops.is_over(number):
+        if self.assigner.is_over(number):
             return END_OF_TIME
-        return self.hops.start_of(number) if self.hops.is_steady else self.hops.end_of(number)
+        return (
+            self.assigner.start_of(number)
+            if self.assigner.is_steady
+            else self.assigner.end_of(number)
+        )
 
     @property
     def grows(self) -> bool:
         """Say whether it is a landmark: windows with one begin, each longer than the one before."""
-        return self.hops.lower == 0 and self.hops.upper > 0
+        return self.assigner.lower == 0 and self.assigner.upper > 0
 
     @property
     def _earliest(self) -> int:
         """Return the earliest place that windows with an end in common hold."""
-        if self.hops.lower >= 0:
-            return self.hops.begin
-        return BEGIN_OF_TIME if self.hops.last is None else self.hops.start_of(self.hops.last)
+        if self.assigner.lower >= 0:
+            return self.assigner.begin
+        return (
+            BEGIN_OF_TIME
+            if self.assigner.last is None
+            else self.assigner.start_of(self.assigner.last)
+        )
 
     def _last_closing(self, watermark: int, spread: Spread) -> int | None:
         holding = self._last_holding(spread)
         if watermark == END_OF_TIME:
             return holding
-        closed = self.hops.last_closed(watermark)
+        closed = self.assigner.last_closed(watermark)
         if closed is None or holding is None:
             return None
         # A landmark grows through a silence, too.
@@ -146,7 +156,7 @@ class Progress:
         first, last = spread
         if self.grows and self.high is not None:
             last = max(last, self.high)
-        return self.hops.last_holding(first, last)
+        return self.assigner.last_holding(first, last)
 
     def _reached(self, number: int | None, watermark: int, spread: Spread | None) -> int | None:
         """Return the first window that stays open, never an earlier one than before.
@@ -159,13 +169,13 @@ class Progress:
         if watermark == END_OF_TIME:
             reached = None if spread is None else self._last_holding(spread)
         else:
-            reached = self.hops.last_closed(watermark)
+            reached = self.assigner.last_closed(watermark)
         return number if reached is None else latest(number, reached + 1)
 
 
-def first_from(hops: Hops, begin: int) -> int | None:
+def first_from(assigner: WindowAssigner, begin: int) -> int | None:
     """Return the first window that starts at or after `begin`, or None where all count."""
-    return None if begin == BEGIN_OF_TIME else hops.first_from(begin)
+    return None if begin == BEGIN_OF_TIME else assigner.first_from(begin)
 
 
 def latest(*numbers: int | None) -> int | None:

@@ -10,27 +10,36 @@ import pyarrow.compute as pc
 from penstock.engine.states.parts import Part
 from penstock.engine.states.sharing.kept_partials import KeptPartials, table_of
 from penstock.engine.trains.rows import in_memory
-from penstock.plan.operators.bundles.member import Asked, Member
+from penstock.plan.operators.bundles.member import Member, MemberPredicate
 from penstock.plan.operators.gate import ALL, KEPT
 from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.layout import Layout, aggregate_name
-from penstock.plan.sharing.told import CLAIMS_A_COLUMN, Told, bucket, claim
+from penstock.plan.sharing.predicate_index import (
+    BITS_A_COLUMN,
+    PredicateIndex,
+    bucket,
+    predicate_bits,
+)
 from penstock.plan.sharing.unthinned import Unthinned
 
 
-def asked_for(table: pa.Table, told: Told, asked: Asked) -> np.ndarray:
+def asked_for(
+    table: pa.Table, predicate_index: PredicateIndex, asked: MemberPredicate
+) -> np.ndarray:
     """Say of each row whether it is among what is asked for."""
     mask = np.ones(table.num_rows, dtype=bool)
-    for place, spans in enumerate(told.numbers(asked)):
+    for place, spans in enumerate(predicate_index.numbers(asked)):
         numbers = table[bucket(place)].to_numpy()
         hits = [(numbers >= low) & (numbers <= high) for low, high in spans]
         mask &= np.logical_or.reduce(hits) if hits else False
-    for place, need in enumerate(told.needs(asked)):
-        mask &= (table[claim(place)].to_numpy() & need) == need
+    for place, need in enumerate(predicate_index.needs(asked)):
+        mask &= (table[predicate_bits(place)].to_numpy() & need) == need
     return mask
 
 
-def lifted_partials(kept: KeptPartials, old: Told, new: Told, schema: pa.Schema) -> KeptPartials:
+def lifted_partials(
+    kept: KeptPartials, old: PredicateIndex, new: PredicateIndex, schema: pa.Schema
+) -> KeptPartials:
     """Return all parts as partials of a new schema; what a member brought is told apart by none."""
     plain = pa.schema([field for field in schema if field.name not in new.names])
 
@@ -44,7 +53,9 @@ def lifted_partials(kept: KeptPartials, old: Told, new: Told, schema: pa.Schema)
     return KeptPartials(list(map(shared, kept.parts)), theirs, [*kept.gone, *kept.all])
 
 
-def lifted(table: pa.Table, old: Told, new: Told, schema: pa.Schema) -> pa.Table:
+def lifted(
+    table: pa.Table, old: PredicateIndex, new: PredicateIndex, schema: pa.Schema
+) -> pa.Table:
     """Return partials told apart the `new` way, in its schema.
 
     Whoever asked in the old way and still asks finds the same rows. Aggregates that were not kept
@@ -54,8 +65,8 @@ def lifted(table: pa.Table, old: Told, new: Told, schema: pa.Schema) -> pa.Table
     for place, (was, now) in enumerate(zip(old.buckets, new.buckets, strict=True)):
         moved = np.array(was.moved_to(now), dtype=np.int32)
         columns[bucket(place)] = pa.array(moved[table[bucket(place)].to_numpy()])
-    if old.claims or new.claims:
-        columns |= _moved_claims(table, old.claims, new.claims)
+    if old.predicates or new.predicates:
+        columns |= _moved_bits(table, old.predicates, new.predicates)
     return fit_to(pa.table(columns), schema)
 
 
@@ -70,17 +81,17 @@ def fit_to(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return pa.table(arrays, schema=pa.schema([field.with_nullable(True) for field in schema]))
 
 
-def _moved_claims(table: pa.Table, old: Sequence[str], new: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the packed claims in their new places; what was not asked before does not hold."""
-    places = range(-(-len(new) // CLAIMS_A_COLUMN))
+def _moved_bits(table: pa.Table, old: Sequence[str], new: Sequence[str]) -> dict[str, pa.Array]:
+    """Return the packed predicate bits in their new places; one that is new does not hold."""
+    places = range(-(-len(new) // BITS_A_COLUMN))
     packed = [np.zeros(table.num_rows, dtype=np.int64) for _ in places]
     for number, text in enumerate(old):
         if text in new:
-            column, bit = divmod(number, CLAIMS_A_COLUMN)
-            holds = (table[claim(column)].to_numpy() >> bit) & 1
-            column, bit = divmod(new.index(text), CLAIMS_A_COLUMN)
+            column, bit = divmod(number, BITS_A_COLUMN)
+            holds = (table[predicate_bits(column)].to_numpy() >> bit) & 1
+            column, bit = divmod(new.index(text), BITS_A_COLUMN)
             packed[column] |= holds << bit
-    return {claim(place): pa.array(packed[place]) for place in places}
+    return {predicate_bits(place): pa.array(packed[place]) for place in places}
 
 
 def with_shares(table: pa.Table, layout: Layout, made: Unthinned) -> pa.Table:
@@ -103,7 +114,7 @@ def as_alone(table: pa.Table, member: Member) -> pa.Table:
     names = {name: name for name, _ in member.aggregate.keys} | {PANE: PANE}
     names |= {theirs: mine for mine, theirs in _named(member).items()}
     panes = table[PANE].to_numpy()
-    coarser = pa.chunked_array([panes - panes % member.aggregate.hops.pane])
+    coarser = pa.chunked_array([panes - panes % member.aggregate.assigner.pane])
     columns = [coarser if name == PANE else table[name] for name in names]
     return pa.table(columns, names=list(names.values()))
 

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from penstock.engine.states.state import Kept, Run, State, Step
+from penstock.engine.states.state import KeptState, Run, RunOutput, State
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle
 from penstock.plan.operators.bundles.member import Asking
 
 
 @runtime_checkable
-class Together(Protocol):
+class BundleMembers(Protocol):
     """What a bundle keeps. Members come and go while quiesced, with what is theirs."""
 
     def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
@@ -24,7 +24,7 @@ class Together(Protocol):
         """Return what a member would have kept alone."""
         ...
 
-    def steps(self, run: Run) -> dict[str, Step]:
+    def steps(self, run: Run) -> dict[str, RunOutput]:
         """Take the run's tuples in and return what they lead to; all or nothing."""
         ...
 
@@ -36,6 +36,6 @@ class Together(Protocol):
         """Return the watermarks of the outputs when the input has this one."""
         ...
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptState:
         """Return the state for a checkpoint."""
         ...

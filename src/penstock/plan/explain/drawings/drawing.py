@@ -10,7 +10,7 @@ from penstock.plan.sharing.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DrawnNode:
     """A stream by its name, or an operator by what it does."""
 
     key: str
@@ -28,7 +28,7 @@ class Block:
     is_bundle: bool
     reads: tuple[str, ...]
     gives: tuple[str, ...]
-    operators: tuple[Node, ...]
+    operators: tuple[DrawnNode, ...]
     queries: tuple[tuple[str, str], ...]
 
     @property
@@ -48,7 +48,7 @@ class Block:
 class Drawing:
     """Everything; `queries` are those that get a stream's tuples as they come."""
 
-    streams: tuple[Node, ...]
+    streams: tuple[DrawnNode, ...]
     blocks: tuple[Block, ...]
     queries: tuple[tuple[str, str], ...]
 
@@ -65,7 +65,7 @@ class Drawing:
 
 def draw(graph: Graph, units: Sequence[Unit]) -> Drawing:
     """Return the drawing of a graph that is cut into these units."""
-    streams = {key(scan): Node(key(scan), scan.stream) for scan in graph.scans()}
+    streams = {key(scan): DrawnNode(key(scan), scan.stream) for scan in graph.scans()}
     direct = [(name, key(root)) for name, root in sorted(graph.queries.items())]
     by_node: dict[str, list[tuple[str, str]]] = {}
     for name, node in direct:
@@ -85,6 +85,6 @@ def _block(unit: Unit, by_node: dict[str, list[tuple[str, str]]]) -> Block:
         unit.bundle is not None,
         unit.inputs,
         gives,
-        tuple(Node(key(each), readable(each.text())) for each in unit.members()),
+        tuple(DrawnNode(key(each), readable(each.text())) for each in unit.members()),
         tuple(sorted(query for node in gives for query in by_node.get(node, ()))),
     )

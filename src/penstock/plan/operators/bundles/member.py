@@ -1,6 +1,6 @@
 """Members: queries whose answers many can share the work of.
 
-root                 Filter and Project over the windows' rows: the *tail*
+root                 Filter and Project over the windows' rows: the *post-aggregation*
 weigh              over a sample: what its rows tell of all tuples
 aggregate          windows of one size over partials that combine
 conditions       Filter
@@ -18,8 +18,8 @@ from penstock.plan.operators.identity import key
 from penstock.plan.operators.operator import Operator
 from penstock.plan.operators.tuples.filter import Filter
 from penstock.plan.operators.tuples.project import Project
-from penstock.plan.operators.windows.weigh import Weigh
-from penstock.plan.operators.windows.weighing import Weighing
+from penstock.plan.operators.windows.horvitz_thompson import HorvitzThompson
+from penstock.plan.operators.windows.sample_scaling import SampleScaling
 from penstock.plan.operators.windows.window_aggregate import WindowAggregate
 
 SECOND = 1_000_000
@@ -32,14 +32,14 @@ ColumnSpans = tuple[str, str, tuple[Span, ...]]  # a column, its type, and what 
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a member's conditions ask: spans of a column (with its type), or a claim, or nothing.
+class MemberPredicate:
+    """What a member's conditions ask: spans of a column (with its type), predicates, or nothing.
 
-    `within` is what the claim says of each column, where that is all that it says.
+    `within` is what the predicate bit says of each column, where that is all that it says.
     """
 
     spans: tuple[ColumnSpans, ...]
-    claims: tuple[str, ...]
+    predicates: tuple[str, ...]
     within: tuple[ColumnSpans, ...] = ()
 
     @property
@@ -52,13 +52,13 @@ class Asked:
 class Section:
     """What members have in common whose partials are kept together.
 
-    They ask about one column, or make claims, or ask nothing; their panes are on one grid.
+    They ask about one column, or make predicate bits, or ask nothing; their panes are on one grid.
     """
 
     keys: tuple[tuple[str, str], ...]
     grid: int
     column: str
-    claims: bool
+    predicates: bool
     lot: int = 0
 
 
@@ -76,20 +76,20 @@ class Asking:
         return key(self.root)
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> MemberPredicate:
         """Return what its conditions ask."""
         return _asked(self.conditions, self.base.schema)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member(Asking):
-    """One whose tail reads the windows' rows of an aggregate.
+    """One whose post-aggregation reads the windows' rows of an aggregate.
 
-    Members with claims come in lots, so that tuples are not told apart too finely.
+    Members with predicate bits come in lots, so that tuples are not told apart too finely.
     """
 
     aggregate: WindowAggregate
-    weighing: Weighing | None = None
+    scaling: SampleScaling | None = None
     lot: int = 0
 
     @property
@@ -97,25 +97,25 @@ class Member(Asking):
         """Return the section of its bundle that it belongs to."""
         asked = self.asked
         column = asked.columns[0] if asked.columns else ""
-        return Section(self.aggregate.keys, self.grid, column, bool(asked.claims), self.lot)
+        return Section(self.aggregate.keys, self.grid, column, bool(asked.predicates), self.lot)
 
     @property
-    def tail(self) -> list[Filter | Project]:
+    def post_aggregation(self) -> list[Filter | Project]:
         """Return the filters and projections of the windows' rows, the lowest first."""
         return _above(self.root)
 
     @property
     def grid(self) -> int:
         """Return what its panes are multiples of."""
-        return next(grid for grid in GRIDS if self.aggregate.hops.pane % grid == 0)
+        return next(grid for grid in GRIDS if self.aggregate.assigner.pane % grid == 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowMember(Asking):
-    """One whose tail reads the tuples themselves."""
+    """One whose post-aggregation reads the tuples themselves."""
 
     @property
-    def tail(self) -> list[Filter | Project]:
+    def post_aggregation(self) -> list[Filter | Project]:
         """Return the operators above the conditions, the lowest first."""
         above = _above(self.root)
         while above and isinstance(above[0], Filter):
@@ -162,16 +162,16 @@ def member_of(root: Operator) -> Member | None:
     node = root
     while isinstance(node, Filter | Project):
         node = node.input
-    weighing = None
-    if isinstance(node, Weigh):
-        weighing, node = node.weighing, node.input
+    scaling = None
+    if isinstance(node, HorvitzThompson):
+        scaling, node = node.scaling, node.input
     if not (isinstance(node, WindowAggregate) and _is_shareable(node)):
         return None
     base, filters = node.input, list[Filter]()
     while isinstance(base, Filter):
         filters.insert(0, base)
         base = base.input
-    return Member(root, base, _in_order(filters), node, weighing)
+    return Member(root, base, _in_order(filters), node, scaling)
 
 
 def _in_order(filters: Iterable[Filter]) -> tuple[str, ...]:
@@ -182,31 +182,35 @@ def _in_order(filters: Iterable[Filter]) -> tuple[str, ...]:
 def _is_shareable(aggregate: WindowAggregate) -> bool:
     """Say whether the aggregate's partials combine, over windows of one size that never end."""
     plainly = type(aggregate) is WindowAggregate and aggregate.raw is None and aggregate.grouped
-    steady = aggregate.hops.endless and aggregate.hops.is_steady and not aggregate.is_instant
-    hops = aggregate.hops
-    steady = steady and hops.begin == 0 and hops.lower <= hops.end  # panes are cut at 0, no gaps
+    steady = (
+        aggregate.assigner.endless and aggregate.assigner.is_steady and not aggregate.is_instant
+    )
+    assigner = aggregate.assigner
+    steady = (
+        steady and assigner.begin == 0 and assigner.lower <= assigner.end
+    )  # panes are cut at 0, no gaps
     once = not (aggregate.marks_emission or aggregate.reads_history)
     return plainly and steady and once and aggregate.axis == "time"
 
 
 @functools.lru_cache(maxsize=65536)
-def _asked(conditions: tuple[str, ...], schema: Schema) -> Asked:
+def _asked(conditions: tuple[str, ...], schema: Schema) -> MemberPredicate:
     spans: dict[str, tuple[str, tuple[Span, ...]]] = {}
-    claims: list[str] = []
+    predicates: list[str] = []
     for text in conditions:
         found = condition_of(text, schema)
         if found is None:
-            claims.append(text)
+            predicates.append(text)
         else:
             _, before = spans.get(found.column, ("", EVERYTHING))
             spans[found.column] = (found.type, both(before, found.spans))
     asked = tuple((column, *found) for column, found in spans.items())
-    if claims or len(spans) > 1 or any(not found for _, found in spans.values()):
-        # Together they are one claim: what tells tuples apart is whether all of it holds. So is
-        # what no value fulfils, which cuts nothing.
+    if predicates or len(spans) > 1 or any(not found for _, found in spans.values()):
+        # Together they are one predicate bit: what tells tuples apart is whether all of it holds.
+        # So is what no value fulfils, which cuts nothing.
         whole = " AND ".join(f"({text})" for text in conditions)
-        return Asked((), (whole,), () if claims else asked)
-    return Asked(asked, ())
+        return MemberPredicate((), (whole,), () if predicates else asked)
+    return MemberPredicate(asked, ())
 
 
 def sections_of(members: Sequence[Member]) -> dict[Section, list[Member]]:

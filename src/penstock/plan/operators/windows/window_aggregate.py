@@ -20,7 +20,7 @@ from penstock.model.schema import Schema, quoted
 from penstock.model.stored_names import stored_as
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators.operator import EventTime, Operator
-from penstock.plan.operators.windows.hops import Hops
+from penstock.plan.operators.windows.window_assigner import WindowAssigner
 
 PANE = own("pane")
 AT = own("at")
@@ -44,7 +44,7 @@ class WindowAggregate:
 
     input: Operator
     time: EventTime
-    hops: Hops = field(metadata=stored_as("hops"))
+    assigner: WindowAssigner = field(metadata=stored_as("hops"))
     keys: tuple[tuple[str, str], ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
     schema: Schema
@@ -63,12 +63,12 @@ class WindowAggregate:
     @property
     def times(self) -> tuple[EventTime, ...]:
         """Return the bounds that only grow: windows of one size grow in both."""
-        hops = self.hops
-        if self.axis == "number" or hops.upper <= 0:
+        assigner = self.assigner
+        if self.axis == "number" or assigner.upper <= 0:
             return ()
-        if not hops.is_steady:
+        if not assigner.is_steady:
             return (EventTime(END),)
-        bounds = (EventTime(START), EventTime(END, hops.end - hops.begin))
+        bounds = (EventTime(START), EventTime(END, assigner.end - assigner.begin))
         if not self.is_instant:
             return bounds
         instants = (name for name, sql in self.keys if sql == quoted(self.time.column))
@@ -77,7 +77,7 @@ class WindowAggregate:
     @property
     def is_instant(self) -> bool:
         """Say whether each window is one moment: GROUP BY an event time."""
-        return self.hops.is_steady and self.hops.end - self.hops.begin == 1
+        return self.assigner.is_steady and self.assigner.end - self.assigner.begin == 1
 
     @property
     def marks_emission(self) -> bool:
@@ -95,14 +95,14 @@ class WindowAggregate:
         return f"windows {self._shown()} by {self.time.column} {asked}{kept}{early}{late}"
 
     def _shown(self) -> str:
-        hops = self.hops
+        assigner = self.assigner
         if self.axis == "number":
-            return f"of tuples, {hops.text()}"
-        if hops.endless:
-            offset = f" from {span_text(hops.begin)}" if hops.begin else ""
-            size = span_text(hops.end - hops.begin)
-            return f"of {size} every {span_text(hops.lower)}{offset}"
-        return hops.text()
+            return f"of tuples, {assigner.text()}"
+        if assigner.endless:
+            offset = f" from {span_text(assigner.begin)}" if assigner.begin else ""
+            size = span_text(assigner.end - assigner.begin)
+            return f"of {size} every {span_text(assigner.lower)}{offset}"
+        return assigner.text()
 
     def sql(self, inputs: Sequence[str]) -> str:
         """Return the batch form: partials and windows in one SELECT, for analysis."""
@@ -119,9 +119,9 @@ class WindowAggregate:
     def pane_sql(self, relation: str) -> str:
         """Return the SELECT that turns tuples into partials."""
         at = self.micros()
-        inside = self.hops.span_sql(at)
+        inside = self.assigner.span_sql(at)
         where = f" WHERE {inside}" if inside else ""
-        pane = f"{at} - pmod({at} - {self.hops.begin}L, {self.hops.pane}L) AS {PANE}"
+        pane = f"{at} - pmod({at} - {self.assigner.begin}L, {self.assigner.pane}L) AS {PANE}"
         if self.raw is not None:
             columns = [*map(quoted, self.raw), f"{at} AS {AT}", pane]
             return f"SELECT {', '.join(columns)} FROM {relation} AS {INPUT}{where}"
@@ -138,7 +138,9 @@ class WindowAggregate:
         """
         pane = PANE
         if collapse_before is not None:
-            pane = f"CASE WHEN {PANE} < {collapse_before}L THEN {self.hops.begin}L ELSE {PANE} END"
+            pane = (
+                f"CASE WHEN {PANE} < {collapse_before}L THEN {self.assigner.begin}L ELSE {PANE} END"
+            )
         columns = [*self._key_names(), f"{pane} AS {PANE}", *self._combined()]
         return f"SELECT {', '.join(columns)} FROM {parts} GROUP BY {self._ordinals()}"
 
@@ -192,8 +194,8 @@ class WindowAggregate:
         return f"SELECT {LEFT}.* FROM {met} ON {same}"
 
     def _bounds(self) -> list[str]:
-        start = f"{self.hops.begin}L + {NUMBER} * {self.hops.lower}L"
-        end = f"{self.hops.end}L + {NUMBER} * {self.hops.upper}L"
+        start = f"{self.assigner.begin}L + {NUMBER} * {self.assigner.lower}L"
+        end = f"{self.assigner.end}L + {NUMBER} * {self.assigner.upper}L"
         if self.axis == "number":
             return [f"{start} AS {START}", f"{end} - 1L AS {END}"]
         return [f"timestamp_micros({start}) AS {START}", f"timestamp_micros({end}) AS {END}"]
@@ -206,18 +208,21 @@ class WindowAggregate:
 
     def _spread_sql(self, parts: str, numbers: Numbers) -> str:
         """Return the SELECT that gives every partial once for each window that it belongs to."""
-        hops, (first, last) = self.hops, numbers
-        if hops.is_steady and hops.lower == hops.pane == hops.end - hops.begin:
-            low, high = hops.start_of(first), hops.start_of(last)
-            number = f"({PANE} - {hops.begin}L) div {hops.lower}L AS {NUMBER}"
+        assigner, (first, last) = self.assigner, numbers
+        if assigner.is_steady and assigner.lower == assigner.pane == assigner.end - assigner.begin:
+            low, high = assigner.start_of(first), assigner.start_of(last)
+            number = f"({PANE} - {assigner.begin}L) div {assigner.lower}L AS {NUMBER}"
             return f"SELECT *, {number} FROM {parts} WHERE {PANE} BETWEEN {low}L AND {high}L"
-        low_sql, high_sql = hops.numbers_sql(PANE, first, last)
+        low_sql, high_sql = assigner.numbers_sql(PANE, first, last)
         inside = f"CASE WHEN {low_sql} <= {high_sql} THEN sequence({low_sql}, {high_sql}, 1L) END"
         return f"SELECT *, explode({inside}) AS {NUMBER} FROM {parts}{self._within(numbers)}"
 
     def _within(self, numbers: Numbers) -> str:
         """Return the bounds of the panes that the windows need, which prune what is read."""
-        ends = [self.hops.start_of(n) for n in numbers], [self.hops.end_of(n) for n in numbers]
+        ends = (
+            [self.assigner.start_of(n) for n in numbers],
+            [self.assigner.end_of(n) for n in numbers],
+        )
         return f" WHERE {PANE} >= {min(ends[0])}L AND {PANE} < {max(ends[1])}L"
 
     def _key_names(self) -> list[str]:

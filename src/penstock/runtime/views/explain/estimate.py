@@ -9,28 +9,30 @@ from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
-from penstock.runtime.queries.prospect import Prospect
+from penstock.runtime.queries.admission_what_if import AdmissionWhatIf
 from penstock.runtime.work.live_query import LiveQuery
 
 MILLI, MEGA = 1000.0, 1e6
 
 
 def estimate_text(
-    known: KnownQuery, supervisor: Supervisor, prospect: Callable[[KnownQuery | None], Prospect]
+    known: KnownQuery,
+    supervisor: Supervisor,
+    what_if: Callable[[KnownQuery | None], AdmissionWhatIf],
 ) -> str:
     """Return what a query is foretold to cost, beside all that runs.
 
-    `prospect` returns the plan with one query more, or as it is; it is called while quiesced.
+    `what_if` returns the plan with one query more, or as it is; it is called while quiesced.
     """
     name = known.definition.name.lower()
     with supervisor.resting():
         running = supervisor.topology.queries.get(name)
-        lines = _lines(name, prospect(None), prospect(known), running)
+        lines = _lines(name, what_if(None), what_if(known), running)
         return "\n".join([f"query {name}", *lines])
 
 
 def _lines(
-    name: str, before: Prospect, after: Prospect, running: LiveQuery | None
+    name: str, before: AdmissionWhatIf, after: AdmissionWhatIf, running: LiveQuery | None
 ) -> Iterator[str]:
     at = after.name_of(name)
     found = estimated(after.network, after.plan.trains)

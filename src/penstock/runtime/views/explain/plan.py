@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spare_processor import spare_processor
 from penstock.engine.trains.buffers import BufferPool
-from penstock.errors import told
+from penstock.errors import describe
 from penstock.plan.explain.drawings import FORMS, draw
 from penstock.plan.explain.explain import explain, units_behind
 from penstock.plan.operators import key
@@ -15,7 +15,7 @@ from penstock.plan.sharing.units import Unit
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.queries.tuner import Tuner
-from penstock.runtime.topology.standing import standing_of
+from penstock.runtime.topology.placement import placement_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.units import short
 from penstock.runtime.views.trial import held_rows, try_member
@@ -53,7 +53,7 @@ class Explainer:
         topology = self.supervisor.topology
         if running:
             return [live.unit for live in topology.units.values()]
-        return self.supervisor.units_of(graph, standing_of(topology))
+        return self.supervisor.units_of(graph, placement_of(topology))
 
     def _measured(self, known: KnownQuery, units: Sequence[Unit]) -> Iterator[str]:
         """Yield what the units have done; nothing while none of them has run."""
@@ -108,4 +108,4 @@ def trial_text(unit: Unit, root: str, buffers: BufferPool, sessions: Sessions) -
         with spare_processor(sessions, buffers.spill) as processor:
             return f"a trial: {try_member(processor, unit, member, held).text()}"
     except Exception as error:  # whatever it is, the plan is worth more
-        return f"no trial: {told(error).partition(chr(10))[0]}"
+        return f"no trial: {describe(error).partition(chr(10))[0]}"

@@ -40,7 +40,7 @@ def _text(supervisor: Supervisor, now: float) -> str:
     control.strategy.observe(seen)
     # A copy is asked: a question must not be a turn.
     chosen = deepcopy(control.strategy.strategy).next([each.unit for each in ready.values()], now)
-    look = _Look(control.strategy.strategy, seen, chosen, now)
+    look = _ScheduleLook(control.strategy.strategy, seen, chosen, now)
     served = queries_served(topology)
     rows = [
         look.row(live.unit, served.get(name, []), ready.get(name))
@@ -61,7 +61,7 @@ def _text(supervisor: Supervisor, now: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _ScheduleLook:
     """What a strategy sees at a moment, and whom it would choose."""
 
     strategy: Strategy

@@ -8,7 +8,7 @@ from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.quality.quality import net_share
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import Observation
-from penstock.schedule.costs.observation import Figures
+from penstock.schedule.costs.observation import OperatorFigures
 from penstock.schedule.costs.shape import shape_of
 
 FORMAT = 1
@@ -59,7 +59,7 @@ def simulation_input(supervisor: Supervisor, now: float) -> dict[str, Any]:
     }
 
 
-def _figures(figures: Figures, net: float) -> dict[str, float | None]:
+def _figures(figures: OperatorFigures, net: float) -> dict[str, float | None]:
     """Return figures that are known; JSON has no word for the others but null."""
     seconds, selectivity, size = figures.seconds, figures.selectivity, figures.tuple_bytes
     return {
@@ -70,13 +70,17 @@ def _figures(figures: Figures, net: float) -> dict[str, float | None]:
 
 
 def _stream(topology: Topology, name: str, seen: Observation) -> dict[str, Any]:
-    feed = topology.feeds.get(name)
+    source_reader = topology.source_readers.get(name)
     figures = seen.operator(name)
-    valid_for = feed.definition.valid_for if feed is not None else None
-    rows = feed.rows / feed.number if feed is not None and feed.number else 1.0
+    valid_for = source_reader.definition.valid_for if source_reader is not None else None
+    rows = (
+        source_reader.rows / source_reader.number
+        if source_reader is not None and source_reader.number
+        else 1.0
+    )
     return {
         "node": name,
-        "stream": feed.definition.name if feed is not None else name,
+        "stream": source_reader.definition.name if source_reader is not None else name,
         "rate": figures.rate.or_else(0.0),
         "train_rows": max(1.0, rows),
         "tuple_bytes": figures.tuple_bytes.or_else(100.0),

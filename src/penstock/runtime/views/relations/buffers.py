@@ -48,8 +48,8 @@ def _train(buffer: Buffer, train: Train) -> Row:
 
 
 def _stream(buffer: Buffer, topology: Topology) -> str | None:
-    feed = topology.feeds.get(buffer.key)
-    return None if feed is None else feed.definition.name
+    source_reader = topology.source_readers.get(buffer.key)
+    return None if source_reader is None else source_reader.definition.name
 
 
 def _unit(buffer: Buffer, topology: Topology) -> str | None:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from penstock.model.own_names import readable
 from penstock.plan.operators import key
 from penstock.runtime.loop.supervisor import Supervisor
-from penstock.runtime.quality.statistics import Queue, Statistics, queue_of
+from penstock.runtime.quality.statistics import Statistics, UnitQueue, queue_of
 from penstock.runtime.views.relations.units import queries_served, short
 from penstock.runtime.views.view import Row, View, columns
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule.costs.apportion import explained
-from penstock.schedule.costs.observation import Average, Figures
-from penstock.schedule.costs.record import Record
+from penstock.schedule.costs.observation import Average, OperatorFigures
+from penstock.schedule.costs.record import RunRecord
 
 MEASURED, APPORTIONED, UNKNOWN = "measured", "apportioned", "not yet"
 MICRO = 1e6
@@ -37,7 +37,7 @@ class _Look:
     served: Mapping[str, list[str]]
     now: float
 
-    def rows(self, live: LiveUnit, queue: Queue) -> Iterator[Row]:
+    def rows(self, live: LiveUnit, queue: UnitQueue) -> Iterator[Row]:
         unit, statistics, now = live.unit, self.statistics, self.now
         record = statistics.record(unit.key, now)
         seen = statistics.observation_of(live, queue, now)
@@ -62,11 +62,11 @@ class _Look:
                 "explained": _plain(explained(profile, record)) if share and profile else None,
                 "memory_bytes": live.state_bytes if member is unit.stateful else 0,
             }
-            waits = _waits(queue if first else Queue(0, 0, 0.0))
+            waits = _waits(queue if first else UnitQueue(0, 0, 0.0))
             yield row | _figures(seen.operator(name), record) | waits
 
 
-def _figures(figures: Figures, record: Record) -> Row:
+def _figures(figures: OperatorFigures, record: RunRecord) -> Row:
     return {
         "selectivity": _value(figures.selectivity, 1.0),
         "cost_us": _value(figures.seconds, MICRO),
@@ -76,7 +76,7 @@ def _figures(figures: Figures, record: Record) -> Row:
     }
 
 
-def _waits(queue: Queue) -> Row:
+def _waits(queue: UnitQueue) -> Row:
     return {
         "queued_rows": queue.rows,
         "queued_bytes": queue.size,

@@ -8,7 +8,7 @@ from penstock.plan.operators import Scan, key, walk
 from penstock.plan.operators.graph import Graph
 from penstock.qos.monitor.stream import StreamMonitor
 from penstock.runtime.names.directory import Directory
-from penstock.runtime.sources.watching import Watching
+from penstock.runtime.sources.stream_monitor import Watching
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.view import Row, View, columns
 
@@ -17,7 +17,7 @@ def property_rows(
     directory: Directory, topology: Topology, watching: Watching, now: float
 ) -> list[Row]:
     """Return a row for every stream; `cost` is the share of the time that all of it takes."""
-    for name in [each for each in watching.counted if each not in topology.feeds]:
+    for name in [each for each in watching.counted if each not in topology.source_readers]:
         watching.forget(name)
     monitors = {
         name: replace(each, tuples=watching.counted[name])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from penstock.catalog import Catalog, Entry
+from penstock.catalog import Catalog, CatalogEntry
 from penstock.model.definitions import QueryState
 from penstock.plan.operators import Scan
 from penstock.runtime.durable.journal import Journal
@@ -32,18 +32,22 @@ def query_rows(
             yield _stated(entry.name, entry, QueryState.FAILED)
 
 
-def _stated(name: str, entry: Entry | None, default: QueryState) -> Row:
+def _stated(name: str, entry: CatalogEntry | None, default: QueryState) -> Row:
     state, cause = (entry.state, entry.cause) if entry is not None else (None, "")
     return {"query": name, "state": str(state or default), "cause": first_line(cause)}
 
 
 def _figures(topology: Topology, live: LiveQuery, waits: Waits, now: float) -> Row:
-    feeds = [topology.feeds[name] for name, node in live.nodes.items() if isinstance(node, Scan)]
+    source_readers = [
+        topology.source_readers[name] for name, node in live.nodes.items() if isinstance(node, Scan)
+    ]
     waiting = waiting_for(live, topology, waits)
     return {
         "rows_in": topology.rows_in(live),
         "rows_out": live.meter.rows,
-        "in_per_s": round(sum(feed.meter.rate(now) for feed in feeds), 1),
+        "in_per_s": round(
+            sum(source_reader.meter.rate(now) for source_reader in source_readers), 1
+        ),
         "out_per_s": round(live.meter.rate(now), 1),
         "p50_ms": _milliseconds(live.meter.latency(0.5)),
         "p99_ms": _milliseconds(live.meter.latency(0.99)),

@@ -7,14 +7,22 @@ import pyarrow as pa
 from penstock.catalog import Catalog
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.model.definitions import QueryState
-from penstock.model.rules import Action, Alter, Call, Insert, Reach, RuleDefinition, Steer
+from penstock.model.rules import (
+    Action,
+    Alter,
+    CallAction,
+    Insert,
+    OutsideAction,
+    RuleDefinition,
+    Steer,
+)
 from penstock.runtime.definitions.rules import find
-from penstock.runtime.durable.firing import CONDITION, Firing
-from penstock.runtime.durable.firings import Firings
+from penstock.runtime.durable.pending_action import CONDITION, PendingAction
+from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.names.directory import Directory, KnownRule
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.view import Row, View, columns, first_line
-from penstock.runtime.work.live_rule import LiveOccasions, LiveRule
+from penstock.runtime.work.live_rule import LiveRule, LiveTriggers
 
 DEAD_COLUMNS = columns(
     "fired_at TIMESTAMP, action STRING, key STRING, tries BIGINT, cause STRING, tuple STRING"
@@ -24,7 +32,7 @@ STATES = {QueryState.RUNNING: "ENABLED", QueryState.STOPPED: "DISABLED"}
 
 
 def rule_rows(
-    directory: Directory, catalog: Catalog, topology: Topology, firings: Firings
+    directory: Directory, catalog: Catalog, topology: Topology, pending_actions: PendingActions
 ) -> Iterator[Row]:
     """Yield a row for every rule, last those that could not be brought back."""
     for known in directory.rules():
@@ -33,7 +41,9 @@ def rule_rows(
         yield {
             "state": STATES.get(state or QueryState.RUNNING, "FAILED"),
             **_defined(known.definition),
-            **_figures(*find(directory, topology, known.definition.name), topology, firings),
+            **_figures(
+                *find(directory, topology, known.definition.name), topology, pending_actions
+            ),
         }
     for entry in catalog.all():
         if entry.kind == "RULE" and directory.get(entry.name) is None:
@@ -50,8 +60,10 @@ def _defined(definition: RuleDefinition) -> Row:
     }
 
 
-def _figures(each: LiveOccasions, rule: LiveRule, topology: Topology, firings: Firings) -> Row:
-    figures = firings.figures(rule.key)
+def _figures(
+    each: LiveTriggers, rule: LiveRule, topology: Topology, pending_actions: PendingActions
+) -> Row:
+    figures = pending_actions.figures(rule.key)
     writer = topology.writers.get(each.input)
     held = f"its event is held: {writer.cause}" if writer is not None and writer.cause else ""
     return {
@@ -98,29 +110,34 @@ def action_text(action: Action) -> str:
             return f"{verb} QUERY {name}"
         case Alter(name, terms):
             return f"ALTER QUERY {name} SET ({', '.join(terms.names)})"
-        case Call(name):
+        case CallAction(name):
             return f"CALL {name}"
-        case Reach(connector):
+        case OutsideAction(connector):
             return f"{connector.name}(…)"
 
 
-def dead_letters(rule: LiveRule, firings: Firings) -> pa.Table:
+def dead_letters(rule: LiveRule, pending_actions: PendingActions) -> pa.Table:
     """Return what a rule could not do, one row a tuple, the oldest first."""
-    rows = [row for firing in firings.dead(rule.key) for row in _letters(rule, firing)]
+    rows = [
+        row
+        for pending_action in pending_actions.dead(rule.key)
+        for row in _letters(rule, pending_action)
+    ]
     return pa.Table.from_pylist(rows, DEAD_COLUMNS)
 
 
-def _letters(rule: LiveRule, firing: Firing) -> list[Row]:
+def _letters(rule: LiveRule, pending_action: PendingAction) -> list[Row]:
+    key = f"{pending_action.rule}.{pending_action.action}.{pending_action.origin}"
     return [
         {
-            "fired_at": round(firing.at * 1e6),
-            "action": _letter_text(rule, firing.action),
-            "key": f"{firing.rule}.{firing.action}.{firing.origin}.{firing.skipped + place}",
-            "tries": firing.tries,
-            "cause": firing.cause,
+            "fired_at": round(pending_action.at * 1e6),
+            "action": _letter_text(rule, pending_action.action),
+            "key": f"{key}.{pending_action.skipped + place}",
+            "tries": pending_action.tries,
+            "cause": pending_action.cause,
             "tuple": text,
         }
-        for place, text in enumerate(json_lines(firing.rows).decode().splitlines())
+        for place, text in enumerate(json_lines(pending_action.rows).decode().splitlines())
     ]
 
 
@@ -138,5 +155,5 @@ RULES = View(
         "state STRING, fired BIGINT, waiting BIGINT, done BIGINT, held_back BIGINT, "
         "failures BIGINT, dead BIGINT, lost BIGINT, cause STRING"
     ),
-    lambda of: rule_rows(of.directory, of.catalog, of.topology, of.firings),
+    lambda of: rule_rows(of.directory, of.catalog, of.topology, of.pending_actions),
 )

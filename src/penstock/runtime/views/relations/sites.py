@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from penstock.engine.states.sites import SitesState
 from penstock.engine.workers.ledger import Ledger
-from penstock.functions.flows.figures import Figures
+from penstock.functions.flows.figures import NodeFigures
 from penstock.functions.flows.stages import Stages, Task
 from penstock.plan.operators import Flow, key
 from penstock.plan.operators.lateness import flows_in
@@ -47,7 +47,7 @@ def _of_task(task: Task, ledger: Ledger) -> Iterator[Row]:
     for number, node in zip(task.program.numbers, task.program.nodes, strict=True):
         if number not in task.counts:
             continue
-        empty = Figures(number, node.call.function.name, node.site, node.phase)
+        empty = NodeFigures(number, node.call.function.name, node.site, node.phase)
         figures = ledger.nodes.get(number, empty)
         last = number == name
         yield {

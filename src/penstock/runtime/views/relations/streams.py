@@ -2,7 +2,7 @@
 
 from penstock.plan.operators import key
 from penstock.runtime.names.directory import Directory, KnownStream
-from penstock.runtime.sources.feed import Feed
+from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.view import Row, View, columns, first_line, shown_time
 
@@ -13,30 +13,40 @@ def stream_rows(directory: Directory, topology: Topology, now: float) -> list[Ro
 
 
 def _row(known: KnownStream, topology: Topology, now: float) -> Row:
-    feed = topology.feeds[key(known.scan)]
-    figures = topology.buffers.open(feed.key, known.definition.schema).figures()
-    archive = topology.archives.get(feed.key)
+    source_reader = topology.source_readers[key(known.scan)]
+    figures = topology.buffers.open(source_reader.key, known.definition.schema).figures()
+    archive = topology.archives.get(source_reader.key)
     return {
         "stream": known.definition.name,
         "source": known.definition.source.name,
-        "state": _state(feed),
-        "trains": feed.number,
-        "rows": feed.rows,
-        "rows_per_s": round(feed.meter.rate(now), 1),
-        "rejected": feed.rejected,
+        "state": _state(source_reader),
+        "trains": source_reader.number,
+        "rows": source_reader.rows,
+        "rows_per_s": round(source_reader.meter.rate(now), 1),
+        "rejected": source_reader.rejected,
         "queued_rows": figures.rows,
         "memory_bytes": figures.memory_bytes,
         "disk_bytes": figures.disk_bytes,
-        "watermark": shown_time(feed.watermark),
+        "watermark": shown_time(source_reader.watermark),
         "archived_rows": archive.rows if archive is not None else 0,
         "archived_bytes": archive.size if archive is not None else 0,
         "history_from": topology.history_from(known.scan),
-        "cause": first_line(feed.cause or (archive.trouble if archive is not None else "")),
+        "cause": first_line(
+            source_reader.cause or (archive.trouble if archive is not None else "")
+        ),
     }
 
 
-def _state(feed: Feed) -> str:
-    return "FAILED" if feed.cause else "ENDED" if feed.ended else "IDLE" if feed.idle else "OPEN"
+def _state(source_reader: SourceReader) -> str:
+    return (
+        "FAILED"
+        if source_reader.cause
+        else "ENDED"
+        if source_reader.ended
+        else "IDLE"
+        if source_reader.idle
+        else "OPEN"
+    )
 
 
 STREAMS = View(

@@ -1,17 +1,17 @@
 """Basic, Aurora's greedy strategy (TIME-25): the operator whose results are worth most a second."""
 
-from penstock.schedule.costs.flow import Flow
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.flow import CostedGraph
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.profit.dense import Dense
 
 
 class Basic(Dense):
     """Units are single operators; one's profit is all that any query could get from its output."""
 
-    def ends(self, flow: Flow) -> set[str]:
+    def ends(self, flow: CostedGraph) -> set[str]:
         return set(flow.shape.inputs)
 
-    def densities(self, work: Work) -> dict[str, float]:
+    def densities(self, work: UnitWork) -> dict[str, float]:
         """Return the sum of the downstream queries' profits over the operator's own cost."""
         found: dict[str, float] = {}
         below = _downstream(work)
@@ -22,7 +22,7 @@ class Basic(Dense):
         return found
 
 
-def _downstream(work: Work) -> dict[str, set[str]]:
+def _downstream(work: UnitWork) -> dict[str, set[str]]:
     """Return the units that each one's output reaches, itself among them."""
     found: dict[str, set[str]] = {part.key: {part.key} for part in work.parts}
     for part in reversed(work.parts):

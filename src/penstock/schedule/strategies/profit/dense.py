@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from heapq import nsmallest
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.ranked import Ranked
 from penstock.schedule.strategy import ReadyUnit, RunningUnit
 
@@ -44,15 +44,15 @@ class Dense(Ranked):
         self._seconds: dict[str, float] = {}
         self._finish: dict[str, float] = {}
 
-    def densities(self, work: Work) -> dict[str, float]:
+    def densities(self, work: UnitWork) -> dict[str, float]:
         """Return each unit's profit a second."""
         raise NotImplementedError
 
-    def finish_seconds(self, work: Work) -> dict[str, float]:
+    def finish_seconds(self, work: UnitWork) -> dict[str, float]:
         """Return what a tuple costs from each unit on, as far as its deadline counts it."""
         return work.finish_seconds()
 
-    def priorities(self, work: Work) -> dict[str, float]:
+    def priorities(self, work: UnitWork) -> dict[str, float]:
         self._seconds, self._finish = work.seconds(), self.finish_seconds(work)
         return self.densities(work)
 

@@ -6,7 +6,7 @@ Fragments are found by Horn's rule (`fragments.py`), not as printed: see `optpro
 import math
 
 from penstock.schedule.costs.fragments import Forest, Fragment, horn_fragments
-from penstock.schedule.costs.work import Work
+from penstock.schedule.costs.work import UnitWork
 from penstock.schedule.strategies.profit.dense import Dense
 
 
@@ -21,7 +21,7 @@ class OptProfit(Dense):
         """Return the fragments of a tuple's jobs, the most worth first."""
         return horn_fragments(forest)
 
-    def densities(self, work: Work) -> dict[str, float]:
+    def densities(self, work: UnitWork) -> dict[str, float]:
         """Return the density of each unit's fragment; no later fragment goes before an earlier."""
         found: dict[str, float] = {}
         for forest in work.forests(weighted=True).values():
@@ -32,7 +32,7 @@ class OptProfit(Dense):
                     found[name] = max(most, found.get(name, 0.0))
         return found
 
-    def finish_seconds(self, work: Work) -> dict[str, float]:
+    def finish_seconds(self, work: UnitWork) -> dict[str, float]:
         """Return what a tuple costs from a unit on, inside its fragment: the rest may come late."""
         found = dict.fromkeys(work.seconds(), 0.0)
         for forest in work.forests(weighted=True).values():

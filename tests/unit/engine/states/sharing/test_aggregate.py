@@ -18,14 +18,14 @@ from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.kept_partials import KeptPartials
 from penstock.engine.states.sharing.late_tuples import AT
 from penstock.engine.states.sharing.progress import Progress
-from penstock.engine.states.state import Run, Step
+from penstock.engine.states.state import Run, RunOutput
 from penstock.engine.trains import rows
 from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, key
-from penstock.plan.operators.windows.hops import Hops, spans
 from penstock.plan.operators.windows.window_aggregate import ARRIVAL, END, PANE, START, Numbers
+from penstock.plan.operators.windows.window_assigner import WindowAssigner, spans
 from penstock.plan.sharing.units import Unit
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
@@ -35,13 +35,13 @@ FAR = 400  # windows beyond this number hold no tuple that comes here
 
 
 @st.composite
-def spanning(draw: st.DrawFn) -> Hops:
+def spanning(draw: st.DrawFn) -> WindowAssigner:
     size = draw(st.integers(1, 12))
     return spans(size, draw(st.integers(1, size)))
 
 
 @st.composite
-def hopping(draw: st.DrawFn) -> Hops:
+def hopping(draw: st.DrawFn) -> WindowAssigner:
     """Draw windows with a stated begin: landmarks, with gaps, growing, shrinking, going back."""
     begin = draw(st.integers(-20, 40))
     size = draw(st.integers(1, 15))
@@ -49,7 +49,7 @@ def hopping(draw: st.DrawFn) -> Hops:
     upper = draw(st.integers(1 if sign < 0 else 0, 9))
     lower = draw(st.integers(0 if upper else 1, 9))
     count = draw(st.none() | st.integers(1, 6))
-    return Hops(begin, begin + size, sign * lower, sign * upper, count)
+    return WindowAssigner(begin, begin + size, sign * lower, sign * upper, count)
 
 
 WINDOWS = spanning() | hopping()
@@ -64,22 +64,22 @@ def no_spark() -> Iterator[None]:
 SCAN = Scan("s", 1, Schema((Column("n", "bigint"),)), (EventTime("ts"),))
 
 
-def aggregate(hops: Hops) -> WindowAggregate:
-    return WindowAggregate(SCAN, EventTime("ts"), hops, (), (), Schema())
+def aggregate(assigner: WindowAssigner) -> WindowAggregate:
+    return WindowAggregate(SCAN, EventTime("ts"), assigner, (), (), Schema())
 
 
-def partials(hops: Hops, tuples: list[tuple[int, int]]) -> pa.Table:
+def partials(assigner: WindowAssigner, tuples: list[tuple[int, int]]) -> pa.Table:
     """Return tuples of (time, number) as partials: which numbers each pane holds."""
-    inside = [each for each in tuples if is_possible(hops, each[0])]
-    panes = sorted({hops.pane_of(time) for time, _ in inside})
-    held = [[n for time, n in inside if hops.pane_of(time) == start] for start in panes]
+    inside = [each for each in tuples if is_possible(assigner, each[0])]
+    panes = sorted({assigner.pane_of(time) for time, _ in inside})
+    held = [[n for time, n in inside if assigner.pane_of(time) == start] for start in panes]
     return pa.table({PANE: pa.array(panes, pa.int64()), "held": pa.array(held, LISTS)})
 
 
-def is_possible(hops: Hops, time: int) -> bool:
+def is_possible(assigner: WindowAssigner, time: int) -> bool:
     """Judge as the condition in the SQL does."""
-    after = hops.endless or hops.lower < 0 or time >= hops.begin
-    return after and (hops.upper > 0 or time < hops.end)
+    after = assigner.endless or assigner.lower < 0 or time >= assigner.begin
+    return after and (assigner.upper > 0 or time < assigner.end)
 
 
 LISTS = pa.list_(pa.int64())
@@ -101,7 +101,7 @@ RUNS = st.lists(st.builds(Arrival, TUPLES, st.integers(0, 25), st.booleans()), m
 class BruteForce:
     """Knows every tuple that an open window took, and answers for each window once."""
 
-    hops: Hops
+    assigner: WindowAssigner
     begin: int
     watermark: int = BEGIN_OF_TIME
     latest: int = BEGIN_OF_TIME
@@ -109,27 +109,29 @@ class BruteForce:
 
     def numbers(self) -> Iterator[int]:
         """Yield the windows that are answered for."""
-        hops = self.hops
-        for number in range(-FAR if hops.endless else 0, FAR):
-            start = hops.start_of(number)
-            there = (hops.count is None or number < hops.count) and start < hops.end_of(number)
-            if there and (hops.lower <= 0 or start >= self.begin):
+        assigner = self.assigner
+        for number in range(-FAR if assigner.endless else 0, FAR):
+            start = assigner.start_of(number)
+            there = (assigner.count is None or number < assigner.count) and start < assigner.end_of(
+                number
+            )
+            if there and (assigner.lower <= 0 or start >= self.begin):
                 yield number
 
     def holding(self, time: int) -> list[int]:
-        hops = self.hops
-        return [n for n in self.numbers() if hops.start_of(n) <= time < hops.end_of(n)]
+        assigner = self.assigner
+        return [n for n in self.numbers() if assigner.start_of(n) <= time < assigner.end_of(n)]
 
     def is_closed(self, number: int) -> bool:
-        hops = self.hops
-        end = hops.end if hops.upper <= 0 else hops.end_of(number)
+        assigner = self.assigner
+        end = assigner.end if assigner.upper <= 0 else assigner.end_of(number)
         return self.watermark == END_OF_TIME or end <= self.watermark
 
     def is_late(self, time: int) -> bool:
         return any(self.is_closed(number) for number in self.holding(time))
 
     def arrive(self, time: int, number: int) -> None:
-        if is_possible(self.hops, time):
+        if is_possible(self.assigner, time):
             self.latest = max(self.latest, time)
         for window in self.holding(time):
             if not self.is_closed(window):
@@ -140,9 +142,9 @@ class BruteForce:
         closed = {number: held for number, held in self.taken.items() if self.is_closed(number)}
         self.taken = {n: held for n, held in self.taken.items() if n not in closed}
         if (
-            watermark == END_OF_TIME and self.hops.lower == 0 < self.hops.upper
+            watermark == END_OF_TIME and self.assigner.lower == 0 < self.assigner.upper
         ):  # a landmark would go on for ever
-            last = next(n for n in range(FAR) if self.hops.end_of(n) > self.latest)
+            last = next(n for n in range(FAR) if self.assigner.end_of(n) > self.latest)
             closed = {n: held for n, held in closed.items() if n <= last}
         return closed
 
@@ -157,22 +159,22 @@ def read(rows: Rows) -> pa.Table:
 class Hand:
     """Does by hand what a processor has Spark do; `tuples` are the run's (time, number)."""
 
-    hops: Hops
+    assigner: WindowAssigner
     spill: Path
     tuples: list[tuple[int, int]] = field(default_factory=list)
 
     def panes(self, unit: Unit, rows: object) -> pa.Table | None:
-        return partials(self.hops, self.tuples) if self.tuples else None
+        return partials(self.assigner, self.tuples) if self.tuples else None
 
     def close(
         self, unit: Unit, parts: list[Rows], numbers: Numbers, *, emitted: str, touched: object
     ) -> pa.Table:
         """Return a row for each window of the range and each tuple that it holds."""
         found = [
-            (self.hops.start_of(number), self.hops.end_of(number), number, each)
+            (self.assigner.start_of(number), self.assigner.end_of(number), number, each)
             for row in (pa.concat_tables(map(read, parts)).to_pylist() if parts else [])
             for number in range(numbers[0], numbers[1] + 1)
-            if self.hops.start_of(number) <= row[PANE] < self.hops.end_of(number)
+            if self.assigner.start_of(number) <= row[PANE] < self.assigner.end_of(number)
             for each in row["held"]
         ]
         columns = list(zip(*found, strict=True)) or [()] * 4
@@ -180,8 +182,8 @@ class Hand:
 
     def compact(self, unit: Unit, parts: list[Rows], collapse_before: int | None) -> pa.Table:
         table = pa.concat_tables(map(read, parts))
-        bound = self.hops.begin if collapse_before is None else collapse_before
-        panes = [self.hops.begin if p < bound else p for p in table[PANE].to_pylist()]
+        bound = self.assigner.begin if collapse_before is None else collapse_before
+        panes = [self.assigner.begin if p < bound else p for p in table[PANE].to_pylist()]
         moved = panes if collapse_before is not None else table[PANE]
         return table.set_column(0, PANE, pa.array(moved, pa.int64()) if panes is moved else moved)
 
@@ -196,7 +198,9 @@ class Hand:
         times, numbers = zip(*self.tuples, strict=True)
         return pa.table({"n": numbers, AT: times})
 
-    def step(self, state: AggregateState, tuples: list[tuple[int, int]], watermark: int) -> Step:
+    def step(
+        self, state: AggregateState, tuples: list[tuple[int, int]], watermark: int
+    ) -> RunOutput:
         self.tuples = tuples
         unit = Unit(state.aggregate, (SCAN,), state.aggregate)
         rows = {key(SCAN): [Rows(len(tuples), None)]}
@@ -212,8 +216,8 @@ def windows_of(table: pa.Table) -> dict[int, set[int]]:
 
 def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: Path) -> None:
     """Play the runs on both; they must answer the same after each."""
-    hops, number = state.aggregate.hops, 0
-    hand, watermark, promised = Hand(hops, spill), BEGIN_OF_TIME, BEGIN_OF_TIME
+    assigner, number = state.aggregate.assigner, 0
+    hand, watermark, promised = Hand(assigner, spill), BEGIN_OF_TIME, BEGIN_OF_TIME
     for run in [*runs, None]:
         times = run.times if run else []
         tuples = [(time, number + place) for place, time in enumerate(times)]
@@ -226,12 +230,12 @@ def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: 
         elif run.rise:
             watermark = -30 if watermark == BEGIN_OF_TIME else watermark + run.rise
         step = hand.step(state, tuples, watermark)
-        if hops.lower == hops.upper == hops.pane:  # no gaps, nor beyond the last
+        if assigner.lower == assigner.upper == assigner.pane:  # no gaps, nor beyond the last
             assert set(step.late["n"].to_pylist() if step.late else ()) == late
         answer = windows_of(step.table)
         assert answer == oracle.close(watermark)
         if state.aggregate.times:
-            place = hops.start_of if hops.is_steady else hops.end_of
+            place = assigner.start_of if assigner.is_steady else assigner.end_of
             assert all(place(number) >= promised for number in answer)
         assert state.promise((watermark,)) >= promised
         promised = state.promise((watermark,))
@@ -239,24 +243,26 @@ def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: 
             for part in state.partials.parts:
                 part.rows.leave_memory(spill)
     assert promised == END_OF_TIME
-    assert hops.lower <= 0 or state.partials.parts == []
+    assert assigner.lower <= 0 or state.partials.parts == []
 
 
 @given(WINDOWS, RUNS, st.integers(2, 4))
 @example(
-    Hops(0, 1, 0, 1), [Arrival([], 1, False), Arrival([], 25, False), Arrival([0], 6, False)], 2
+    WindowAssigner(0, 1, 0, 1),
+    [Arrival([], 1, False), Arrival([], 25, False), Arrival([0], 6, False)],
+    2,
 )
 @settings(deadline=None, max_examples=examples(150))
 def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
-    hops: Hops, runs: list[Arrival], compact_at: int
+    assigner: WindowAssigner, runs: list[Arrival], compact_at: int
 ) -> None:
     with (
         mock.patch.object(parts, "COMPACT_PARTS", compact_at),
         tempfile.TemporaryDirectory() as spill,
     ):
         play(
-            AggregateState.alone(aggregate(hops)),
-            BruteForce(hops, BEGIN_OF_TIME),
+            AggregateState.alone(aggregate(assigner)),
+            BruteForce(assigner, BEGIN_OF_TIME),
             runs,
             Path(spill),
         )
@@ -265,12 +271,12 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
 @given(spanning(), RUNS, st.integers(-50, 50))
 @settings(deadline=None)
 def test_windows_that_began_before_the_query_are_not_answered(
-    hops: Hops, runs: list[Arrival], begin: int
+    assigner: WindowAssigner, runs: list[Arrival], begin: int
 ) -> None:
     with tempfile.TemporaryDirectory() as spill:
         play(
-            AggregateState.alone(aggregate(hops), begin),
-            BruteForce(hops, begin),
+            AggregateState.alone(aggregate(assigner), begin),
+            BruteForce(assigner, begin),
             runs,
             Path(spill),
         )
@@ -279,14 +285,14 @@ def test_windows_that_began_before_the_query_are_not_answered(
 @given(spanning(), st.lists(TUPLES, min_size=1, max_size=6), st.integers(-60, 90))
 @settings(deadline=None)
 def test_a_state_keeps_no_pane_that_no_open_window_needs(
-    hops: Hops, trains: list[list[int]], watermark: int
+    assigner: WindowAssigner, trains: list[list[int]], watermark: int
 ) -> None:
-    state = AggregateState.alone(aggregate(hops))
+    state = AggregateState.alone(aggregate(assigner))
     for times in trains:
-        Hand(hops, Path()).step(state, [(time, 0) for time in times], watermark)
+        Hand(assigner, Path()).step(state, [(time, 0) for time in times], watermark)
     held = state.partials.parts
     kept = [pane for part in held for pane in read(part.rows)[PANE].to_pylist()]
-    size, slide = hops.end, hops.lower
+    size, slide = assigner.end, assigner.lower
     first_open = next(s for s in range(-(10**3) * slide, 10**4, slide) if s + size > watermark)
     assert all(pane >= first_open for pane in kept)
     assert all(part.first <= part.last for part in held)
@@ -329,9 +335,9 @@ def test_parts_that_were_combined_are_deleted_once_a_run_counts(tmp_path: Path) 
 
 
 def test_tuples_are_laid_together_however_many_they_are(tmp_path: Path) -> None:
-    hops = spans(10, 10)
-    kept = replace(aggregate(hops), raw=("n",))
-    state, hand = AggregateState.alone(kept), Hand(hops, tmp_path)
+    assigner = spans(10, 10)
+    kept = replace(aggregate(assigner), raw=("n",))
+    state, hand = AggregateState.alone(kept), Hand(assigner, tmp_path)
     with mock.patch.object(parts, "COMPACT_PARTS", 3), mock.patch.object(rows, "SMALL_ROWS", 2):
         for number in range(3):
             hand.step(state, [(number, number), (number + 10, number)], BEGIN_OF_TIME)

@@ -13,10 +13,10 @@ from penstock.engine.states.sharing.closing_small import matched, small_closer
 from penstock.engine.states.sharing.section_rows import asked_for
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators.bundles.member import Member, member_of
-from penstock.plan.operators.windows.hops import spans
 from penstock.plan.operators.windows.window_aggregate import PANE
+from penstock.plan.operators.windows.window_assigner import spans
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout, layout_of
-from penstock.plan.sharing.told import NODE, SELECTION, bucket, claim
+from penstock.plan.sharing.predicate_index import NODE, SELECTION, bucket, predicate_bits
 from tests.unit.plan.bundles.queries import COUNT, SCAN, SECOND, aggregate, kept
 
 WINDOWS = (spans(4 * SECOND, 2 * SECOND), spans(6 * SECOND, 6 * SECOND))
@@ -31,11 +31,11 @@ def members(*texts: str) -> list[Member]:
 def partials_of(layout: Layout, rows: list[tuple[int, str, int]]) -> pa.Table:
     """Return partials: a pane (by its place), a key, a bucket or packed claims, one tuple each."""
     columns: dict[str, Any] = {"k0": pa.array([k for _, k, _ in rows])}
-    if layout.told.buckets:
-        numbers = [each % layout.told.buckets[0].count for _, _, each in rows]
+    if layout.predicate_index.buckets:
+        numbers = [each % layout.predicate_index.buckets[0].count for _, _, each in rows]
         columns[bucket(0)] = pa.array(numbers, pa.int32())
-    if layout.told.claims:
-        columns[claim(0)] = pa.array([each for _, _, each in rows], pa.int64())
+    if layout.predicate_index.predicates:
+        columns[predicate_bits(0)] = pa.array([each for _, _, each in rows], pa.int64())
     columns[PANE] = pa.array([pane * 2 * SECOND for pane, _, _ in rows], pa.int64())
     columns[f"{layout.aggregates[0][0]}_0"] = pa.array([1] * len(rows), pa.int64())
     return pa.table(columns)
@@ -57,7 +57,7 @@ def test_windows_hold_what_their_selection_asks_for(
 ) -> None:
     asking = members(*texts)
     layout = layout_of(asking)
-    told, table = layout.told, partials_of(layout, rows)
+    told, table = layout.predicate_index, partials_of(layout, rows)
     closer = small_closer(layout)
     assert closer is not None
     pairs = [(windows, member.asked) for member in asking for windows in range(len(CLOSINGS))]
@@ -72,7 +72,7 @@ def test_windows_hold_what_their_selection_asks_for(
         closing = CLOSINGS[windows]
         for (pane, k, _), is_asked in zip(rows, mask, strict=True):
             for n in range(closing.first, closing.last + 1):
-                start, end = closing.hops.start_of(n), closing.hops.end_of(n)
+                start, end = closing.assigner.start_of(n), closing.assigner.end_of(n)
                 if is_asked and start <= pane * 2 * SECOND < end:
                     wanted[place, k, n] += 1
     count = f"{layout.aggregates[0][0]}_0"
@@ -84,7 +84,7 @@ def test_windows_hold_what_their_selection_asks_for(
 def test_windows_without_any_tuple_are_no_rows() -> None:
     for texts in ASKED:
         layout = layout_of(members(*texts))
-        told, closer = layout.told, small_closer(layout)
+        told, closer = layout.predicate_index, small_closer(layout)
         assert closer is not None
         table = partials_of(layout, [(100, "a", 0)])
         asked = [(place, 0, member.asked) for place, member in enumerate(members(*texts))]

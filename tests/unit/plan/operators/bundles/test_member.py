@@ -7,7 +7,7 @@ from tests.unit.plan.bundles.queries import SCAN, aggregate, kept
 
 
 @pytest.mark.parametrize(
-    ("text", "columns", "claims"),
+    ("text", "columns", "predicates"),
     [
         ("`x` > 1", ("x",), 0),
         ("`x` > 1 AND `x` < 3", ("x",), 0),
@@ -17,9 +17,9 @@ from tests.unit.plan.bundles.queries import SCAN, aggregate, kept
     ],
 )
 def test_conditions_on_one_column_are_spans_and_others_one_claim(
-    text: str, columns: tuple[str, ...], claims: int
+    text: str, columns: tuple[str, ...], predicates: int
 ) -> None:
     member = member_of(aggregate(kept(SCAN, text)))
     assert member is not None
     assert member.asked.columns == columns
-    assert len(member.asked.claims) == claims
+    assert len(member.asked.predicates) == predicates

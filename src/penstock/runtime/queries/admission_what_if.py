@@ -1,0 +1,103 @@
+"""An admission what-if: the plan with one more query, and what it was promised."""
+
+from collections.abc import Collection, Iterable
+
+from penstock.plan.operators import key
+from penstock.plan.sharing.units import Unit, cut_at_shared
+from penstock.qos.contracts.admission import TAIL, ProposedPlan
+from penstock.qos.contracts.contracts import Contract
+from penstock.qos.load.estimates import TrainSize, estimated
+from penstock.qos.load.network import Network
+from penstock.runtime.loop.graph_cutter import GraphCutter
+from penstock.runtime.names.directory import KnownQuery
+from penstock.runtime.quality.quality import Quality
+from penstock.runtime.topology.placement import placement_of
+from penstock.schedule.costs.shape import shape_of
+
+
+class AdmissionWhatIf:
+    """The plan with a query, and under which name the query is in it; while quiesced."""
+
+    def __init__(
+        self, cutter: GraphCutter, quality: Quality, now: float, known: KnownQuery | None = None
+    ) -> None:
+        """Cut the graph as it would be; without a query, as it is."""
+        self._topology, self._statistics = cutter.topology, cutter.statistics
+        graph = self._topology.graph
+        if known is not None:
+            graph = graph.with_query(known.definition.name.lower(), known.root)
+        standing = placement_of(self._topology)
+        shared = cutter.shared(graph, standing)
+        self._units = {unit.key: unit for unit in cut_at_shared(shared, standing.units)}
+        self._roots = {name: key(root) for name, root in graph.queries.items()}
+        self._known = known
+        seen = self._statistics.observation(self._topology, now)
+        network = quality.network_of(shape_of(shared), self._units, seen, now)
+        trains = {name: self._train(name) for name in network.rates}
+        states = sum(live.state_bytes for live in self._topology.units.values())
+        self.plan = ProposedPlan(network, trains, float(states))
+
+    @property
+    def network(self) -> Network:
+        """Return what would run."""
+        return self.plan.network
+
+    @property
+    def measured(self) -> tuple[int, int]:
+        """Return how many units have run, and how many there are."""
+        records = self._statistics.records
+        return sum(name in records for name in self._units), len(self._units)
+
+    def name_of(self, query: str) -> str:
+        """Return the query's name in the network: its own, or that of its bundle."""
+        root = self._roots[query]
+        return next(
+            (name for name, at in self.network.roots.items() if root in self._in(at)), query
+        )
+
+    def broken(self) -> set[str]:
+        """Return the queries that are late as it is: nobody else is to blame for that."""
+        latency = estimated(self.network, self.plan.trains).latency
+        return {
+            name
+            for name, query in self._topology.queries.items()
+            if TAIL * latency.get(self.name_of(name), 0.0)
+            > Contract.of(query.definition.goals).max_latency
+        }
+
+    def contracts(self, but: Collection[str] = ()) -> dict[str, Contract]:
+        """Return what was promised, by the names of the network: of a bundle, the hardest."""
+        running = self._topology.queries.items()
+        asked = {name: query.definition.goals for name, query in running if name not in but}
+        if self._known is not None:
+            asked[self._known.definition.name.lower()] = self._known.definition.goals
+        by_root: dict[str, list[Contract]] = {}
+        for name, goals in asked.items():
+            by_root.setdefault(self._roots[name], []).append(Contract.of(goals))
+        return {
+            name: _hardest(each for root in self._in(at) for each in by_root.get(root, ()))
+            for name, at in self.network.roots.items()
+        }
+
+    def _in(self, unit: str) -> set[str]:
+        found: Unit | None = self._units.get(unit)
+        return {key(each) for each in found.roots} if found is not None else {unit}
+
+    def _train(self, name: str) -> TrainSize:
+        source_reader = self._topology.source_readers.get(name)
+        return TrainSize(
+            max(1.0, source_reader.rows / source_reader.number)
+            if source_reader and source_reader.number
+            else 1.0
+        )
+
+
+def _hardest(contracts: Iterable[Contract]) -> Contract:
+    found = list(contracts)
+    if not found:
+        return Contract()
+    return Contract(
+        min(each.max_latency for each in found),
+        min(each.max_error for each in found),
+        sum(each.weight for each in found),
+    )
