@@ -60,7 +60,7 @@ LONGEST = (
     "test_bundles",
     "test_cli",
     "test_grouping_sets",
-    "test_convoys",
+    "test_shared_scans",
     "test_daily_sql",
 )
 

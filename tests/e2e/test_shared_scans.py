@@ -66,7 +66,7 @@ def went(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         found.append(len(shared_scan.going))
         start(self, shared_scan)
 
-    monkeypatch.setattr(Dispatcher, "_start_convoy", started)
+    monkeypatch.setattr(Dispatcher, "_start_shared_scan", started)
     monkeypatch.setattr(shared_scans, "KNOWN_RUNS", 1)
     return found
 
