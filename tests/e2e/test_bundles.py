@@ -191,7 +191,7 @@ def test_sharing_changes_no_answer(
         for module in (bundling, regrouping):
             patches.enter_context(mock.patch.object(module, "A_LOT", 2))
         if not arrow:  # Spark does it all
-            patches.enter_context(mock.patch.object(passes, "swept", return_value=[]))
+            patches.enter_context(mock.patch.object(passes, "scanned", return_value=[]))
             patches.enter_context(mock.patch.object(closing_small, "FEW", -1))
         together = answers(spark, home / "together", asked, seed, share=True)
     alone = answers(spark, home / "alone", asked, seed, share=False)
