@@ -199,7 +199,7 @@ class Connection:
         return tuple(self._opened.warnings)
 
     def begin(self) -> None:
-        """Let data flow through what the home remembers, after `connect(begin=False)`."""
+        """Start what the home remembers, after `connect(begin=False)`."""
         self._system.start()
         self._system.complete()
 

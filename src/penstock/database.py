@@ -115,7 +115,7 @@ class Database:
                     self._failed, self._to_disk = None, False
 
     def close(self) -> None:
-        """Let go of the file; what was acknowledged is in its log."""
+        """Close the file; what was acknowledged is in its log."""
         with self._lock, suppress(sqlite3.Error):
             self._file.close()
 
@@ -146,7 +146,7 @@ class Database:
                 self.execute(f"PRAGMA user_version = {format_.version}")
 
     def _refuse_failed(self) -> None:
-        """Let nothing follow a failure: SQLite may have ended the transaction."""
+        """Refuse to go on after a failure: SQLite may have ended the transaction."""
         if self._failed is not None:
             raise self._failed
 

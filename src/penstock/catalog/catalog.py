@@ -65,5 +65,5 @@ class Catalog(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the catalog and release what it holds."""
         ...

@@ -93,6 +93,6 @@ def _write_trace(error: BaseException, home: str | None) -> Path:
 
 
 def _forget_output() -> None:
-    """Let Python's own last flush go nowhere: whoever read our output has left."""
+    """Send Python's own last flush nowhere: the reader of our output has left."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())

@@ -15,7 +15,7 @@ LOOK_SECONDS = 0.1  # how soon a signal is noticed
 
 
 def go_on(connection: Connection, signals: StopSignals) -> bool:
-    """Let flow what the home remembers, and do again what a death has interrupted.
+    """Start what the home remembers, and repeat the runs that a crash interrupted.
 
     False where a signal comes first: replays take as long as what they repeat.
     """

@@ -291,12 +291,12 @@ class System:
         self._newcomers = self._recovery.recover(self.clock.now())
 
     def start(self) -> None:
-        """Let everything flow; what was defined last before a death comes with `complete`."""
+        """Start the loop; `complete` adds what was defined after the last checkpoint."""
         self.supervisor.start()
         self.tuner.start()
 
     def complete(self) -> None:
-        """Let what was defined after the last checkpoint flow, once recorded runs are done again.
+        """Start what was defined after the last checkpoint, once recorded runs are done again.
 
         That may take long, as long as the system ran after its last checkpoint.
         """

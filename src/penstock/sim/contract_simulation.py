@@ -125,7 +125,7 @@ class Contracted(Simulation):
         self._list = None
 
     def _thin(self, queue: SimulatedQueue) -> None:
-        """Let gates that keep less now do so also with what waits before them."""
+        """Apply lower gates to what already waits before them, too."""
         for place, train in enumerate(queue.waiting):
             own = self._measures.keeps.get((train.leaf, queue.key), 1.0)
             if isinstance(train, KeptTrain) and own < train.own:

@@ -192,7 +192,7 @@ class Simulation:
                     del self._ready[name]
 
     def _fill(self) -> None:
-        """Let the strategy fill the free slots."""
+        """Fill the free slots as the strategy decides."""
         for slot in self._slots:
             if slot.run is not None or not self._ready:
                 continue

@@ -75,7 +75,7 @@ def greeting(directory: Directory, home: Path) -> str:
 
 
 def listen() -> None:
-    """Let Ctrl-C interrupt, and SIGTERM leave in good order."""
+    """Interrupt on Ctrl-C, and leave in good order on SIGTERM."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _leave)
 

@@ -79,7 +79,7 @@ class Interface(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the source and release what it holds."""
         ...
 
 

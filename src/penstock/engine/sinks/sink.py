@@ -37,7 +37,7 @@ class Sink(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the sink and release what it holds."""
         ...
 
 

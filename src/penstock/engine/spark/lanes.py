@@ -30,7 +30,7 @@ class JobLanes:
         return [future.result() for future in futures]
 
     def close(self) -> None:
-        """Let the threads go once they are done."""
+        """End the threads once they are done."""
         for _ in range(self._count if self._started else 0):
             self._orders.put(None)
 

@@ -85,7 +85,7 @@ class Processor:
             raise
 
     def close_lanes(self) -> None:
-        """Let the workers go."""
+        """End the workers."""
         self._lanes.close()
         self.limits.close()
 
@@ -228,7 +228,7 @@ class Processor:
                 path.unlink(missing_ok=True)
 
     def _show(self, frame: DataFrame, view: str) -> None:
-        """Let SQL read the frame by a name."""
+        """Register the frame as a view."""
         frame.createOrReplaceTempView(view)
 
     def _draft(self, table: pa.Table, drafts: list[Path]) -> list[Rows]:

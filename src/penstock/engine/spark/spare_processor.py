@@ -24,7 +24,7 @@ class SpareProcessor(Processor):
         super()._show(frame, view)
 
     def drop_views(self) -> None:
-        """Let go of what the views hold; whoever else uses their names makes them anew."""
+        """Release what the views hold; other users of their names create them anew."""
         for session in (self._sessions.small, self._sessions.large, self._sessions.wide):
             for view in self._made:
                 session.catalog.dropTempView(view)

@@ -38,7 +38,7 @@ def death_told() -> Iterator[None]:
 
 
 def forget_dead() -> bool:
-    """Let another Java be started where the last one has ended; False where it lives.
+    """Allow a new Java process where the last one has ended; False where it lives.
 
     By itself pyspark keeps the first one for the life of the process.
     """

@@ -94,7 +94,7 @@ class TimeLimits:
                     self._idle.append(worker)
 
     def close(self) -> None:
-        """Let the threads go."""
+        """End the threads."""
         with self._lock:
             idle, self._idle = self._idle, []
         for worker in idle:

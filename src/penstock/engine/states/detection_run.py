@@ -88,7 +88,7 @@ class Detecting:
         return self.detector.graph()
 
     def _spread(self, run: Run, tables: Mapping[str, pa.Table], mark: int) -> Detections:
-        """Let each worker detect for its share of the keys."""
+        """Detect on workers, each for its share of the keys."""
         count = run.processor.slots
         states = self._parts(count)
         shares: list[dict[str, pa.Table]] = [{} for _ in range(count)]

@@ -49,7 +49,7 @@ class GateState:
         return Decided(keeps, self.worths.cut(keep) if self.gate.worth and keep < 1 else None)
 
     def step(self, run: Run) -> RunOutput:
-        """Let tuples through, as was decided."""
+        """Pass the tuples that were decided to pass."""
         return RunOutput(self._passed(run))
 
     def promise(self, marks: Sequence[int]) -> int:

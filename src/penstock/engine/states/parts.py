@@ -42,7 +42,7 @@ def crowded(parts: Sequence[Part]) -> list[Part]:
 
 
 def spill_large(parts: Iterable[Part], directory: Path) -> None:
-    """Let parts leave memory that are not small."""
+    """Spill the parts that are not small."""
     for part in parts:
         if not part.rows.is_small:
             part.rows.leave_memory(directory)

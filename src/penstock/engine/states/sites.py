@@ -72,7 +72,7 @@ class SitesState:
         return cls(operator, fresh(operator.stages))
 
     def step(self, run: Run) -> RunOutput:
-        """Let the run's items through the flow."""
+        """Run the items through the flow."""
         choice = self._choice(run.processor.slots)
         table = arrivals(run)
         size = table.nbytes
@@ -218,7 +218,7 @@ class Passing:
     def take(
         self, run: Run, table: pa.Table, place: tuple[int, int], files: RunFiles | None
     ) -> None:
-        """Let a piece of a run through all stages; its place is the mark after it and its number.
+        """Run a piece through all stages; its place is the mark after it and its number.
 
         What was given up when the run was done first is given up again, and all else waited for.
         """

@@ -21,7 +21,7 @@ class TakeState:
     is_light = True  # no run needs Spark
 
     def step(self, run: Run) -> RunOutput:
-        """Let the first tuples through."""
+        """Pass the first tuples."""
         nothing = empty_table(self.take.schema)
         found = [each.to_table(self.take.schema) for rows in run.rows.values() for each in rows]
         # The clock is not asked: a run over no trains is the end, also when it is done again.

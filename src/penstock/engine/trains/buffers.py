@@ -243,7 +243,7 @@ class Buffer:
             )
 
     def clear(self) -> None:
-        """Let every train go."""
+        """Drop every train."""
         while self._trains:
             self._trains.popleft().rows.delete()
         self._took(-self.memory_bytes)

@@ -46,7 +46,7 @@ def slots_held(graph: EventGraph, whole: DetectorState) -> Iterator[tuple[Consti
 def lightened(
     whole: DetectorState, graph: EventGraph, spaces: Spaces, inlets: Mapping[str, Inlet]
 ) -> DetectorState:
-    """Let go of rows and bags that nothing refers to, and of keys that nothing has."""
+    """Drop rows and bags that nothing refers to, and unused keys."""
     known = {id(space): space for space in spaces.values() if space is not None}
     size = sum(len(each.rows.ids) for each in whole.waiting.values()) + len(whole.bags.ids)
     size += sum(len(space.known) for space in known.values())

@@ -113,7 +113,7 @@ class Aperiodically:
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of windows that were replaced or are too old, and of middles in none of them."""
+        """Drop windows that were replaced or are too old, and middles in none of them."""
         return trimmed_windows(held, watermark, self.bounds, self.mode, at_once=self.at_once)
 
 

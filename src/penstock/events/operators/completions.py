@@ -39,7 +39,7 @@ def starts_rise_in_parts(pool: Pool, parts: int) -> bool:
 
 
 def meet_newest(pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
-    """Let each new occurrence meet the newest of the other parts; starts have to rise."""
+    """Combine each new occurrence with the newest of the other parts; starts must rise."""
     at = np.flatnonzero(pool.new)
     seen = np.full((len(at), parts), ABSENT)
     for part in range(parts):
@@ -63,7 +63,7 @@ def meet_newest(pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) ->
 
 
 def meet_every(pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
-    """Let each new occurrence meet every combination of what came before it."""
+    """Combine each new occurrence with every combination of earlier ones."""
     begins = pool.key_begins()
     where = [pool.of_part(part) for part in range(parts)]
     found = []

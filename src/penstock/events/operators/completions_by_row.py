@@ -50,7 +50,7 @@ class _Table:
         return places.union(*(self.twins[each] for each in places if each in self.twins))
 
     def consume(self, rows: list[int], at: int) -> None:
-        """Let go of what took part, in whatever part its rows stand, now or later."""
+        """Drop consumed rows from every part, now and later."""
         leaving = self.with_twins((*rows, at))
         for place in leaving:
             mine = self.held[self.part[place]]
@@ -146,7 +146,7 @@ class _Table:
 
 
 def meet_rows(mode: Mode, pool: Pool, parts: int, count: int, bounds: OccurrenceBounds) -> Meetings:
-    """Let each new occurrence meet what is held, in any mode but unrestricted."""
+    """Combine each new occurrence with those held, in any mode but unrestricted."""
     table = _Table(
         parts,
         count,

@@ -26,7 +26,7 @@ class _Fitting:
 
 
 def meet_oldest(pool: Pool, bounds: OccurrenceBounds) -> Meetings:
-    """Let each occurrence complete the oldest of the other part that waits (chronicle).
+    """Pair each occurrence with the oldest waiting one of the other part (chronicle).
 
     The number of those that wait, below zero if they are of the second part, is a walk: an
     occurrence of the first part moves it from s to max(s, −fitting) + 1.
@@ -58,7 +58,7 @@ def meet_oldest(pool: Pool, bounds: OccurrenceBounds) -> Meetings:
 
 
 def meet_all(pool: Pool, bounds: OccurrenceBounds) -> Meetings:
-    """Let each occurrence complete all of the other part that wait (continuous).
+    """Pair each occurrence with all waiting ones of the other part (continuous).
 
     Only the first of a run of one part can complete something: the run before it, or what its own
     first has left of that.
@@ -120,7 +120,7 @@ def _fitting(pool: Pool, rows: Ints, others: Ints, bounds: OccurrenceBounds) -> 
 
 
 def _beyond(sides: list[Ints], over: Mask, cap: int, left: Mask) -> int:
-    """Let go of the oldest where one more than the cap would wait; return how many."""
+    """Drop the oldest beyond the cap; return how many."""
     dropped = 0
     for side in sides:
         place = np.flatnonzero(over[side])

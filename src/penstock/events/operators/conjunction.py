@@ -73,7 +73,7 @@ class Conjunction:
     def step(
         self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
     ) -> tuple[Batch, HeldOccurrences]:
-        """Let the new occurrences meet what is held."""
+        """Combine the new occurrences with those held."""
         new = [each.spanning(self.bounds.within) for each in new]
         if not any(len(each) for each in new):
             settled = self.trim(held, moment.watermark) if held.is_due else held
@@ -123,7 +123,7 @@ class Conjunction:
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of what was replaced, is too old, or is beyond the cap."""
+        """Drop what was replaced, is too old, or is beyond the cap."""
         dropped, parts = held.dropped, []
         for part in held.parts:
             kept = capped(by_key(part), self.bounds.cap)

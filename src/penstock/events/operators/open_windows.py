@@ -86,7 +86,7 @@ class OpenWindows:
                 return [windows] if windows else []
 
     def use_up(self, places: Iterable[int]) -> None:
-        """Let rows that took part open no window, and close those that they have opened."""
+        """Close the windows that consumed rows have opened; they open no more."""
         twins = {twin for place in places for twin in self.twins.get(place, ())}
         if twins:
             self.spent |= twins

@@ -89,7 +89,7 @@ class EventOperator(Protocol):
         ...
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of what can take part in nothing any more, and of what is beyond the cap."""
+        """Drop what can take part in nothing any more, and what is beyond the cap."""
         ...
 
 

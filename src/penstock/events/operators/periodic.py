@@ -192,5 +192,5 @@ class Periodically:
         return occurrences(pool.key[at], start, pool.end[at], pool.seq[at], np.hstack(refs))
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of windows that were replaced or are too old."""
+        """Drop windows that were replaced or are too old."""
         return trimmed_windows(held, watermark, self.bounds, self.mode, at_once=self.at_once)

@@ -52,7 +52,7 @@ class Later:
     def step(
         self, held: HeldOccurrences, new: Sequence[Batch], moment: StepTime
     ) -> tuple[Batch, HeldOccurrences]:
-        """Let the ticks before the watermark occur."""
+        """Emit the ticks before the watermark."""
         fresh = new[0]
         if self.bounds.within is not None:
             fresh = fresh.spanning(self.bounds.within - self.after)
@@ -104,5 +104,5 @@ class Later:
         return int(waiting.end[group[0]]) + self.after
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of what was replaced; all else is still to tick."""
+        """Drop what was replaced; all else has still to tick."""
         return HeldOccurrences((self._unreplaced(by_key(held.parts[0])),))

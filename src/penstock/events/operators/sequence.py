@@ -115,7 +115,7 @@ class Following:
         return self.trim(held, moment.watermark) if due else held
 
     def trim(self, held: HeldOccurrences, watermark: int) -> HeldOccurrences:
-        """Let go of firsts that were replaced, are too old, or have a middle behind them."""
+        """Drop firsts that were replaced, are too old, or are followed by a middle."""
         firsts, middles = by_key(held.parts[0]), held.parts[1]
         there = len(firsts)
         firsts = capped(firsts, self.bounds.cap)

@@ -7,7 +7,7 @@ DELAYS = (0.0, 1.0, 2.0, 3.0, 3.8)
 
 
 def urgency(seed: int, effort: Effort) -> Report:
-    """Let tuples come later and later, of 4 to 8 seconds that they are valid."""
+    """Delay tuples more and more, of the 4 to 8 seconds that they are valid."""
     found = scores([Setting(delay=each) for each in DELAYS], seed, effort)
     aware = [name for name in found if name.endswith(("DD", "PD"))]
     return Report(

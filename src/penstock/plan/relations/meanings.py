@@ -45,7 +45,7 @@ def told(text: str, operator: Operator) -> str:
 
 @contextmanager
 def in_words(operator: Operator) -> Iterator[None]:
-    """Let errors speak of an operator's columns as users do."""
+    """Raise errors that name an operator's columns as users do."""
     try:
         yield
     except PenstockError as error:

@@ -149,7 +149,7 @@ def _put_into_from(select: exp.Select, written: Window, window: TimeWindowCall) 
 
 
 def _group(select: exp.Select, window: TimeWindowCall) -> None:
-    """Let the window's start stand for the window among the keys."""
+    """Replace the window among the keys by its start."""
     group = select.args.get("group")
     if group is None:
         raise BadQueryError(

@@ -51,7 +51,7 @@ class Shedding:
 
 @dataclass(frozen=True, slots=True)
 class SetGate:
-    """Let a gate stand on an edge, or let the one that stands keep another share."""
+    """Put a gate on an edge, or change the share that its gate keeps."""
 
     edge: Edge
     keep: float
@@ -59,7 +59,7 @@ class SetGate:
 
 @dataclass(frozen=True, slots=True)
 class RemoveGate:
-    """Let everything through again."""
+    """Remove all gates."""
 
     edge: Edge
 

@@ -56,7 +56,7 @@ class QueryDefinitions:
     def bring_back(
         self, statement: CreateQuery, entry: CatalogEntry, manifest: Manifest
     ) -> Newcomers:
-        """Let a query go on as it was."""
+        """Restore a query as it was."""
         known = self.binder.query(statement)
         self.binder.directory.add(known)
         is_new = self.queries.bring_back(known, entry, manifest)

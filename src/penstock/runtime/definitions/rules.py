@@ -71,7 +71,7 @@ class Rules:
         self.cutter.changed()
 
     def set_enabled(self, name: str, *, enabled: bool) -> str:
-        """Let a rule look at its event again, from the next trains on, or no more."""
+        """Enable a rule from the next trains on, or disable it."""
         each, rule = find(self.directory, self.topology, name)
         if enabled:
             self.topology.mend(each.event)
@@ -83,7 +83,7 @@ class Rules:
         return f"rule {rule.name} is {'enabled' if enabled else 'disabled'}"
 
     def retry(self, name: str) -> str:
-        """Let a rule's dead letters be tried again."""
+        """Retry a rule's dead letters."""
         _, rule = find(self.directory, self.topology, name)
         count = self.pending_actions.retry(rule.key)
         self.lanes.look()
@@ -92,7 +92,7 @@ class Rules:
     def bring_back(
         self, statement: CreateRule, entry: CatalogEntry, manifest: Manifest
     ) -> Newcomers:
-        """Let a rule stand as the checkpoint saw it."""
+        """Restore a rule as the checkpoint saw it."""
         definition = statement.definition
         event, bound = self.targets.bound(statement)
         self.directory.add(KnownRule(definition, entry.incarnation, bound.reads))

@@ -154,7 +154,7 @@ class Journal(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the journal and release what it holds."""
         ...
 
 

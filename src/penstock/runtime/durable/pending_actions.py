@@ -45,7 +45,7 @@ class PendingActions:
         self._file = Database(path, FORMAT)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     # -- trigger batches -----------------------------------------------------------------------
@@ -83,7 +83,7 @@ class PendingActions:
         return int(found[0][0]) if found else 0
 
     def forget_place(self, trigger_batch: str) -> None:
-        """Let the numbers of a trigger batch's reader begin anew."""
+        """Reset the numbers of a trigger reader."""
         self._file.execute("DELETE FROM places WHERE occasion = ?", trigger_batch)
 
     def asked(
@@ -249,7 +249,7 @@ class PendingActions:
         return [PendingAction(*each) for each in found]
 
     def retry(self, rule: str) -> int:
-        """Let a rule's dead letters be tried again, and return how many tuples they are."""
+        """Retry a rule's dead letters; return how many tuples they are."""
         with self._file.transaction():
             found = self._file.rows(
                 "SELECT coalesce(sum(count), 0) FROM firings WHERE dead = 1 AND rule = ?", rule

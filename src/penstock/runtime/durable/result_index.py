@@ -47,7 +47,7 @@ class ResultIndex:
         self._file = Database(path, FORMAT)
 
     def close(self) -> None:
-        """Let go of the file; those who read may read on."""
+        """Close the file; open readers may read on."""
         self._file.close()
 
     def put(self, query: str, one: IndexedDelivery) -> None:

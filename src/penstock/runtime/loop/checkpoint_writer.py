@@ -32,5 +32,5 @@ class CheckpointWriter:
         self.put_off()
 
     def put_off(self) -> None:
-        """Let the next one be due a whole span from now."""
+        """Make the next checkpoint due a whole interval from now."""
         self.due_at = self.clock.now() + self.seconds

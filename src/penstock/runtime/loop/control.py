@@ -47,7 +47,7 @@ class Control:
         self._apply()
 
     def use_strategy(self, choice: Choice) -> None:
-        """Let another strategy decide; raise what is wrong with it before anything changes.
+        """Switch to another strategy; raise what is wrong with it before anything changes.
 
         Whoever calls cuts the graph anew.
         """
@@ -62,7 +62,7 @@ class Control:
         return self.need is not None and self.need.strategy != self.serving
 
     def serve(self) -> None:
-        """Let the strategy decide that serves what is needed; whoever calls cuts the graph anew."""
+        """Switch to the strategy that is needed now; the caller must rebuild the graph."""
         if self.need is not None:
             self.serving = self.need.strategy
             self.strategy = self._made(self.serving)
@@ -75,7 +75,7 @@ class Control:
         return chosen if self.need is None else f"{chosen}: {serving}"
 
     def use_batching(self, choice: Choice) -> None:
-        """Let another batching rule decide."""
+        """Switch to another batching rule."""
         rule = make(BATCHINGS, "batching", choice)
         self._rule, self.batching, self.was_set = rule, choice, True
         self._apply()

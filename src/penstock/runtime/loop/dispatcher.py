@@ -140,7 +140,7 @@ class Dispatcher:
         self.pool.submit(live.reader, work, settle)
 
     def _start_shared_scan(self, shared_scan: SharedScan) -> None:
-        """Let units go together; each run is recorded, and succeeds or fails, by itself."""
+        """Start units together; each run is recorded, and succeeds or fails, by itself."""
         begun = [self._begin(each.live, each.group) for each in shared_scan.going]
 
         def work() -> tuple[float, list[Future[object]]]:
@@ -242,7 +242,7 @@ class Dispatcher:
             self._profile(live, ran.sample)
 
     def _stir_gate(self, buffer: str) -> None:
-        """Let a gate look again that waited for a unit behind it."""
+        """Mark a gate dirty that waited for a unit behind it."""
         writer = self.topology.writers.get(buffer)
         if writer is not None and isinstance(writer.state, GateState):
             self.topology.dirty.add(writer.unit.key)
@@ -271,7 +271,7 @@ class Dispatcher:
         )
 
     def _find_culprits(self, live: LiveUnit, group: Group) -> None:
-        """Let those that made a bundle fail run alone: the others go on without them."""
+        """Take failing members out of a bundle to run alone; the others go on."""
         members = live.unit.bundle.members if live.unit.bundle is not None else ()
 
         def fails(some: Sequence[Asking]) -> bool:

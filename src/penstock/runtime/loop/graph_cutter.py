@@ -24,7 +24,7 @@ class GraphCutter:
     """Cuts as the strategy in control says; with `share`, queries that can run as one do."""
 
     def __init__(self, topology: Topology, control: Control, clock: Clock, *, share: bool) -> None:
-        """Have cut nothing yet."""
+        """Start with no cut."""
         self.topology, self.control, self._clock, self._share = topology, control, clock, share
         self.statistics = control.dispatcher.statistics
         self._changing, self._changed = 0, False
@@ -86,7 +86,7 @@ class GraphCutter:
         self._recuts = self._recuts - 1 if self._held or not self.control.is_sure else 0
 
     def retire_ended(self) -> None:
-        """Let go of queries that have ended, and of what only they needed; bundle who may be."""
+        """Remove ended queries and what only they needed; bundle those that can share."""
         ended = self.topology.retired()
         for query in ended:
             self.topology.retire(query)
@@ -96,13 +96,13 @@ class GraphCutter:
             self.recut()
 
     def use_strategy(self, choice: Choice) -> None:
-        """Let another strategy decide from now on, over units as it cuts them."""
+        """Switch to another strategy, over units as it cuts them."""
         self.control.use_strategy(choice)
         self._recuts = RECUTS
         self.recut()
 
     def serve_need(self) -> None:
-        """Let the strategy decide that serves what is needed now."""
+        """Switch to the strategy that is needed now."""
         if self.control.wants_other and not self.topology.is_replaying():
             self.control.serve()
             self._recuts = RECUTS

@@ -30,7 +30,7 @@ class LookingAhead:
     clock: Clock
 
     def start(self) -> None:
-        """Let slots that nobody needs aggregate the next trains of units that are at work.
+        """Use idle slots to aggregate the next trains of units that are running.
 
         That is not recorded: it changes nothing, and is done again where it is lost.
         """

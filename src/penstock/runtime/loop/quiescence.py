@@ -124,7 +124,7 @@ class Quiescence:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Let the supervisor take a step, once nobody wants everything held still."""
+        """Run one step of the supervisor, once nobody holds the system quiesced."""
         with self.pool.condition:
             while self._waiting:  # a lock alone is not fair: the supervisor would take it again
                 self.pool.condition.wait(POLL_SECONDS)

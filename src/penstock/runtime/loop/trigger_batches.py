@@ -219,7 +219,7 @@ class TriggerBatches:
     # -- acting --------------------------------------------------------------------------
 
     def _start_acting(self, each: LiveTriggers, trains: list[Train]) -> None:
-        """Let the rules of one trigger batch act, one after the other, before anybody goes on."""
+        """Run the rules of one trigger batch, one after the other, before anything else."""
         rules = each.in_order()
 
         def work() -> bool:
@@ -242,7 +242,7 @@ class TriggerBatches:
         return True
 
     def _start_lane(self, lane: Lane) -> None:
-        """Let a worker do what is due for one action of a detached rule."""
+        """Submit what is due for one action of a detached rule."""
         found, action = self._rule(lane[0]), lane[1]
         if found is None:
             del self.lanes.due[lane]

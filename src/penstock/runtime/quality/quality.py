@@ -215,7 +215,7 @@ class Quality:
         return comes if is_ahead(buffer, self.topology) else min(read, comes)
 
     def _tell_tempos(self) -> None:
-        """Let those who are promised an error know how large their groups will be."""
+        """Tell queries with an error bound how large their groups will be."""
         for query in self.topology.queries.values():
             if (
                 query.promise is not None

@@ -228,7 +228,7 @@ class Statistics:
             self._cuts[live.unit.key] = live.unit.inputs
 
     def forget_all_but(self, topology: Topology) -> None:
-        """Let go of what is no more, and of figures of units that are not what they were."""
+        """Drop the figures of units that are gone or have changed."""
         buffers = {buffer.key for buffer in topology.buffers}
         nodes = topology.graph.nodes().keys() | topology.units.keys()
         same = {

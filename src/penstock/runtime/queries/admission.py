@@ -66,7 +66,7 @@ class Admission:
         return f"query {name} waits for room: {query.cause}"
 
     def admit(self) -> None:
-        """Let in who waits and has room; who has none keeps those behind it waiting.
+        """Admit waiting queries in their order, as far as there is room.
 
         Otherwise one that needs much would wait for ever while small ones come.
         """

@@ -132,7 +132,7 @@ class LiveQueries:
         self.delivered.logs.of(name).clear()
 
     def bring_back(self, known: KnownQuery, entry: CatalogEntry, manifest: Manifest) -> bool:
-        """Let a query go on as it was; return whether it was defined after the checkpoint.
+        """Restore a query; return whether it was defined after the checkpoint.
 
         Such a one has to wait until recorded runs are done again.
         """

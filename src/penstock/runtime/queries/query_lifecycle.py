@@ -30,7 +30,7 @@ class QueryLifecycle:
         return f"query {name} stopped"
 
     def resume(self, name: str) -> str:
-        """Let a query go on."""
+        """Resume a query."""
         known, topology = self.directory.query(name), self.queries.topology
         self.places.refuse_sink(known.definition)
         if (query := topology.queries.get(name.lower())) is not None:

@@ -48,7 +48,7 @@ class Suspension:
         self.cutter.changed()
 
     def recall(self, name: str) -> None:
-        """Let a suspended query go on, from the next tuples on."""
+        """Resume a suspended query, from the next tuples on."""
         before = self.topology.suspended.pop(name.lower())
         query = self.queries.go_on(before)
         query.missed_rows = missed_rows(self.topology, before)

@@ -53,7 +53,7 @@ class Watching:
         self.spent += time.perf_counter() - start
 
     def forget(self, name: str) -> None:
-        """Let go of a stream that is no more."""
+        """Forget a stream that was dropped."""
         self.monitors.pop(name, None)
         self.counted.pop(name, None)
 

@@ -147,7 +147,7 @@ class TableVersions:
         return {name: live.kept() for name, live in self.live.items()}
 
     def look(self, pool: Workers, now: float) -> None:
-        """Let workers read tables whose files have changed and stand still again."""
+        """Have workers read tables whose files have changed and are stable again."""
         if now < self._next_look:
             return
         self._next_look = now + LOOK_SECONDS

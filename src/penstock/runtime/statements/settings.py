@@ -34,7 +34,7 @@ class StatementLimit:
 
 
 def set_decider(cutter: GraphCutter, statement: SetDecider) -> str:
-    """Let another strategy or batching rule decide; while quiesced."""
+    """Switch to another strategy or batching rule; while quiesced."""
     try:
         choice = choice_of(statement.name, statement.options)
         if statement.what == "STRATEGY":
@@ -48,7 +48,7 @@ def set_decider(cutter: GraphCutter, statement: SetDecider) -> str:
 
 
 def set_timeout(limit: StatementLimit, statement: SetTimeout) -> str:
-    """Let statements or runs take so long from now on, until the home is closed."""
+    """Set the time limit of statements or runs, until the home is closed."""
     seconds = None if statement.length is None else statement.length.total_seconds()
     if statement.what == "STATEMENT_TIMEOUT":
         limit.seconds = seconds

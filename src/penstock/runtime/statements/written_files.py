@@ -21,7 +21,7 @@ class WrittenFiles:
     allowed: Callable[[], Allowed]
 
     def write(self, name: str, write: Callable[[Path], object]) -> str:
-        """Let `write` write a file that a statement names; return what to say."""
+        """Have `write` write the file that a statement names; return the reply."""
         try:
             path = Path(name).expanduser().resolve()  # a link leads where it leads
             self.allowed().require_writable(path)

@@ -101,7 +101,7 @@ def _manifest(topology: Topology, directory: Path, decided: Mapping[str, Any]) -
 def _record(
     topology: Topology, journal: Journal, manifest: Manifest, older: Checkpoint | None
 ) -> Checkpoint:
-    """Let the journal have the checkpoint, and forget what neither it nor the older one needs."""
+    """Commit the checkpoint, then trim what neither it nor the older one needs."""
     ends = (older.manifest if older is not None else manifest).ends
     with journal.together():
         for reader in topology.gone:

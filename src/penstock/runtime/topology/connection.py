@@ -101,7 +101,7 @@ def _left(topology: Topology, stateful: Operator) -> tuple[LiveUnit, Asking] | N
 
 
 def _leave(live: LiveUnit, bundle: LiveUnit, member: Asking) -> None:
-    """Let a unit go on alone with what its bundle kept for a member."""
+    """Continue a member alone, with what its bundle kept for it."""
     assert isinstance(bundle.state, BundleMembers)  # noqa: S101  (a bundle's is)
     live.state = bundle.state.take_out(member)
     live.reading = Reading(reached=bundle.reading.reached)
@@ -147,7 +147,7 @@ def _join(live: LiveUnit, state: BundleMembers, member: Asking, alone: LiveUnit 
 
 
 def _give_history(topology: Topology, live: LiveUnit) -> None:
-    """Let the first run of a new unit begin with what the streams had before it."""
+    """Begin a new unit's first run with what its streams had before it."""
     live.wants_history = False
     for leaf in live.unit.leaves:
         buffer = topology.buffers.get(key(leaf))
@@ -240,7 +240,7 @@ def _places(units: Iterable[LiveUnit], buffers: BufferPool) -> dict[tuple[str, s
 
 
 def go_on_counting(units: Iterable[LiveUnit], old: Mapping[str, LiveUnit]) -> None:
-    """Let units that were cut otherwise go on with the count of their streams' tuples.
+    """Carry the counts of the streams' tuples over to units that are cut differently.
 
     One inside an old unit goes on with that one's, and so does one that swallows an old unit.
     """

@@ -125,7 +125,7 @@ def restore_source_reader(
     journal: Journal,
     now: float,
 ) -> None:
-    """Let a stream go on behind its last train that was recorded; a source may be down."""
+    """Continue a stream behind its last recorded train; its source may be down."""
     kept = manifest.source_readers.get(source_reader.key)
     recorded = journal.trains_after(source_reader.key, kept.number if kept else 0)
     source_reader.restore(kept, recorded)

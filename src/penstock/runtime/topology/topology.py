@@ -85,7 +85,7 @@ class Topology:
         return min(places, default=None)
 
     def set_apart(self, roots: set[str]) -> None:
-        """Let these run alone from the next cut on."""
+        """Run these alone, from the next cut on."""
         self.unbundled |= roots
         self.must_cut = True
 
@@ -127,18 +127,18 @@ class Topology:
                 self.set_state(self.queries[name], QueryState.FAILED, cause)
 
     def fail_subscriptions(self, error: PenstockError) -> None:
-        """Let whoever reads results know that no more come, and why."""
+        """Tell subscribers that no more results come, and why."""
         held = (*self.queries.values(), *self.suspended.values(), *self.waiting.values())
         for each in [each for query in held for each in list(query.subscriptions)]:
             each.fail(error)
 
     def resume(self, query: LiveQuery) -> None:
-        """Let a held query and the units it needs go on."""
+        """Resume a held query and the units it needs."""
         self.mend(query.root)
         self.set_state(query, QueryState.RUNNING, "")
 
     def mend(self, root: Operator) -> None:
-        """Let the units go on that a node needs."""
+        """Resume the units that a node needs."""
         for node in walk(root):
             if live := self.writers.get(key(node)):
                 live.cause = ""

@@ -124,7 +124,7 @@ class LiveQuery:
         return PutOut(self, trains, delivery, again)
 
     def took(self, out: "PutOut", now: float) -> None:
-        """Let the subscribers have a delivery that the journal has noted, and count it."""
+        """Hand subscribers a delivery that the journal has noted, and count it."""
         self._out = out.delivery.number
         self._recorded = max(self._recorded or 0, self._out)
         # In place, and over a copy: nobody waits for a sink, so somebody may subscribe meanwhile.
@@ -180,7 +180,7 @@ class LiveQuery:
             subscription.end()
 
     def close(self) -> None:
-        """Let go of the sinks."""
+        """Close the sinks."""
         for sink in self.sinks:
             if id(sink) in self.opened:
                 sink.close()

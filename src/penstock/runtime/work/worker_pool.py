@@ -49,7 +49,7 @@ class Workers(Protocol):
     def submit(
         self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
     ) -> None:
-        """Let a worker do `work`; `finish` runs when the supervisor settles.
+        """Submit `work` to a worker; `finish` runs when the supervisor settles.
 
         The name's first part, up to the colon, is its pool. What those `along` have to do is part
         of the work: they are busy, too.
@@ -171,6 +171,6 @@ class WorkerPool(Workers):
             self._woken = False
 
     def dismiss(self) -> None:
-        """Let everyone go, after what they are at; a sink that hangs is left behind."""
+        """Shut down after the work under way; a sink that hangs is left behind."""
         for name, pool in self._pools.items():
             pool.shutdown(wait=name != "sink")

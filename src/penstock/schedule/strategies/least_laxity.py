@@ -19,7 +19,7 @@ class LeastLaxity(Ranked):
         return min(ready, key=self._due).key if ready else None
 
     def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
-        """Let every run end: two of equal laxity would take the slot from each other for ever."""
+        """Never interrupt: two of equal laxity would take the slot from each other for ever."""
         return None
 
     def _due(self, unit: ReadyUnit) -> tuple[float, float]:

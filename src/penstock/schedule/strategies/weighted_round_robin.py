@@ -35,5 +35,5 @@ class WeightedRoundRobin(Ranked):
         return chosen
 
     def interrupt(self, running: RunningUnit, ready: Sequence[ReadyUnit], now: float) -> str | None:
-        """Let every turn end."""
+        """Never interrupt a turn."""
         return None

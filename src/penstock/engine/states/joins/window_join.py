@@ -83,7 +83,7 @@ class WindowJoinState:
         return RunOutput(table, late)
 
     def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
-        """Let go of rows that could only meet tuples of which no more come."""
+        """Drop rows whose partners were declared complete."""
         for place, condition in conditions.items():
             side, other = self.join.sides[place], self.rows.sides[1 - place]
             held = over_partners(self.join, place, condition)

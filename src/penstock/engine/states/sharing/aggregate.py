@@ -127,7 +127,7 @@ class AggregateState:
             )
 
     def _follow_twins(self, members: Sequence[Member]) -> None:
-        """Let newcomers answer for the open windows of members with the very same aggregate."""
+        """Give new members the open windows of members with the same aggregate."""
         twins = {key(m.aggregate): m.key for m in members if m.key in self.begins}
         owned = self.partials.owned
         for member in members:

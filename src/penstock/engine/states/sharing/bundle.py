@@ -95,7 +95,7 @@ class BundleState:
         }
 
     def _made(self, run: Run) -> tuple[list[AggregateState], list[AggregateRun]]:
-        """Let every section make what it can of the run."""
+        """Run every section."""
         states = list(self.sections.values())
         partials: Mapping[int, pa.Table] = dict(enumerate(run.shared))
         if run.count and not run.shared:

@@ -37,7 +37,7 @@ class KeptPartials:
         return min(part.first for part in parts), max(part.last for part in parts)
 
     def let_go(self, before: int) -> None:
-        """Let go of panes before a place, as far as that needs no reading."""
+        """Drop the panes before a place, as far as that needs no reading."""
         self.gone = [*self.gone, *(part for part in self.all if part.first < before)]
         self.parts = [from_pane(part, before) for part in self.parts if part.last >= before]
         owned = {n: [p for p in parts if p.last >= before] for n, parts in self.owned.items()}
