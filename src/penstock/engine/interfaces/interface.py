@@ -75,7 +75,7 @@ class Interface(Protocol):
         ...
 
     def commit(self, boundary: Boundary) -> None:
-        """Forget what lies up to this boundary: nobody will read it again."""
+        """Forget what lies up to this boundary: it is not read again."""
         ...
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ def sync_directory(directory: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Put a file on disk that somebody has written."""
+    """Put a finished file on disk, in its place."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

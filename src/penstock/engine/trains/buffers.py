@@ -1,7 +1,7 @@
 """Buffers: FIFO sequences of trains, one writer, many readers, purged behind the slowest.
 
 Over its memory bound a buffer's new trains live on disk (the newest are read last, MAV-48) and
-come back when they are read; nothing is dropped. A stream's trains that everybody has read are
+come back when they are read; nothing is dropped. A stream's trains that all readers have read are
 kept while they fit into `keep_bytes`, so that a one-time SELECT has something recent to look at;
 an operator's output goes when it is read, since a thousand queries have a thousand of them.
 """
@@ -71,7 +71,7 @@ class BufferPool:
     def open(self, key: str, schema: Schema, *, keep: int = 0) -> "Buffer":
         """Return the buffer of that key, made if it is new.
 
-        A new one keeps up to `keep` trains that everybody has read.
+        A new one keeps up to `keep` trains that all readers have read.
         """
         with self.lock:
             if key not in self._buffers:
@@ -231,7 +231,7 @@ class Buffer:
             return pa.concat_tables([empty_table(self.schema), *tables])
 
     def figures(self) -> BufferFigures:
-        """Return what is here: queued trains and rows are those that somebody must still read."""
+        """Return what is here: queued trains and rows are those with a reader to come."""
         with self._pool.lock:
             unread = self.unread()
             return BufferFigures(
@@ -293,7 +293,7 @@ class Buffer:
             gone.rows.delete()
 
     def _may_stay(self, spare: int) -> bool:
-        """Say whether the oldest train may stay even where everybody has read it."""
+        """Say whether the oldest train may stay even where all readers have read it."""
         rows = self._trains[0].rows
         costs_no_disk = rows.table is not None or not rows.owned
         return costs_no_disk and self.memory_bytes <= spare and len(self._trains) <= self._keep

@@ -115,7 +115,7 @@ class FromBinder:
         refuse_namesakes(known)
         condition = select.args.get("where")
         where = Where.of(condition.this if condition else None, known)
-        # Only where nothing is preserved does WHERE say whom a tuple may meet.
+        # Only where nothing is preserved does WHERE say which tuples may meet.
         usable = where if all(join_kind(j) in INNER for _, _, j in sides) else Where()
         entries = [
             JoinedStream(source.operator, _alias(node), window_of(node), join)

@@ -1,4 +1,4 @@
-"""Joins of streams: who meets whom, for how long, and which part of WHERE says so."""
+"""Joins of streams: which tuples meet, for how long, and which part of WHERE says so."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

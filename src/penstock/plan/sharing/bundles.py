@@ -3,7 +3,7 @@
 Members of one bundle have the same base. Those with windows are in *sections*, by keys and by what
 they ask (`member.py`); those without windows make the same of their tuples. Only what stands is
 given; who is in which bundle follows, and does not change for those that stand: a state moves only
-where somebody joins or leaves.
+where a query joins or leaves.
 """
 
 import hashlib
@@ -149,7 +149,7 @@ def _joined(
     *,
     is_beside: bool = False,
 ) -> Bundle | FlowBundle | None:
-    """Return the bundle of those that run together, or None where that is nobody.
+    """Return the bundle of those that run together, or None where there are none.
 
     One that has a unit of its own reads on from its own place: it can begin a bundle, and join
     one only where both have come as far. One is a bundle by itself behind a gate, and where it

@@ -104,11 +104,11 @@ class DefinitionBinder:
         return KnownEvent(definition, event, frozenset(names_of(event)), bind)
 
     def source(self, name: str) -> Source | None:
-        """Return what a name stands for, to somebody who has no name."""
+        """Return what a name stands for, to a query without a name."""
         return self.directory.source(name, "", None)
 
     def over(self, lookup: Lookup) -> Binder:
-        """Return what binds a SELECT of nobody's, over names as given."""
+        """Return what binds a SELECT that belongs to no query, over names as given."""
         return Binder(lookup, self.analyst, flows=self._flows("auto"))
 
     def _flows(self, sites: Sites) -> FlowBinder:

@@ -81,7 +81,7 @@ class Definitions:
             raise
 
     def drop(self, statement: Drop) -> str:
-        """Drop what nobody needs: all kinds but functions."""
+        """Drop what has no readers: all kinds but functions."""
         if statement.kind == "TYPE":
             return self._drop_type(statement)
         known, kind = self.directory.get(statement.name), statement.kind.lower()
@@ -94,7 +94,7 @@ class Definitions:
         return f"{kind} {statement.name} dropped"
 
     def forget(self, name: str) -> None:
-        """Remove whatever has the name; nobody may read it any more."""
+        """Remove what has the name; it must have no readers."""
         if (known := self.directory.get(name)) is not None:
             self.kinds[KEYWORDS[type(known)]].forget(known)
             self.directory.remove(name)

@@ -41,7 +41,7 @@ class DefinitionKind(Protocol):
         ...
 
     def forget(self, known: Any) -> None:
-        """Take away what nobody reads any more, with what it keeps."""
+        """Remove what has no readers any more, with what it keeps."""
         ...
 
     def bring_back(self, statement: Any, entry: CatalogEntry, manifest: Manifest) -> Newcomers:

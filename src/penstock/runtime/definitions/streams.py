@@ -82,7 +82,7 @@ class Streams:
         return NOBODY
 
     def forget(self, known: KnownStream) -> None:
-        """Close a stream that nobody reads, and forget its trains."""
+        """Close a stream without readers, and forget its trains."""
         topology, name = self.topology, file_of(known.scan)
         source_reader = topology.source_readers.pop(key(known.scan))
         source_reader.interface.close()

@@ -34,7 +34,7 @@ class SourceRecord:
 
 @dataclass(frozen=True, slots=True)
 class TrainRecord:
-    """A train that somebody has still to read; one without rows has no file."""
+    """A train that some reader has still to read; one without rows has no file."""
 
     info: TrainInfo
     file: str

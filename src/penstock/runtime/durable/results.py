@@ -131,7 +131,7 @@ class ResultLog:
             self._size = -1
 
     def _look_up(self) -> None:
-        """Find out what is kept, once somebody asks: of many logs few may be."""
+        """Load the list of what is kept at the first use: of many logs few are read."""
         if self._size < 0:
             self._first, self._last, self._size = self._result_index.extent(self._name) or (1, 0, 0)
 

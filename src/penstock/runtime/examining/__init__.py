@@ -1,1 +1,1 @@
-"""Looking at a home that nobody runs: what is whole, what is not, and what can be done."""
+"""Checks of a home that is not open: what is whole, what is not, and what can be done."""

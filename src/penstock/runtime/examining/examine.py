@@ -1,4 +1,4 @@
-"""The whole examination of a home: nothing is changed, and nobody may have it open."""
+"""The whole examination of a home: nothing is changed, and no process may have it open."""
 
 import os
 import tempfile

@@ -25,7 +25,7 @@ class CheckpointWriter:
 
     def write(self) -> None:
         """Write down everything; while quiesced."""
-        refuse_dead()  # whoever has met it may not have been settled
+        refuse_dead()  # the run that met a dead Spark may not have been settled
         statistics = self.control.dispatcher.statistics
         decided = {"control": self.control.kept(), "statistics": statistics.kept()}
         write_checkpoint(self.topology, self.journal, self.directory, decided)

@@ -49,7 +49,7 @@ class Control:
     def use_strategy(self, choice: Choice) -> None:
         """Switch to another strategy; raise what is wrong with it before anything changes.
 
-        Whoever calls cuts the graph anew.
+        The caller rebuilds the graph.
         """
         self.strategy = self._begun(choice)
         self.chosen, self.was_set = choice, True
@@ -108,7 +108,7 @@ class Control:
         )
 
     def kept(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps; nothing where nobody has SET anything."""
+        """Return what a checkpoint keeps; nothing where nothing was SET."""
         if not self.was_set:
             return {}
         return {
@@ -124,7 +124,7 @@ class Control:
             self.use_strategy(Choice(strategy, tuple(given.items())))
 
     def _begun(self, choice: Choice) -> Guarded:
-        """Return a strategy that somebody chose, or the one that serves what is needed first."""
+        """Return the strategy that was SET, or the one that is needed first."""
         if choice.name != BY_NEED:
             made = self._made(choice)
             self.need, self.serving = None, choice

@@ -33,7 +33,7 @@ class _Load:
     again: bool
 
     def is_light(self, most: int) -> bool:
-        """Say whether nobody has to wait long for it: it has no sink, and few rows."""
+        """Say whether it is quick: it has no sink, and few rows."""
         return not self.query.sinks and sum(t.rows.count for t in self.trains) <= most
 
 

@@ -35,7 +35,7 @@ class GraphCutter:
 
     @property
     def is_cutting(self) -> bool:
-        """Say whether a cut is under way: until its end nobody can tell what is left to do."""
+        """Say whether a cut is under way: do not report idle while the graph is being rebuilt."""
         return self.cuts % 2 == 1
 
     def changed(self) -> None:

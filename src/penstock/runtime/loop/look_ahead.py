@@ -1,4 +1,4 @@
-"""Looking ahead: slots that nobody needs aggregate the trains of runs to come."""
+"""Looking ahead: idle slots aggregate the trains of later runs."""
 
 import time
 from concurrent.futures import Future

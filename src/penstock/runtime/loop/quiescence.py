@@ -23,7 +23,7 @@ QUIET_STEPS = 3  # in a row without work: what one passes over without any, the 
 POLL_SECONDS = 0.02  # how often a silent source is asked; files and clocks do not call
 
 # A worker that is busy counts as progress, and so does every look of the supervisor: where neither
-# comes for so long, nobody is going to do what is waited for.
+# comes for so long, what is waited for will not be done.
 STALL_SECONDS = 60.0
 
 
@@ -106,7 +106,7 @@ class Quiescence:
     def catch_up(self, timeout: float | None = None) -> bool:
         """Return True once recorded runs are done again, or cannot be now; False at a time-out.
 
-        Whoever holds everything still would wait for ever: the runs need the supervisor.
+        Called while quiesced it would wait for ever, since the runs need the supervisor.
         """
         until = None if timeout is None else time.monotonic() + timeout
         watchdog, condition = Watchdog(), self.pool.condition

@@ -61,7 +61,7 @@ class RunQueue:
     _swept: float = 0.0
 
     def look(self, now: float) -> dict[str, Ready]:
-        """Return who can run, by the unit's key; the caller takes out whom it starts."""
+        """Return the units that can run, by key; the caller removes those that it starts."""
         readers = self.topology.buffers.dirty()
         changed = {name.removeprefix(READER) for name in readers if name.startswith(READER)}
         changed |= self.topology.dirty

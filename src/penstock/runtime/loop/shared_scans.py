@@ -91,7 +91,7 @@ class SharedScan:
 
 @dataclass(slots=True)
 class SharedScans:
-    """Who can go with whom; `passes` are kept while their members are the same.
+    """Which units can scan together; `passes` are kept while their members are the same.
 
     In runs of a size of which it is not known what each takes alone nobody goes along: gates have
     to know that, above all when more comes than ever.
@@ -104,7 +104,7 @@ class SharedScans:
     runs: Counter[tuple[tuple[str, ...], int]] = field(default_factory=Counter)
 
     def of(self, lead: LiveUnit, group: Group) -> SharedScan | None:
-        """Return those that go with a unit that is about to take some trains; None if nobody."""
+        """Return the units that scan with one that is about to take trains; None if none do."""
         mine = self.extent(lead, group)
         if mine is None or not _rows_of(group) or not self._may_go(lead):
             return None

@@ -21,7 +21,7 @@ RETRY_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class SourcePoller:
-    """A stream is read by one worker at a time, and only while somebody reads its buffer."""
+    """A stream is read by one worker at a time, and only while its buffer has readers."""
 
     topology: Topology
     pool: Workers

@@ -5,7 +5,7 @@
 What a trigger batch takes is recorded before, as with every run, and what it fires is put down with
 its number: so a replay fires nothing twice. Immediate rules act before the queries on the same
 trains deliver them, deferred rules after; detached ones whenever they can, each action in a lane of
-its own that holds nobody.
+its own that holds nothing else up.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ NOTHING = ConditionAnswer({}, {})  # of nobody who was asked
 
 @dataclass(slots=True)
 class ActionLanes:
-    """Where actions wait: `due` are the lanes of rules that hold nobody, and when each is due."""
+    """Where actions wait: `due` are the lanes of detached rules, and when each is due."""
 
     topology: Topology
     pending_actions: PendingActions
@@ -122,7 +122,7 @@ class TriggerBatches:
         return each.begins(coalesced(waiting, self.limits.rule_rows, self.limits.rule_bytes))
 
     def _delivered(self, each: LiveTriggers) -> float:
-        """Return the last train of an event that everybody who is before deferred rules has had."""
+        """Return the last train of an event that all readers before deferred rules have had."""
         buffer = self.topology.buffers.get(each.input)
         places = buffer.readers() if buffer is not None else {}
         before = [
@@ -209,7 +209,7 @@ class TriggerBatches:
     def _hold(
         self, rules: Sequence[LiveRule], answer: ConditionAnswer, trains: Sequence[Train]
     ) -> None:
-        """Hold the rules that could not be asked: nobody knows if they should have fired."""
+        """Hold the rules that could not be asked: they may have had to fire."""
         for rule in rules:
             if cause := answer.failures.get(rule.key):
                 first, last = trains[0].info.number, trains[-1].info.number

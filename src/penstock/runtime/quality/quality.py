@@ -106,7 +106,7 @@ class Quality:
             self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
 
     def _is_calm(self) -> bool:
-        """Say whether there is far less to do than can be done, and nobody has to give way."""
+        """Say whether the load is far below capacity, so that nothing has to give way."""
         is_whole = not (self.shedding.is_active or self.topology.suspended)
         return is_whole and self._demand(self._rule()) < CALM
 

@@ -1,4 +1,4 @@
-"""Run lengths: how many tuples a run may take, so that nobody's answer is late by the run alone.
+"""Run lengths: how many tuples a run may take, so that no answer is late by the run alone.
 
 A tuple that just misses a run of its unit waits for that one and for its own, at every unit on its
 way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.

@@ -112,7 +112,7 @@ def _counters(topology: Topology) -> Iterator[Counters]:
 
 
 def _stream(source_reader: SourceReader, topology: Topology) -> Counters:
-    """Return a stream's counters: rows are out when everybody has read them."""
+    """Return a stream's counters: rows are out when all readers have read them."""
     buffer = topology.buffers.get(source_reader.key)
     waiting = sum(train.rows.count for train in buffer.unread()) if buffer is not None else 0
     memory = buffer.memory_bytes if buffer is not None else 0

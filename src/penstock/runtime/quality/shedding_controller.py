@@ -30,7 +30,7 @@ from penstock.runtime.work.promise import Promise
 PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
 PATIENT = LatencyShare(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
 IN_TIME = 0.75  # of the age that a tuple may have: what runs take is foreseen from a few
-STEPS = 100  # of a keep rate, always up: a step down would drop more than somebody allows
+STEPS = 100  # of a keep rate, always up: a step down would drop more than a query allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 LATELY_SECONDS = 3.0
 REMEMBERED = 4_096  # trains before gates behind other gates
@@ -50,7 +50,7 @@ class Asker:
 
     @property
     def kind(self) -> tuple[TempoWindows | None, float, int]:
-        """Return what those have in common of whom one speaks for all."""
+        """Return the grouping key: gates with equal keys are decided together."""
         return self.windows, self.promise.contract.max_error, self.ways
 
     def most(self) -> float:

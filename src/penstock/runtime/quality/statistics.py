@@ -24,7 +24,7 @@ from penstock.schedule.costs.widths import width_of
 # What profiles may cost of the time at work: of a unit that has none yet, and of one that has.
 FIRST_SHARE, AGAIN_SHARE, FREE_SECONDS = 0.05, 0.01, 3.0
 PROFILED_AFTER = 2  # runs: the first is slower than any other
-ASKED_SECONDS = 60.0  # for which somebody who has asked for figures wants newer ones
+ASKED_SECONDS = 60.0  # how long figures are refreshed after somebody asked for them
 SAMPLE_SECONDS, MOST_SAMPLE, LEAST_SAMPLE = 0.1, 5_000, 64
 WIDTH_WEIGHT = 3.0  # a size told by columns is believed by half
 
@@ -220,7 +220,7 @@ class Statistics:
         self.records = {name: RunRecord.back(each) for name, each in kept.get("units", {}).items()}
 
     def remember(self, topology: Topology, now: float) -> None:
-        """Keep what is known of operators; whoever cuts the graph anew calls this before."""
+        """Keep what is known of operators; call it before the graph is cut anew."""
         for live in topology.units.values():
             figures = self._unit_figures(live.unit, NO_QUEUE, now)
             told = self._operator_figures(live.unit, figures, now)

@@ -35,7 +35,7 @@ BUSY = 0.5  # of a slot: where less is needed and tuples wait, it is not the loa
 class Seen:
     """What is seen at a moment: the network at the rates of now, and the rates of about a window.
 
-    `rates` are those of all streams, also of those that nobody reads.
+    `rates` are those of all streams, also of those without readers.
     """
 
     network: Network
@@ -46,7 +46,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """Whom to suspend, with why, and whom to call back."""
+    """Which queries to suspend, with the reason, and which to resume."""
 
     suspend: Mapping[str, str] = field(default_factory=dict)
     recall: frozenset[str] = frozenset()
@@ -178,6 +178,6 @@ def _heaviest(topology: Topology, candidates: SuspensionCandidates) -> set[str]:
 
 
 def _are_asking(topology: Topology) -> bool:
-    """Say whether somebody who is away was promised a latency."""
+    """Say whether a suspended query was promised a latency."""
     goals = (query.definition.goals for query in topology.suspended.values())
     return any(each.max_latency is not None for each in goals)

@@ -56,7 +56,7 @@ class AdmissionWhatIf:
         )
 
     def broken(self) -> set[str]:
-        """Return the queries that are late as it is: nobody else is to blame for that."""
+        """Return the queries that are late already: a newcomer is not to blame for that."""
         latency = estimated(self.network, self.plan.trains).latency
         return {
             name

@@ -81,7 +81,7 @@ class Archive:
 
     @property
     def given_up(self) -> bool:
-        """Say whether nobody should wait for this archive any more; it is tried all the same."""
+        """Say whether waiting for this archive is pointless; it is still tried."""
         return self.failures >= PATIENCE
 
     @property

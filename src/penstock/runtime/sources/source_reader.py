@@ -124,7 +124,7 @@ class SourceReader:
 
     @property
     def given_up(self) -> bool:
-        """Say whether nobody should wait for this source any more; it is tried all the same."""
+        """Say whether waiting for this source is pointless; it is still tried."""
         return self.failures >= PATIENCE
 
     def cut(self, journal: Journal, now: float = 0.0) -> PendingTrain | None:

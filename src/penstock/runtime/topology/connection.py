@@ -165,7 +165,7 @@ def _new_state(topology: Topology, operator: Operator) -> State:
 
 
 def _begin(topology: Topology, operator: Operator) -> int:
-    """Return the first time that whoever begins now sees everything from."""
+    """Return the time from which a reader that begins now sees everything."""
     buffers = [topology.buffers.get(key(node)) for node in _on_its_axis(operator)]
     highs = [b.high + 1 for b in buffers if b is not None and b.high is not None]
     return max(highs, default=BEGIN_OF_TIME)

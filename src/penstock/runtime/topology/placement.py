@@ -42,7 +42,7 @@ def outlived(topology: Topology) -> set[str]:
 
 
 def may_bundle(topology: Topology) -> bool:
-    """Say whether a cut would let somebody join a bundle, or another lot of it."""
+    """Say whether a cut would let a query join a bundle, or another lot of it."""
     regroup = any(_other_lots(live) for live in topology.units.values())
     return topology.must_cut or regroup or bool(_free(topology) - topology.unbundled)
 

@@ -122,7 +122,7 @@ def alone(unit: Unit, member: Asking) -> Unit:
 
 
 def without(unit: Unit, member: Asking) -> Unit | None:
-    """Return the bundle's unit as if one had never joined, or None where nobody is left."""
+    """Return the bundle's unit as if one had never joined, or None where no member is left."""
     match unit.bundle:
         case Bundle(members=members) as windows if len(members) > 1:
             rest = tuple(each for each in members if each.key != member.key)

@@ -127,7 +127,7 @@ class LiveQuery:
         """Hand subscribers a delivery that the journal has noted, and count it."""
         self._out = out.delivery.number
         self._recorded = max(self._recorded or 0, self._out)
-        # In place, and over a copy: nobody waits for a sink, so somebody may subscribe meanwhile.
+        # In place, and over a copy: a client may subscribe while a sink writes.
         for closed in [each for each in self.subscriptions if each.closed]:
             self.subscriptions.remove(closed)
         for subscription in list(self.subscriptions):

@@ -147,7 +147,7 @@ class LiveUnit:
         )
         told = {name: trains[-1].info.punctuation for name, trains in inputs.items() if trains}
         outputs = self._outputs(run, number, {n: each for n, each in told.items() if each})
-        # Only now: whoever reads this unit's promises meanwhile still has those before the run.
+        # Only now: readers of this unit's promises meanwhile need those before the run.
         self.reading = then
         self._let_go_of_history()
         self.ended = all(each.watermark == END_OF_TIME for each in outputs.values())

@@ -26,8 +26,8 @@ class Subscription:
     that position that the log still has.
     """
 
-    # Any thread may deliver, end or close. Whoever delivers puts the rows in the log first, and
-    # lets nobody subscribe between the two.
+    # Any thread may deliver, end or close. A delivery is in the log before it is handed out, and
+    # nothing may subscribe between the two.
 
     def __init__(
         self,

@@ -34,7 +34,7 @@ class Workers(Protocol):
 
     @property
     def is_quiesced(self) -> bool:
-        """Say whether nobody but sinks is at work and nothing waits to be settled."""
+        """Say whether only sinks are at work and nothing waits to be settled."""
         ...
 
     @property
@@ -68,7 +68,7 @@ class Workers(Protocol):
 class WorkerPool(Workers):
     """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
 
-    Nobody waits for a sink: what is done while quiesced is done while one may be at work.
+    Sinks are not waited for: one may be at work while everything else is quiesced.
     """
 
     def __init__(self, slots: int) -> None:
@@ -95,7 +95,7 @@ class WorkerPool(Workers):
 
     @property
     def is_idle(self) -> bool:
-        """Say whether nobody is at work and nothing waits to be settled."""
+        """Say whether no worker is busy and nothing waits to be settled."""
         return not self._busy and not self._done and not self._settling
 
     @property
@@ -151,7 +151,7 @@ class WorkerPool(Workers):
             self._settling = False
 
     def settle_all(self, poll_seconds: float) -> None:
-        """Wait until nobody but sinks is at work."""
+        """Wait until only sinks are at work."""
         self.settle()
         while self._moving():
             self.wait(poll_seconds)

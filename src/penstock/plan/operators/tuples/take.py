@@ -23,7 +23,7 @@ class Take(PassThrough):
         return (self.input, self.query.lower(), self.tuples)
 
     def text(self) -> str:
-        """Say how many of which tuples, for whom."""
+        """Say how many tuples of which input, for which query."""
         query = self.query.lower()
         if self.tuples is None:
             return f"take what comes in until time is up, for {query}"

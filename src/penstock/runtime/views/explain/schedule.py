@@ -62,7 +62,7 @@ def _text(supervisor: Supervisor, now: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _ScheduleLook:
-    """What a strategy sees at a moment, and whom it would choose."""
+    """What a strategy sees at a moment, and which unit it would choose."""
 
     strategy: Strategy
     seen: Observation
