@@ -6,8 +6,8 @@ from pathlib import Path
 
 from penstock.cli.commands.command import DEFAULT_HOME, Command
 from penstock.cli.guard import FAILED
-from penstock.runtime.examining.examine import examine, held
-from penstock.runtime.examining.finding import Finding
+from penstock.runtime.home_check.examine import examine, held
+from penstock.runtime.home_check.finding import Finding
 
 ABOUT = """Look at everything that a home keeps: catalog, journal, checkpoints, push logs, archives,
 results and the files of sinks. Nothing is changed, and nobody may have the home open. Ends with 1

@@ -7,8 +7,8 @@ from penstock.cli.commands import check
 from penstock.cli.commands.check import print_findings
 from penstock.cli.commands.command import Command
 from penstock.cli.guard import FAILED
-from penstock.runtime.examining.examine import examine, held
-from penstock.runtime.examining.finding import Finding
+from penstock.runtime.home_check.examine import examine, held
+from penstock.runtime.home_check.finding import Finding
 
 ABOUT = """Mend what `penstock check` finds damaged and can be mended: cut torn tails off, go back
 to an older checkpoint, move damaged files aside. Nothing is deleted: what is moved lies below the

@@ -31,14 +31,14 @@ from penstock.engine.interfaces.formats.lines import (
     texts,
 )
 from penstock.engine.interfaces.formats.listing import FoundFile
-from penstock.engine.interfaces.formats.mending import (
+from penstock.engine.interfaces.formats.quoted import MOST_BYTES, after_record, records, runs
+from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
+from penstock.engine.interfaces.formats.repair import (
     TIMES,
     Mended,
     mended_csv,
     mended_json,
 )
-from penstock.engine.interfaces.formats.quoted import MOST_BYTES, after_record, records, runs
-from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
 from penstock.engine.interfaces.frames import SPARK_FAILURES, through_spark
 from penstock.engine.interfaces.interface import Ingest, Surroundings
 from penstock.engine.interfaces.rejects import (

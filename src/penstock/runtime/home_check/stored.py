@@ -20,7 +20,7 @@ from penstock.runtime.definitions.streams import file_of, scan_of
 from penstock.runtime.durable.home import file_name
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.manifest import Checkpoint
-from penstock.runtime.examining.finding import Finding, set_aside
+from penstock.runtime.home_check.finding import Finding, set_aside
 from penstock.runtime.names.stream_types import StreamTypes
 from penstock.runtime.sources.archive import give_up
 from penstock.runtime.work.live_query import READER

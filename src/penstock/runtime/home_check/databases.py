@@ -13,7 +13,7 @@ from penstock.errors import PenstockError
 from penstock.runtime.durable.home import SUMS, changed_since_closed
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.manifest import Checkpoint
-from penstock.runtime.examining.finding import Finding, beginning_anew, set_aside
+from penstock.runtime.home_check.finding import Finding, beginning_anew, set_aside
 from penstock.runtime.topology.restoration import checked
 
 EMPTY_HOME = "set all other state aside: the home begins empty"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from penstock.errors import HomeError
 from penstock.runtime.durable.home import locked
-from penstock.runtime.examining.databases import (
+from penstock.runtime.home_check.databases import (
     Copies,
     checkpoint_findings,
     database_findings,
@@ -17,8 +17,8 @@ from penstock.runtime.examining.databases import (
     last_whole,
     record_findings,
 )
-from penstock.runtime.examining.finding import Finding
-from penstock.runtime.examining.stored import (
+from penstock.runtime.home_check.finding import Finding
+from penstock.runtime.home_check.stored import (
     StoredDefinitions,
     definitions,
     file_findings,

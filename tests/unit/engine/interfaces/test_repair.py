@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.formats.mending import MICROSECONDS, mended_csv, mended_json
+from penstock.engine.interfaces.formats.repair import MICROSECONDS, mended_csv, mended_json
 from penstock.model.schema import Column, Schema
 
 SCHEMA = Schema(
