@@ -23,7 +23,7 @@ from penstock.engine.states.sharing import closing_small, passes
 from penstock.engine.trains.buffers import BufferBounds
 from penstock.plan.operators import Bundle, key
 from penstock.plan.operators.bundles.member import Member
-from penstock.plan.sharing import bundles as bundling
+from penstock.plan.sharing import bundles
 from penstock.plan.sharing import regroup as regrouping
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.reference.trial import LAW
@@ -188,10 +188,10 @@ def test_sharing_changes_no_answer(
     home = tmp_path_factory.mktemp("bundles")
     with ExitStack() as patches:
         # Lots so small that who leaves lets others be laid together.
-        for module in (bundling, regrouping):
+        for module in (bundles, regrouping):
             patches.enter_context(mock.patch.object(module, "A_LOT", 2))
         if not arrow:  # Spark does it all
-            patches.enter_context(mock.patch.object(passes, "scanned", return_value=[]))
+            patches.enter_context(mock.patch.object(passes, "scan_places", return_value=[]))
             patches.enter_context(mock.patch.object(closing_small, "FEW", -1))
         together = answers(spark, home / "together", asked, seed, share=True)
     alone = answers(spark, home / "alone", asked, seed, share=False)
@@ -270,7 +270,7 @@ def test_lots_that_were_left_are_laid_together_at_a_checkpoint(
     sql = "SELECT k, count(*) AS c FROM s [RANGE 20 SECONDS] WHERE n % {0} = 0 GROUP BY k"
     settings = Settings(checkpoint_seconds=0.2)
     with ExitStack() as patches:
-        for module in (bundling, regrouping):
+        for module in (bundles, regrouping):
             patches.enter_context(mock.patch.object(module, "A_LOT", 2))
         ps = patches.enter_context(
             penstock.connect(tmp_path / "home", spark=spark, settings=settings)

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.runtime.sources import stream_monitor as watching
+from penstock.runtime.sources import stream_monitor
 from tests.e2e.support import rows_of, until
 
 pytestmark = pytest.mark.spark
@@ -20,7 +20,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def test_order_keys_and_lags_are_shown(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "FREE_SECONDS", 600.0)  # to look may take long
+    monkeypatch.setattr(stream_monitor, "FREE_SECONDS", 600.0)  # to look may take long
     clock = HandClock(1000.0)
     with penstock.connect(tmp_path / "home", spark=spark, clock=clock) as ps:
         for name in ("a", "b", "silent"):

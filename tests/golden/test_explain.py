@@ -12,7 +12,7 @@ from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.bundles import bundled
 from penstock.plan.sharing.layout import layout_of
-from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scanned
+from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scan_places
 from penstock.plan.sharing.post_aggregation import flow_post_aggregation_of, post_aggregation_of
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.sql import CreateQuery, parse, to_sql
@@ -60,7 +60,7 @@ def test_explain_shows_the_very_text_that_the_units_run(script: Path) -> None:
         if isinstance(bundle := unit.bundle, Bundle):
             layout = layout_of(bundle.members)
             each_train = pass_sql(unit, layout, views)
-            if scanned([layout]):
+            if scan_places([layout]):
                 multi_scan = multi_scan_of([layout], bundle.input.schema).sql(
                     f"({unit.input_sql(0, views)})"
                 )

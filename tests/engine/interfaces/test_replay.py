@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
-from penstock.engine.interfaces import recorder as recording
+from penstock.engine.interfaces import recorder
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.replay import Replay
 from penstock.errors import BadOptionError, SourceError
@@ -103,8 +103,8 @@ def test_speed_zero_plays_at_once_in_trains_of_bounded_size(make: Make, tmp_path
 def test_a_recording_in_several_parts_and_groups_is_one(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "PART_BYTES", 40_000)
-    monkeypatch.setattr(recording, "GROUP_BYTES", 20_000)
+    monkeypatch.setattr(recorder, "PART_BYTES", 40_000)
+    monkeypatch.setattr(recorder, "GROUP_BYTES", 20_000)
     count = 20_000
     times = [THEN + timedelta(microseconds=(at * 7919) % count) for at in range(count)]
     schema = pa.schema([("ts", pa.timestamp("us", "UTC")), ("id", pa.int32())])

@@ -10,7 +10,7 @@ from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import FlowMember, Member, sections_of
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
-from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scanned
+from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scan_places
 from penstock.plan.sharing.post_aggregation import (
     Constant,
     PostAggregation,
@@ -44,10 +44,8 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
             together = next(each for each in sections.values() if mine in {m.key for m in each})
             layout = layout_of(together)
             many = f" (one of {len(sections):,} sections)" if len(sections) > 1 else ""
-            predicate_index = (
-                f"which {told_text(layout.predicate_index)}; panes of {layout.pane / SECOND:g} s"
-            )
-            yield f"  in a section of {len(together):,}{many}, {predicate_index}"
+            how = f"which {index_text(layout.predicate_index)}; panes of {layout.pane / SECOND:g} s"
+            yield f"  in a section of {len(together):,}{many}, {how}"
             layouts = list(map(layout_of, sections.values()))
             yield from _pass_lines(unit, layouts, layouts.index(layout), views)
             by_arrow = combinations(layout.aggregates) is not None
@@ -61,7 +59,7 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
                 for post_aggregation in post_aggregations
             )
         case FlowBundle(members=flows):
-            yield f"  {told_text(predicate_index_of(flows))}"
+            yield f"  {index_text(predicate_index_of(flows))}"
             yield f"  each train:  {flow_sql(unit, flows, views)}"
             post_aggregations = [
                 flow_post_aggregation_of(member) for member in flows if member.key == mine
@@ -80,7 +78,7 @@ def _pass_lines(
     unit: Unit, layouts: Sequence[Layout], mine: int, views: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield how tuples become the partials of one section: by a pass, or by a scan for many."""
-    places = scanned(layouts)
+    places = scan_places(layouts)
     if mine not in places:
         yield f"  each train:  {pass_sql(unit, layouts[mine], views)}"
         return
@@ -95,7 +93,7 @@ def _pass_lines(
     yield f"  by workers:  groups by {', '.join([*keys, 'pane'])}"
 
 
-def told_text(predicate_index: PredicateIndex) -> str:
+def index_text(predicate_index: PredicateIndex) -> str:
     """Say by what tuples are told apart."""
     parts = [f"{each.column} ({each.count:,} buckets)" for each in predicate_index.buckets]
     if predicate_index.predicates:

@@ -75,8 +75,8 @@ class Layout:
             for name, each in self.aggregates
             for part, sql in each.partial_sql(name)
         ]
-        predicate_index = f"{self.predicate_index.sql(relation)} AS {INPUT}"
-        return f"SELECT {', '.join(columns)} FROM {predicate_index} GROUP BY {groups}"
+        tuples = f"{self.predicate_index.sql(relation)} AS {INPUT}"
+        return f"SELECT {', '.join(columns)} FROM {tuples} GROUP BY {groups}"
 
     def compact_sql(self, parts: str) -> str:
         """Return the SELECT that combines partials that nothing tells apart."""

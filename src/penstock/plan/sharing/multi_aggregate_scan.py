@@ -25,7 +25,8 @@ from penstock.plan.sharing.predicate_index import (
     searched_at,
 )
 
-SWEPT = 2  # passes of Spark's own over the tuples are dearer than one with a Python worker
+# Sections from which on one scan with a Python worker is cheaper than passes of Spark's own.
+FEWEST = 2
 CAST = re.compile(r"CAST\(`(?P<column>[^`]+)` AS (?P<type>BIGINT|DOUBLE)\)")
 NEEDS_NO_CAST = {"BIGINT": WHOLE, "DOUBLE": ("double",)}
 Share = dict[str, Any]  # what a worker does for one section, in plain values
@@ -46,14 +47,14 @@ class MultiAggregateScan:
         return f"SELECT {shown} FROM (SELECT {searched} FROM {relation} AS {INPUT})"
 
 
-def scanned(layouts: Sequence[Layout]) -> list[int]:
+def scan_places(layouts: Sequence[Layout]) -> list[int]:
     """Return the places of the layouts that a scan makes sooner than passes of their own.
 
     Arrow makes the partials of those with plain aggregates as Spark does. One alone is Spark's,
     unless it has predicate bits: looking these up is cheaper than evaluating them.
     """
     found = [place for place, each in enumerate(layouts) if _is_plain(each)]
-    pays = len(found) >= SWEPT or any(layouts[place].predicate_index.predicates for place in found)
+    pays = len(found) >= FEWEST or any(layouts[place].predicate_index.predicates for place in found)
     return found if pays else []
 
 

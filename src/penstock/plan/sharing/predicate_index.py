@@ -56,12 +56,12 @@ class PredicateIndex:
         known = [f"{quoted(each.column)} IS NOT NULL" for each in self.buckets if not each.optional]
         where = f" WHERE {' AND '.join(known)}" if known else ""
         inner = f"SELECT {', '.join(['*', *searches])} FROM {relation} AS {INPUT}{where}"
-        predicate_index = [
+        columns = [
             f"{each.number_sql(searched_at(n))} AS {bucket(n)}"
             for n, each in enumerate(self.buckets)
         ]
-        predicate_index += [f"{self.bits_sql(n)} AS {predicate_bits(n)}" for n in self.bit_places]
-        return f"(SELECT {', '.join(['*', *predicate_index])} FROM ({inner}))"
+        columns += [f"{self.bits_sql(n)} AS {predicate_bits(n)}" for n in self.bit_places]
+        return f"(SELECT {', '.join(['*', *columns])} FROM ({inner}))"
 
     def wanted_sql(self, asked: Sequence[MemberPredicate]) -> str:
         """Return a WHERE clause that leaves out tuples of buckets that nobody asks for."""

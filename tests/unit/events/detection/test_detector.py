@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.errors import BadEventError
-from penstock.events.detection import detector_state as whole
+from penstock.events.detection import detector_state
 from penstock.events.detection.detector import END, END_OF_TIME, ORDER, Detector
 from penstock.model.event_forms import event_text, unbounded
 from penstock.model.events import (
@@ -226,7 +226,7 @@ def test_what_is_said_to_be_bounded_is(event: Event, mode: Mode) -> None:
 
 
 def test_rows_bags_and_keys_that_nothing_needs_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(whole, "PATIENCE", 20)
+    monkeypatch.setattr(detector_state, "PATIENCE", 20)
     event = Seq((keyed(A, "v"), keyed(B, "v"), keyed(C, "v")), 50)
     watches = {mode: Watch(event, mode) for mode in Mode}
     one = Detector(watches, dict.fromkeys("abc", rows().schema))
@@ -244,7 +244,7 @@ def test_rows_bags_and_keys_that_nothing_needs_are_let_go(monkeypatch: pytest.Mo
         for mode, table in one.step(some, time + 10).detections.items():
             found[mode] += table.to_pylist()
         with monkeypatch.context() as patient:
-            patient.setattr(whole, "PATIENCE", 10**9)
+            patient.setattr(detector_state, "PATIENCE", 10**9)
             for mode, table in alone.step(some, time + 10).detections.items():
                 wanted[mode] += table.to_pylist()
     assert found == wanted

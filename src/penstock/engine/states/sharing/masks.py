@@ -66,11 +66,11 @@ class Masks:
     def _sql(self, run: Run) -> str:
         asked = [member.asked for member in self.members]
         columns = [*map(quoted, self._needed()), *map(quoted, self.predicate_index.names)]
-        predicate_index = self.predicate_index.sql(f"({run.input_sql(self.place)})")
-        wanted = self.predicate_index.wanted_sql(asked) or self._anybodys()
-        return f"SELECT {', '.join(columns) or '*'} FROM {predicate_index} AS {INPUT}{wanted}"
+        relation = self.predicate_index.sql(f"({run.input_sql(self.place)})")
+        wanted = self.predicate_index.wanted_sql(asked) or self._asked_by_any()
+        return f"SELECT {', '.join(columns) or '*'} FROM {relation} AS {INPUT}{wanted}"
 
-    def _anybodys(self) -> str:
+    def _asked_by_any(self) -> str:
         """Return a WHERE clause that leaves out tuples that nobody asks for, where that is easy."""
         conditions = [member.conditions for member in self.members]
         if len(conditions) > FEW or not all(conditions):

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from penstock.engine.states.sharing import combination as combining
+from penstock.engine.states.sharing import combination
 from penstock.engine.states.sharing.combination import grouped
 from penstock.plan.operators.windows.window_aggregate import PANE
 
@@ -26,7 +26,7 @@ Share = Mapping[str, Any]
 Ints = npt.NDArray[np.int64]
 
 
-def multi_scanning(shares: Sequence[Share]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
+def scan_batches(shares: Sequence[Share]) -> Callable[[Batches], Iterator[pa.RecordBatch]]:
     """Return the work: batches of a scan's columns become tables of partials, by section."""
 
     def work(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -36,15 +36,15 @@ def multi_scanning(shares: Sequence[Share]) -> Callable[[Batches], Iterator[pa.R
             waiting.append(batch)
             count += batch.num_rows
             if count >= ROWS:
-                yield scanned(pa.Table.from_batches(waiting), shares)
+                yield scan_table(pa.Table.from_batches(waiting), shares)
                 waiting, count = [], 0
         if count:
-            yield scanned(pa.Table.from_batches(waiting), shares)
+            yield scan_table(pa.Table.from_batches(waiting), shares)
 
     return work
 
 
-def scanned(table: pa.Table, shares: Sequence[Share]) -> pa.RecordBatch:
+def scan_table(table: pa.Table, shares: Sequence[Share]) -> pa.RecordBatch:
     """Return every section's partials of some tuples; nothing where they are Spark's to make."""
     found = [_written(_partials(table, share)) for share in shares]
     places = pa.array(np.arange(len(shares)), pa.int64())
@@ -117,5 +117,5 @@ def _together(tables: Sequence[pa.Table | None]) -> pa.Table | None:
     return pa.concat_tables(found) if found else pa.table({})
 
 
-for module in (sys.modules[__name__], combining):
+for module in (sys.modules[__name__], combination):
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]

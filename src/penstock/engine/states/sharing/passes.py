@@ -8,13 +8,17 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.multi_aggregate_scan import SCHEMA, multi_scanning, tables_of
+from penstock.engine.states.sharing.multi_aggregate_scan import SCHEMA, scan_batches, tables_of
 from penstock.engine.states.state import Run
 from penstock.errors import PenstockError
 from penstock.model.schema import Schema
 from penstock.plan.operators.bundles.member import Section
 from penstock.plan.sharing.layout import Layout
-from penstock.plan.sharing.multi_aggregate_scan import MultiAggregateScan, multi_scan_of, scanned
+from penstock.plan.sharing.multi_aggregate_scan import (
+    MultiAggregateScan,
+    multi_scan_of,
+    scan_places,
+)
 from penstock.plan.sharing.predicate_index import PredicateIndex
 
 
@@ -40,7 +44,7 @@ class Pass:
             found.setdefault(name, []).append(layout)
         layouts = [_one_of(each) for each in found.values()]
         order = {name: place for place, name in enumerate(found)}
-        places = scanned(layouts)
+        places = scan_places(layouts)
         multi_scan = multi_scan_of([layouts[place] for place in places], schema)
         return cls(
             [each for _, each in wanted], layouts, [order[n] for n in names], places, multi_scan
@@ -56,7 +60,7 @@ class Pass:
             return {}
         sql = self.multi_scan.sql(f"({run.input_sql()})")
         try:
-            work = multi_scanning(self.multi_scan.shares), SCHEMA
+            work = scan_batches(self.multi_scan.shares), SCHEMA
             answer = run.processor.mapped(run.plain_leaves(), sql, work)
         except PenstockError:
             self.places = ()

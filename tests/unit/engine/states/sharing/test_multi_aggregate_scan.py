@@ -1,4 +1,4 @@
-"""A sweep makes, for every section, the partials that its members' conditions select from."""
+"""A multi-aggregate scan makes the partials of every section."""
 
 import bisect
 import pickle
@@ -16,8 +16,8 @@ from pyspark import cloudpickle
 from penstock.engine.states.sharing.multi_aggregate_scan import (
     SECTION,
     TABLE,
-    multi_scanning,
-    scanned,
+    scan_batches,
+    scan_table,
     tables_of,
 )
 from penstock.engine.states.sharing.section_rows import asked_for
@@ -75,7 +75,7 @@ def members(keys: Sequence[tuple[str, ...]]) -> dict[str, Member]:
 def projected(
     multi_scan: MultiAggregateScan, layouts: Sequence[Layout], rows: Sequence[Row]
 ) -> pa.Table:
-    """Return what Spark would select for the sweep."""
+    """Return what Spark would select for the scan."""
     numbers = {
         every.number_sql(name): every
         for (name, _), every in zip(
@@ -119,8 +119,8 @@ def test_every_member_finds_the_tuples_that_it_asks_for(rows: list[Row]) -> None
     table = projected(multi_scan, layouts, rows)
     half = len(rows) // 2
     answers = [
-        scanned(table.slice(0, half), multi_scan.shares),
-        scanned(table.slice(half), multi_scan.shares),
+        scan_table(table.slice(0, half), multi_scan.shares),
+        scan_table(table.slice(half), multi_scan.shares),
     ]
     made = tables_of(pa.Table.from_batches(answers), len(layouts))
     for name, member in asked.items():
@@ -151,7 +151,7 @@ def test_what_arrow_cannot_group_as_spark_does_is_left_to_spark() -> None:
     layout = layout_of([members([("`k`",)])["|0"]])
     multi_scan = multi_scan_of([layout], SCHEMA)
     table = projected(multi_scan, [layout], [(1, "a", float("nan"))])
-    answer = scanned(table, multi_scan.shares)
+    answer = scan_table(table, multi_scan.shares)
     assert answer.column(TABLE).to_pylist() == [b""]
     assert tables_of(pa.Table.from_batches([answer]), 1) == [None]
 
@@ -184,7 +184,7 @@ def test_workers_need_no_penstock() -> None:
     layout = layout_of([members([("`k`",)])["`x` > 2|0"]])
     multi_scan = multi_scan_of([layout], SCHEMA)
     batches = projected(multi_scan, [layout], [(SECOND, "a", 3.0)]).to_batches()
-    sent = cloudpickle.dumps((multi_scanning(multi_scan.shares), batches))
+    sent = cloudpickle.dumps((scan_batches(multi_scan.shares), batches))
     command = [sys.executable, "-c", WITHOUT]
     ran = subprocess.run(command, input=sent, capture_output=True, check=False)
     assert ran.returncode == 0, ran.stderr.decode()
