@@ -9,6 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 INSTALLED := $(VENV)/.installed
+PREPARED := $(VENV)/.prepared
 DOCS_VENV := .venv-docs
 DOCS_LOCKED := $(DOCS_VENV)/.locked
 # On the path: penstock, whose --help is shown.
@@ -26,7 +27,7 @@ BY_FILE := --dist loadfile --no-loadscope-reorder
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: java $(INSTALLED) ## make .venv from requirements.lock and find Java
+setup: java $(INSTALLED) $(PREPARED) ## make .venv from requirements.lock, find Java, prepare Spark
 
 demo: setup ## run the demonstration
 	@$(WITH_JAVA) $(BIN)/penstock demo
@@ -103,4 +104,9 @@ $(DOCS_LOCKED): requirements-docs.lock | $(DOCS_VENV)/bin/python
 
 $(INSTALLED): pyproject.toml $(LOCKED)
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# Spark starts without its archive of classes as well, only slower: no reason to stop.
+$(PREPARED): $(LOCKED) | java $(INSTALLED)
+	@$(WITH_JAVA) $(BIN)/penstock prepare || echo "Spark will start slower"
 	@touch $@

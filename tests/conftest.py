@@ -3,12 +3,12 @@
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.class_archive import OPTIONS_VARIABLE, archive_options
 from tests.examples import examples
 
 # A law does not depend on how busy the machine is, and what a run says of it not on luck: each
@@ -23,8 +23,12 @@ settings.register_profile(
 settings.register_profile("penstock", settings.get_profile("explore"), derandomize=True)
 settings.load_profile("penstock")
 
-# For the Sparks of processes that tests start: they inherit the environment.
-os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("spark")))
+# For the Sparks of processes that tests start, which inherit the environment: none lives long
+# enough to earn back what the optimizing compiler and a concurrent collector cost. Not by a
+# directory of settings, which would stand on the class path and shut out the class archive.
+os.environ.setdefault(OPTIONS_VARIABLE, "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# This run's own lives long enough: Java takes the last word on a flag.
+LASTING = "-XX:TieredStopAtLevel=4 -XX:+UseSerialGC"
 
 
 @pytest.fixture(scope="session")
@@ -40,8 +44,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.driver.memory", "2g")
-        # It lives long enough to earn what its compiler costs, unlike those of tests/spark.
-        .config("spark.driver.defaultJavaOptions", "-XX:+UseSerialGC")
+        .config("spark.driver.extraJavaOptions", f"{LASTING} {archive_options()}")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

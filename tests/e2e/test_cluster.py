@@ -23,14 +23,16 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 ROWS, ROWS_PER_TRAIN = 48_000, 12_000  # trains that executors read as Parquet
 LOOPBACK = "127.0.0.1"
 WORKER = r"Registering worker (\S+:\d+)"
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as in tests/conftest.py
 SURROUNDINGS = {
     "SPARK_LOCAL_IP": LOOPBACK,
     "SPARK_DAEMON_MEMORY": "256m",
-    "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # as in tests/spark
+    "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
     "PYSPARK_SUBMIT_ARGS": " ".join(
         (
             "--conf spark.executor.memory=512m",
             "--conf spark.executor.cores=1",
+            f"--conf 'spark.executor.defaultJavaOptions={SHORT_LIVED}'",
             f"--conf spark.driver.host={LOOPBACK}",
             "pyspark-shell",
         )

@@ -35,7 +35,7 @@ def make_parser(words: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of all commands, with the arguments of the one that is meant."""
     parser = argparse.ArgumentParser(
         prog="penstock",
-        description="GraphPlacement questions over streams, on Spark.",
+        description="Standing questions over streams, on Spark.",
         epilog=MORE,
         allow_abbrev=False,
     )

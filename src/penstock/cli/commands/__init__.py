@@ -15,6 +15,7 @@ COMMANDS = {
     "sql": "open a shell",
     "explain": "show how a script would run",
     "demo": "watch a scene of half a minute",
+    "prepare": "make Spark start in half of the time from now on",
     "check": "look whether everything in a home is whole",
     "repair": "mend what can be mended in a home",
     "simulate": "repeat a scheduling experiment on a virtual clock",

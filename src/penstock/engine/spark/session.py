@@ -11,6 +11,7 @@ from pathlib import Path
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from penstock.engine.spark.class_archive import archive_options
 from penstock.engine.spark.spark_functions import close_doors, refuse_harmless
 from penstock.engine.spark.spark_life import forget_dead
 from penstock.errors import SparkMissingError
@@ -106,7 +107,8 @@ def _start(master: str, log: Path | None) -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log4j = Path(__file__).with_name("log4j2.properties").as_uri()
     builder = SparkSession.builder.master(master).appName("penstock")
-    builder = builder.config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log4j}")
+    options = f"-Dlog4j2.configurationFile={log4j} {archive_options()}".rstrip()
+    builder = builder.config("spark.driver.extraJavaOptions", options)
     builder = builder.config("spark.driver.memory", DRIVER_MEMORY)
     near = LOOPBACK if master.startswith("local") else {}
     for name, value in (STARTING | SHARED | near).items():
