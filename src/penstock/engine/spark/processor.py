@@ -21,6 +21,7 @@ from penstock.engine.spark.session import Sessions
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.spark.time_limit import TimeLimits
 from penstock.engine.trains.arrow_bridge import collect, collect_small
+from penstock.engine.trains.plain_answers import answer
 from penstock.engine.trains.rows import (
     SMALL_ROWS,
     Rows,
@@ -34,6 +35,7 @@ from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
+from penstock.plan.sharing.plain_steps import plain_steps
 from penstock.plan.sharing.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
@@ -90,7 +92,9 @@ class Processor:
         self.limits.close()
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
-        """Return the output of a unit without an aggregate."""
+        """Return the output of a unit without an aggregate, by Arrow where Arrow can say it."""
+        if (table := _in_driver(unit, inputs)) is not None:
+            return table
         return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
 
     def panes(
@@ -214,13 +218,13 @@ class Processor:
                 frame = self._frame(session, held, leaves[view][1], drafts)
                 self._show(frame.coalesce(1) if single else frame, view)
 
-            def answer() -> pa.Table:
+            def collected() -> pa.Table:
                 result = session.sql(sql)
                 if work is not None:
                     result = result.mapInArrow(*work)
                 return collect_small(result) if small and work is None else collect(result)
 
-            return self.in_time(answer)
+            return self.in_time(collected)
         except (PySparkException, Py4JError) as error:
             raise run_error(error) from error
         finally:
@@ -264,6 +268,19 @@ class Processor:
         known = from_arrow_schema(pq.read_schema(paths[0])) if schema is None else None
         reader = session.read.schema(known or spark_schema(schema or Schema()))
         return reader.parquet(*map(str, paths))
+
+
+def _in_driver(unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table | None:
+    """Return the output of plain steps over few rows in memory, or None where Spark is asked."""
+    parts = [each for rows in inputs.values() for each in rows]
+    tables = [each.table for each in parts if each.table is not None and each.is_small]
+    if len(tables) < len(parts) or sum(each.count for each in parts) > SMALL_ROWS:
+        return None
+    steps = plain_steps(unit)
+    if steps is None:
+        return None
+    whole = laid_together([empty_table(unit.leaves[0].schema), *tables]).combine_chunks()
+    return fit(answer(whole, steps), arrow_schema(unit.root.schema))
 
 
 def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
