@@ -84,18 +84,3 @@ def test_the_driver_gives_the_rows_that_spark_gives(
     found = processor.flow(unit, inputs)
     assert found.schema.equals(by_spark.schema)
     assert list(map(repr, found.to_pylist())) == list(map(repr, by_spark.to_pylist()))
-
-
-@pytest.mark.parametrize(
-    ("condition", "value"),
-    [
-        ("`n` / 0 > 1", "`v`"),
-        ("upper(`k`) = 'A'", "`v`"),
-        ("`k` > 5", "`v`"),
-        ("`v` > 0", "`n` + 1"),
-        ("`v` > 0", "`v` / 2"),
-        ("`v` > 0", "`v` * 3000000000"),
-    ],
-)
-def test_what_is_not_known_to_be_equal_is_left_to_spark(condition: str, value: str) -> None:
-    assert plain_steps(_unit([condition], value)) is None
