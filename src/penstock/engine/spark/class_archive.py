@@ -51,6 +51,7 @@ def make_archive() -> Path:
     draft, log = path.with_suffix(f".{os.getpid()}.draft"), path.with_suffix(".log")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)  # Java writes none while it reads one
         _run_spark(draft, log)
         draft.replace(path)
     except (OSError, subprocess.SubprocessError) as error:

@@ -103,3 +103,18 @@ def test_a_spark_that_fails_leaves_no_archive(
         make_archive()
     assert refused.value.code == "NO_SPARK"
     assert [each.suffix for each in (elsewhere / "share" / "penstock").iterdir()] == [".log"]
+
+
+def test_an_archive_is_not_read_while_it_is_made_anew(
+    monkeypatch: pytest.MonkeyPatch, elsewhere: Path
+) -> None:
+    there: list[bool] = []
+
+    def writes(draft: Path, _: Path) -> None:
+        there.append(archive_path().is_file())
+        draft.write_bytes(b"new")
+
+    monkeypatch.setattr(class_archive, "_run_spark", writes)
+    assert make_archive().parent.parent.parent == elsewhere
+    assert make_archive().read_bytes() == b"new"
+    assert there == [False, False]
