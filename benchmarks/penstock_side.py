@@ -18,7 +18,7 @@ from benchmarks.readings import SLACK_SECONDS
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Scan
-from penstock.runtime.loop.run_queue import RunQueue
+from penstock.runtime.loop.dispatch.run_queue import RunQueue
 from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits

@@ -14,11 +14,11 @@ from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 import penstock
 from benchmarks.measurement import Effort, Outcome, median, quantile
-from penstock.engine.spark.processor import Processor
-from penstock.engine.states.sharing.aggregate import AggregateState
-from penstock.engine.states.sharing.kept_partials import part_of
-from penstock.engine.states.sharing.progress import Progress
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.state import Run
+from penstock.engine.states.windows.aggregate import AggregateState
+from penstock.engine.states.windows.kept_partials import part_of
+from penstock.engine.states.windows.progress import Progress
 from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import Project, TableJoin, walk

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.class_archive import OPTIONS_VARIABLE, archive_options
+from penstock.engine.spark.application.class_archive import OPTIONS_VARIABLE, archive_options
 from tests.examples import examples
 
 # A law does not depend on how busy the machine is, and what a run says of it not on luck: each

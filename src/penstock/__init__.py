@@ -9,7 +9,7 @@ from penstock.errors import PenstockError
 if TYPE_CHECKING:  # for type checkers and editors; the rest is loaded when it is asked for
     from penstock.client import Connection, connect
     from penstock.functions.library.declare import stream_function
-    from penstock.model.user_aggregates import UserAggregate
+    from penstock.model.functions.user_aggregates import UserAggregate
     from penstock.runtime.loop.supervisor import Settings
     from penstock.runtime.statements.result import Result
     from penstock.runtime.work.subscription import Subscription
@@ -32,7 +32,7 @@ _PLACES = {
     "Result": "penstock.runtime.statements.result",
     "Settings": "penstock.runtime.loop.supervisor",
     "Subscription": "penstock.runtime.work.subscription",
-    "UserAggregate": "penstock.model.user_aggregates",
+    "UserAggregate": "penstock.model.functions.user_aggregates",
     "connect": "penstock.client",
     "stream_function": "penstock.functions.library.declare",
 }

@@ -14,8 +14,8 @@ from penstock.engine.actions.call import Function
 from penstock.engine.allowed import Allowed
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.sink import Delivery
-from penstock.engine.spark.session import open_sessions
-from penstock.engine.spark.spark_life import death_told
+from penstock.engine.spark.application.session import open_sessions
+from penstock.engine.spark.application.spark_life import death_told
 from penstock.engine.trains.buffers import DEFAULT_BOUNDS, BufferBounds
 from penstock.errors import ClosedError
 from penstock.functions.flows.flow import Dataflow
@@ -38,8 +38,8 @@ from penstock.model.arguments import (
     require,
 )
 from penstock.model.definitions import Sites
+from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.model.schema import literal, quoted
-from penstock.model.user_aggregates import UserAggregate
 from penstock.runtime.durable.home import Home
 from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.result_row import START, Position

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from penstock.model.time_outs import TimeOuts
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.journal_memory import MemoryJournal

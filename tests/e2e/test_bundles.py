@@ -19,7 +19,8 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states.sharing import closing_small, passes
+from penstock.engine.states.sharing import passes
+from penstock.engine.states.windows import closing_small
 from penstock.engine.trains.buffers import BufferBounds
 from penstock.plan.operators import Bundle, key
 from penstock.plan.operators.bundles.member import Member

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states.gate import gate_state
+from penstock.engine.states.tuples.gate import gate_state
 from penstock.plan.operators import Gate
 from tests.e2e.support import finish, leave_alone, results, stream_figures, until
 

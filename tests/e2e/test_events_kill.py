@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.engine.states import detection_run as detecting
+from penstock.engine.states.events import detection_run as detecting
 from penstock.errors import PenstockError
 from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.work.run_limits import RunLimits

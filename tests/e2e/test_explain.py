@@ -160,7 +160,8 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     settled(ps, "f", 60)
     tick = itertools.count().__next__  # by this clock each trial takes as long as any other
     monkeypatch.setattr(
-        "penstock.runtime.views.relations.sharing.share_of_one", partial(share_of_one, timer=tick)
+        "penstock.runtime.views.relations.topology.sharing.share_of_one",
+        partial(share_of_one, timer=tick),
     )
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     bundle, node = rows["bundle"], rows["node"]
@@ -174,7 +175,7 @@ def test_what_is_shared_is_shown_with_what_it_saves(
     def fail(*_: object) -> None:
         raise OSError("no room")
 
-    monkeypatch.setattr("penstock.runtime.views.relations.sharing.share_of_one", fail)
+    monkeypatch.setattr("penstock.runtime.views.relations.topology.sharing.share_of_one", fail)
     rows = {each["kind"]: each for each in rows_of(ps.sql("SHOW SHARING").table)}
     assert (rows["bundle"]["alone_s"], rows["bundle"]["saving"]) == (None, None)
     assert rows["bundle"]["busy_s"] > 0

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.trains.rows import Rows
 from penstock.errors import DiskFullError, RunError
 from penstock.runtime.work import live_query

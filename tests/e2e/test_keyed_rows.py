@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states import keyed_rows
+from penstock.engine.states.windows import keyed_rows
 from penstock.errors import BadQueryError, UnknownColumnError
 from tests.e2e.support import figures, finish, results, until
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states import modify
+from penstock.engine.states.tuples import modify
 from tests.e2e.support import figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states import session
+from penstock.engine.states.windows import session
 from tests.e2e.reference.trial import LAW, each_train_alone
 from tests.e2e.support import bag, figures, finish, results, rows_of, until
 

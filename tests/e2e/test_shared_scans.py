@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states.gate import gate_state
+from penstock.engine.states.tuples.gate import gate_state
 from penstock.plan.operators import Gate
-from penstock.runtime.loop import shared_scans
-from penstock.runtime.loop.dispatcher import Dispatcher
-from penstock.runtime.loop.shared_scans import SharedScans
+from penstock.runtime.loop.dispatch import shared_scans
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.shared_scans import SharedScans
 from penstock.runtime.loop.source_poller import SourcePoller
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.topology.topology import Topology

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states.gate import gate_state
+from penstock.engine.states.tuples.gate import gate_state
 from penstock.errors import PenstockError
 from penstock.plan.operators import Gate
 from penstock.runtime.work.live_unit import LiveUnit

@@ -21,14 +21,15 @@ from pyspark.sql.functions import arrow_udf
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.profile import profile
+from penstock.engine.spark.jobs.processor import Processor
+from penstock.engine.spark.jobs.profile import profile
 from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import BadOptionError, NotAllowedError, PenstockError, UnknownOptionError
 from penstock.qos.contracts.strategy_need import PATIENCE_SECONDS, SHORT
-from penstock.runtime.loop import control, dispatcher
+from penstock.runtime.loop import control
 from penstock.runtime.loop.control import memory_share
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch import dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.quality import statistics
 from penstock.runtime.work import live_unit

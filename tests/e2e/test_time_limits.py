@@ -13,7 +13,7 @@ import penstock
 from penstock.client import Connection
 from penstock.errors import ClosedError, RunError, TimedOutError
 from penstock.functions import Items, stream_function
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.runtime.loop.supervisor import Settings
 from tests.e2e.support import figures, rows_of, until
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.errors import BadOptionError, BadQueryError, NameTakenError
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 from tests.e2e.support import bag, figures, finish, results, rows_of, until
 
 pytestmark = pytest.mark.spark

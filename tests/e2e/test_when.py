@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
-from penstock.engine.states import when
+from penstock.engine.states.windows import when
 from penstock.errors import BadWindowError, TypeMismatchError, UnknownColumnError
 from tests.e2e.support import figures, finish, results, rows_of, until
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.analysis import SparkAnalyst
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import Sessions, open_sessions
-from penstock.engine.states.sharing.aggregate import AggregateState
+from penstock.engine.spark.application.session import Sessions, open_sessions
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.state import Run
+from penstock.engine.states.windows.aggregate import AggregateState
 from penstock.engine.trains.rows import COMPACT_PARTS, SMALL_ROWS, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema

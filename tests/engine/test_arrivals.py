@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import open_sessions
-from penstock.engine.states.ordered import arrivals
+from penstock.engine.spark.application.session import open_sessions
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.state import Run
+from penstock.engine.states.tuples.ordered import arrivals
 from penstock.engine.trains.rows import Rows, in_files, in_memory, write_parquet
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import open_sessions
+from penstock.engine.spark.application.session import open_sessions
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.schema import Column, Schema

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
 from penstock.engine.spark.analysis import SparkAnalyst
-from penstock.engine.spark.processor import SINGLE_ROWS, Processor
-from penstock.engine.spark.session import Sessions, open_sessions
+from penstock.engine.spark.application.session import Sessions, open_sessions
+from penstock.engine.spark.jobs.processor import SINGLE_ROWS, Processor
 from penstock.engine.trains.rows import SMALL_ROWS, Rows, in_files, in_memory, write_parquet
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import RunError

@@ -1,7 +1,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.session import SHARED, SMALL, Sessions, open_sessions
+from penstock.engine.spark.application.session import SHARED, SMALL, Sessions, open_sessions
 
 pytestmark = pytest.mark.spark
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.session import open_sessions
+from penstock.engine.spark.application.session import open_sessions
 from penstock.engine.spark.spark_functions import CHANGING, DOORS, calls_in
 from penstock.errors import BadOptionError
 

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from penstock.engine.spark.session import Sessions, open_sessions
+from penstock.engine.spark.application.session import Sessions, open_sessions
 from penstock.engine.tables import Tables, check_table
 from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.errors import PenstockError

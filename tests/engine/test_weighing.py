@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from penstock.engine.states.sharing.sample_scaling import weighed
+from penstock.engine.states.windows.sample_scaling import weighed
 from penstock.plan.algebra.bounds import definitions
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.operators.windows.sample_scaling import SampleEstimate, SampleScaling

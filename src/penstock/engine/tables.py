@@ -20,7 +20,7 @@ from penstock.engine.options import (
     read_options,
     text,
 )
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.spark_errors import sentence
 from penstock.engine.trains.rows import is_small, write_parquet
 from penstock.engine.trains.types import schema_of, spark_schema

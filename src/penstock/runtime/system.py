@@ -10,15 +10,15 @@ from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine.actions.call import Callables, Function
 from penstock.engine.allowed import Allowed
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import Sessions
-from penstock.engine.spark.spark_life import death_told
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.application.spark_life import death_told
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.spark.user_aggregates import UserAggregates
 from penstock.engine.tables import Tables
 from penstock.engine.trains.buffers import DEFAULT_BOUNDS, BufferBounds, BufferPool
 from penstock.errors import SparkDiedError
 from penstock.functions.operators.function import Function as StreamFunction
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.definitions.definitions import Definitions
 from penstock.runtime.definitions.function_definitions import FunctionDefinitions
@@ -41,7 +41,7 @@ from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.conditions import ask_again, made
 from penstock.runtime.loop.control import Control
 from penstock.runtime.loop.deliveries import Deliveries
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.loop.quiescence import Quiescence
 from penstock.runtime.loop.source_poller import SourcePoller

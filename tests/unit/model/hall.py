@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penstock.clock import HandClock
 from penstock.engine.sinks.memory import MemorySink
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.trains.buffers import KEEP_TRAINS, BufferBounds, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table
 from penstock.errors import RunError
@@ -30,7 +30,7 @@ from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLog
 from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.deliveries import Deliveries
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.loop.source_poller import SourcePoller
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.shedding_controller import SheddingController

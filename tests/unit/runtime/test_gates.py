@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.states.gate import GateState, gate_state
+from penstock.engine.states.tuples.gate import GateState, gate_state
 from penstock.model.goals import Goals
 from penstock.model.schema import Column, Schema
 from penstock.plan.operators import EventTime, Filter, Gate, Operator, Project, key

@@ -22,7 +22,7 @@ from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
-from penstock.engine.states.gate import GateState
+from penstock.engine.states.tuples.gate import GateState
 from penstock.errors import BadOptionError
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.views.relations.rules import RULES

@@ -3,7 +3,7 @@
 import argparse
 
 from penstock.cli.commands.command import Command
-from penstock.engine.spark.class_archive import archive_path, make_archive
+from penstock.engine.spark.application.class_archive import archive_path, make_archive
 
 ABOUT = """Make an archive of the classes that Spark loads at its start, for the Java and the Spark
 of this environment. It takes about a minute and 190 MB, in the virtual environment or else in the

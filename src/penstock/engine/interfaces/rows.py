@@ -15,7 +15,7 @@ from penstock.engine.trains.types import vectors_in
 from penstock.engine.trains.vectors import as_vector, is_vector_like, packed
 from penstock.errors import BadRowError, quoted_value, shortened
 from penstock.functions.data.vectors import Kind
-from penstock.model.vectors import MOST_BYTES
+from penstock.model.functions.vectors import MOST_BYTES
 
 Cell = Callable[[Any], Any]
 

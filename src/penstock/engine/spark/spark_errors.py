@@ -7,8 +7,8 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.engine.spark.spark_functions import DOORS
-from penstock.engine.spark.spark_life import refuse_dead
 from penstock.errors import (
     BadQueryError,
     NotAllowedError,

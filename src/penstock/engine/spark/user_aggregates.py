@@ -15,11 +15,11 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType
 
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.spark_errors import sentence
 from penstock.engine.spark.spark_functions import DOORS
 from penstock.errors import BadOptionError, NameTakenError
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 
 Function = Callable[..., Any]
 

@@ -3,23 +3,23 @@
 from collections.abc import Callable
 from typing import Any
 
-from penstock.engine.states.detect import DetectState, EventsState
-from penstock.engine.states.gate import GateState
+from penstock.engine.states.events.detect import DetectState, EventsState
 from penstock.engine.states.joins.hop_join import HopJoinState
 from penstock.engine.states.joins.rows_join import RowsJoinState
 from penstock.engine.states.joins.window_join import WindowJoinState
-from penstock.engine.states.keyed_rows import KeyedRowsState
-from penstock.engine.states.modify import ModifyState
-from penstock.engine.states.ordered import OrderedState
-from penstock.engine.states.session import SessionState
-from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.flows import FlowState
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import KeptPart, KeptState, State
-from penstock.engine.states.take import TakeState
-from penstock.engine.states.when import WhenState
+from penstock.engine.states.tuples.gate import GateState
+from penstock.engine.states.tuples.modify import ModifyState
+from penstock.engine.states.tuples.ordered import OrderedState
+from penstock.engine.states.tuples.take import TakeState
+from penstock.engine.states.windows.aggregate import AggregateState
+from penstock.engine.states.windows.keyed_rows import KeyedRowsState
+from penstock.engine.states.windows.session import SessionState
+from penstock.engine.states.windows.when import WhenState
 from penstock.plan.operators import (
     Bundle,
     Detect,

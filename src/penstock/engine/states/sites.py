@@ -13,10 +13,10 @@ from typing import Self
 import pyarrow as pa
 
 from penstock.engine.states.above import root_rows
-from penstock.engine.states.ordered import arrivals
 from penstock.engine.states.reads import table_of
 from penstock.engine.states.selects import evaluated
 from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
+from penstock.engine.states.tuples.ordered import arrivals
 from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.engine.workers.choice import CrossingCosts
@@ -35,7 +35,7 @@ from penstock.functions.flows.stages import Stages, Task, stages_of
 from penstock.functions.operators.operator import InputItems
 from penstock.functions.tuning.plans import SpreadPlan
 from penstock.functions.tuning.spread import flow_for, function_in
-from penstock.model.time_outs import Lost, TimeOuts
+from penstock.model.functions.time_outs import Lost, TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import Flow
 from penstock.plan.operators.lateness import HELD

@@ -10,12 +10,12 @@ from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 
-from penstock.engine.spark.processor import Leaf, Processor
+from penstock.engine.spark.jobs.processor import Leaf, Processor
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import Rows, in_memory
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
-from penstock.model.time_outs import TimeOuts
 from penstock.plan.operators.gate import KEPT
 from penstock.plan.sharing.units import Unit
 from penstock.qos.shedding.worths import WorthCut

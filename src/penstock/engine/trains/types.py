@@ -13,8 +13,8 @@ from pyspark.sql.pandas.types import from_arrow_metadata, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from penstock.functions.data.vectors import ELEMENT, Kind, kind_of
+from penstock.model.functions.vectors import VECTOR, VECTORS, element_of, vector_type
 from penstock.model.schema import Column, Schema
-from penstock.model.vectors import VECTOR, VECTORS, element_of, vector_type
 
 
 def spark_schema(schema: Schema) -> StructType:

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from penstock.engine.trains.types import arrow_schema, vectors_in
 from penstock.functions.data.vectors import Kind, Vectors, misfits, one_chunk
+from penstock.model.functions.vectors import MOST_BYTES, element_of
 from penstock.model.schema import Column, Schema
-from penstock.model.vectors import MOST_BYTES, element_of
 
 PAIR = 2  # numbers of a complex element, the real part first
 LISTS = {

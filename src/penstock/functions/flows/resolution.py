@@ -19,7 +19,7 @@ from penstock.functions.flows.templates import (
 )
 from penstock.functions.library.registry import Registry
 from penstock.functions.operators.function import Function
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 
 Made = TypeVar("Made")
 LIST = "array"  # the constructor of a list of literals

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotRepeatableError
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.plan.algebra.scope import place_of
 
 MARK = "user_aggregate"

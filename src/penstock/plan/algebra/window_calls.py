@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError
 from penstock.functions.library.window_functions import WINDOW_END, WINDOW_ITEM, time_windows
-from penstock.model.flows import Term, Value
+from penstock.model.functions.flows import Term, Value
 from penstock.model.windows import RowsWindow
 from penstock.plan.algebra.aggregates import is_aggregate
 from penstock.plan.algebra.scope import place_of

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from penstock.errors import BadOptionError, BadQueryError, Place
 from penstock.model.definitions import FunctionDefinition
-from penstock.model.flows import Term, Value
+from penstock.model.functions.flows import Term, Value
 from penstock.plan.algebra.scope import place_of
 from penstock.plan.algebra.window_calls import arguments, by_window, constant, windowed
 from penstock.plan.operators import Operator

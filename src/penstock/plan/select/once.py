@@ -7,7 +7,7 @@ from typing import cast
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 from penstock.plan.algebra.scope import place_of
 from penstock.plan.algebra.window_calls import arguments, constant
 from penstock.sql import FLOW, WrittenFlow, context_of, flow_of, spark_sql, window_of

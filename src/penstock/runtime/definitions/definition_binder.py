@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from penstock.engine.spark.analysis import SparkAnalyst
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.user_aggregates import UserAggregates
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryDefinition, Sites

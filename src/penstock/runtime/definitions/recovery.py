@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.engine.interfaces.pushed.push import Push
-from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.errors import HomeError, PenstockError, describe
 from penstock.model.definitions import QueryState
 from penstock.runtime.definitions.definitions import Definitions

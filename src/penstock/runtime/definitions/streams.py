@@ -12,7 +12,7 @@ from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.interface import Interface, Surroundings
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.analysis import SparkAnalyst, check_types
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
 from penstock.engine.trains.buffers import KEEP_TRAINS
 from penstock.errors import BadQueryError
 from penstock.model.definitions import StreamDefinition

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from penstock.errors import HomeError
-from penstock.model.time_outs import TimeOuts
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 
 SEAL = re.compile("[0-9a-f]{8}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from penstock.model.time_outs import TimeOuts
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import (
     Keeps,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.database import Database, DatabaseFormat
-from penstock.model.time_outs import TimeOuts
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import (
     Keeps,

@@ -17,8 +17,8 @@ from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.actions.call import Callables
 from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.pushed.push import Push
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.engine.spark.spark_errors import is_data_error
-from penstock.engine.spark.spark_life import refuse_dead
 from penstock.engine.table_files import add_rows
 from penstock.engine.trains.rows import Rows
 from penstock.errors import ActionError, describe

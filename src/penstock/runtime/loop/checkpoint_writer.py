@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.clock import Clock
-from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.control import Control
 from penstock.runtime.topology.checkpoint import write_checkpoint

@@ -15,10 +15,10 @@ from functools import cache, partial
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.application.spark_life import refuse_dead
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.spark.spark_errors import is_data_error
-from penstock.engine.spark.spark_life import refuse_dead
-from penstock.engine.states.sharing.section_rows import asked_for
+from penstock.engine.states.windows.section_rows import asked_for
 from penstock.engine.trains.rows import Rows, empty_table, in_memory, laid_together
 from penstock.engine.trains.span_picks import pick
 from penstock.errors import describe

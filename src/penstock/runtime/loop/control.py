@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock.errors import UnknownOptionError
 from penstock.qos.contracts.strategy_need import Need, need
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.quality.run_lengths import run_lengths
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import STRATEGIES, Choice

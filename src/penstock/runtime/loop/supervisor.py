@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.errors import PenstockError, RunError, describe
 from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN
 from penstock.runtime.loop.deliveries import Deliveries
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.loop.quiescence import POLL_SECONDS, Quiescence
 from penstock.runtime.loop.source_poller import SourcePoller

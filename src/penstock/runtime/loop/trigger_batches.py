@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 from penstock.clock import Clock
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.trains.buffers import Train
 from penstock.model.definitions import QueryState
 from penstock.model.rules import Coupling, OutsideAction

@@ -16,7 +16,7 @@ from penstock.functions.library.registry import Registry
 from penstock.functions.operators.function import Call, Role
 from penstock.functions.tuning.spread import function_in
 from penstock.model.definitions import FunctionDefinition, Sites
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 from penstock.model.schema import literal
 from penstock.plan.operators import EventTime, Flow, Operator, Ordered
 from penstock.plan.relations.sources import Inline

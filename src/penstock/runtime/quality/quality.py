@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.engine.states.gate import gate_state
+from penstock.engine.states.tuples.gate import gate_state
 from penstock.plan.operators import Gate, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit

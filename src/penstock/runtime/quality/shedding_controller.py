@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from penstock.engine.states.gate import gate_state
+from penstock.engine.states.tuples.gate import gate_state
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.gates import least_kept
 from penstock.plan.operators import Gate, Scan, WindowAggregate

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.catalog import Catalog
-from penstock.engine.spark.once import Relation, Stored
+from penstock.engine.spark.jobs.once import Relation, Stored
 from penstock.engine.trains.rows import Rows, empty_table, in_memory
 from penstock.errors import BadQueryError, UnknownNameError
 from penstock.plan.operators import key

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.sites import SitesState, spread
 from penstock.engine.states.state import Run
 from penstock.engine.trains.rows import in_memory

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 
 from penstock.clock import Clock
-from penstock.engine.spark.session import Sessions
-from penstock.engine.spark.spare_processor import spare_processor
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.spare_processor import spare_processor
 from penstock.engine.states.sites import SitesState
 from penstock.errors import BadQueryError, PenstockError
 from penstock.functions.flows.flow import FlowInput

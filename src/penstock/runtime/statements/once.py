@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engine.interfaces.rejects import REJECTS
-from penstock.engine.spark.once import Relation, select_once
+from penstock.engine.spark.jobs.once import Relation, select_once
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.own_names import own
 from penstock.plan.operators import table_view

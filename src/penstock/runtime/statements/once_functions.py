@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.spark.once import Relation, Stored
+from penstock.engine.spark.jobs.once import Relation, Stored
 from penstock.engine.trains.rows import fit, laid_together, read_parquet
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadQueryError, FunctionError, PenstockError

@@ -19,7 +19,7 @@ from penstock.runtime.views.explain.event_graph import event_text
 from penstock.runtime.views.explain.plan import Explainer, graph_text
 from penstock.runtime.views.explain.schedule import schedule_json, schedule_text
 from penstock.runtime.views.inspected import Inspected
-from penstock.runtime.views.relations.sites import SITES, site_rows
+from penstock.runtime.views.relations.topology.sites import SITES, site_rows
 from penstock.runtime.views.schema import show
 from penstock.runtime.views.site_report import sites_as_json, write_sites
 from penstock.sql import (

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.errors import BadOptionError, TimedOutError, UnknownOptionError
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.schedule.choice import choice_of

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.engine.interfaces.pushed.push import Push
-from penstock.engine.states.take import TakeState
+from penstock.engine.states.tuples.take import TakeState
 from penstock.engine.trains.buffers import Buffer
 from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet
 from penstock.runtime.durable.journal import Journal

@@ -2,8 +2,8 @@
 
 from collections.abc import Container
 
-from penstock.engine.states.sharing.aggregate import AggregateState
 from penstock.engine.states.sharing.bundle import BundleState
+from penstock.engine.states.windows.aggregate import AggregateState
 from penstock.plan.operators import Bundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import inner_of
 from penstock.plan.sharing.bundles import GraphPlacement, bundle_of

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from penstock.engine.states import KeptPart, KeptState, restored
 from penstock.engine.states.answers import AnyState
-from penstock.engine.states.take import TakeState
+from penstock.engine.states.tuples.take import TakeState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_ROWS, Rows, empty_table, in_memory
 from penstock.errors import (

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from penstock.catalog import Catalog
 from penstock.clock import Clock
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.loop.supervisor import Supervisor

@@ -5,21 +5,21 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from penstock.runtime.views.inspected import Inspected
-from penstock.runtime.views.relations.buffers import BUFFERS, TRAINS
 from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
 from penstock.runtime.views.relations.definitions import FUNCTIONS, TABLES, TYPES
 from penstock.runtime.views.relations.events import EVENTS
 from penstock.runtime.views.relations.history import HISTORY
-from penstock.runtime.views.relations.operators import OPERATORS
 from penstock.runtime.views.relations.properties import PROPERTIES
 from penstock.runtime.views.relations.queries import QUERIES
 from penstock.runtime.views.relations.rules import RULES
-from penstock.runtime.views.relations.sharing import SHARING
-from penstock.runtime.views.relations.sites import SITES
-from penstock.runtime.views.relations.strategy import STRATEGY
 from penstock.runtime.views.relations.streams import STREAMS
-from penstock.runtime.views.relations.units import UNITS
+from penstock.runtime.views.relations.topology.buffers import BUFFERS, TRAINS
+from penstock.runtime.views.relations.topology.operators import OPERATORS
+from penstock.runtime.views.relations.topology.sharing import SHARING
+from penstock.runtime.views.relations.topology.sites import SITES
+from penstock.runtime.views.relations.topology.strategy import STRATEGY
+from penstock.runtime.views.relations.topology.units import UNITS
 from penstock.runtime.views.view import Row, View, columns
 
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states import new_state, new_together
 from penstock.engine.states.state import Run
 from penstock.engine.trains.buffers import Buffer, BufferPool

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine.sinks.sink import Delivery, Sink
-from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.engine.trains.buffers import Train
 from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState

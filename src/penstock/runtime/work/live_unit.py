@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.engine.spark.processor import Processor
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.answers import AnyState, promises_of, steps_of
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.state import Decided, Run, RunOutput
 from penstock.engine.trains.rows import Rows, write_parquet_at
-from penstock.model.time_outs import TimeOuts
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import key
 from penstock.plan.operators.bundles.member import Asking

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
 
-from penstock.engine.spark.spark_life import refuse_dead
+from penstock.engine.spark.application.spark_life import refuse_dead
 
 DELIVERY_THREADS = 4
 SINK_THREADS = 32  # one that hangs has one of them for as long

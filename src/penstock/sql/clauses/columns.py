@@ -1,8 +1,8 @@
 """Columns and their types, as Spark's DDL writes them."""
 
 from penstock.errors import NameTakenError, TypeMismatchError
+from penstock.model.functions.vectors import ELEMENTS, VECTOR, vector_type
 from penstock.model.schema import Column, Schema, quoted
-from penstock.model.vectors import ELEMENTS, VECTOR, vector_type
 from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 

@@ -7,7 +7,7 @@ from typing import cast
 from sqlglot import exp
 
 from penstock.errors import Place
-from penstock.model.flows import Term, Value
+from penstock.model.functions.flows import Term, Value
 
 FLOW = "flow"  # the argument of an `exp.Table` that is read through a flow
 

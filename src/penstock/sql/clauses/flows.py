@@ -3,7 +3,7 @@
 from sqlglot import TokenType, exp
 
 from penstock.errors import BadOptionError
-from penstock.model.flows import Term, Value
+from penstock.model.functions.flows import Term, Value
 from penstock.sql.clauses.flow_trees import WrittenFlow, with_flow
 from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_at

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.states import above, ordered, sites
+from penstock.engine.states import above, sites
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import Decided, KeptState, Run, RunOutput
+from penstock.engine.states.tuples import ordered
 from penstock.engine.trains.rows import in_memory
 from penstock.functions import (
     Dataflow,
@@ -29,8 +30,8 @@ from penstock.functions import (
     window_aggregate,
 )
 from penstock.functions.flows.stages import stages_of
+from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.schema import Column, Schema
-from penstock.model.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Flow, Ordered, Scan, key
 from penstock.plan.operators.tuples.ordered import NUMBER

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyspark import cloudpickle
 
-from penstock.engine.states.detection_run import keys_of
+from penstock.engine.states.events.detection_run import keys_of
 from penstock.engine.workers.spread import (
     answers_of,
     load_of,

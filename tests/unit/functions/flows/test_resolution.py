@@ -32,7 +32,7 @@ from penstock.functions import (
 from penstock.functions.flows.drawing import drawn
 from penstock.functions.flows.flow_text import from_text, to_text
 from penstock.functions.flows.resolution import flow_of
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 from tests.unit.functions.flows.test_templates import flows
 
 REGISTRY = Registry()

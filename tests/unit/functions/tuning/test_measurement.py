@@ -26,7 +26,7 @@ from penstock.functions.operators.function import Split
 from penstock.functions.tuning.measurement import SampledWindows, measured, sampled
 from penstock.functions.tuning.plans import CENTRAL, SpreadPlan, SpreadStrategy
 from penstock.functions.tuning.spread import flow_for, function_in, written_for
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 from penstock.model.schema import Column
 
 SIGNAL = StreamType("signal", (Column("ts", "timestamp"), Column("x", "double vector")), "ts")

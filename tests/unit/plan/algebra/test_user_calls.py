@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from penstock.errors import BadQueryError
-from penstock.model.user_aggregates import UserAggregate
+from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.plan.algebra.aggregates import decompose, is_aggregate
 from penstock.plan.algebra.user_calls import is_users, marked
 from penstock.sql import parse_select, spark_sql

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from penstock.engine.states.sharing.section_rows import with_shares
+from penstock.engine.states.windows.section_rows import with_shares
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators import Gate, HorvitzThompson, WindowAggregate
 from penstock.plan.operators.bundles.member import Member, member_of

@@ -14,7 +14,7 @@ from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control
 from penstock.runtime.loop.deliveries import Deliveries
-from penstock.runtime.loop.dispatcher import Dispatcher
+from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.loop.quiescence import Quiescence, Watchdog
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import WorkerPool

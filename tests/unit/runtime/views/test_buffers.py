@@ -8,8 +8,13 @@ import pytest
 
 from penstock.engine.trains.buffers import BufferBounds
 from penstock.plan.operators import key
-from penstock.runtime.views.relations.buffers import BUFFERS, TRAINS, buffer_rows, train_rows
-from penstock.runtime.views.relations.units import short
+from penstock.runtime.views.relations.topology.buffers import (
+    BUFFERS,
+    TRAINS,
+    buffer_rows,
+    train_rows,
+)
+from penstock.runtime.views.relations.topology.units import short
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, scan
 

@@ -18,7 +18,7 @@ from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
 from penstock.runtime.views.relations.history import HISTORY
 from penstock.runtime.views.relations.queries import QUERIES
 from penstock.runtime.views.relations.streams import STREAMS
-from penstock.runtime.views.relations.units import UNITS, short
+from penstock.runtime.views.relations.topology.units import UNITS, short
 from penstock.runtime.views.view import View
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain

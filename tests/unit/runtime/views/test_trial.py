@@ -8,8 +8,8 @@ from unittest import mock
 import pyarrow as pa
 import pytest
 
-from penstock.engine.spark.processor import Processor
-from penstock.engine.spark.session import Sessions
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.trains.buffers import BufferBounds, BufferPool, Train
 from penstock.engine.trains.rows import in_memory
 from penstock.model.trains import TrainInfo

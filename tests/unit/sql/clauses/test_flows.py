@@ -1,7 +1,7 @@
 import pytest
 
 from penstock.errors import PenstockError
-from penstock.model.flows import Term
+from penstock.model.functions.flows import Term
 from penstock.sql import CreateQuery, WrittenFlow, flow_of, parse
 
 

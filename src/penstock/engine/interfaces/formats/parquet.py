@@ -26,7 +26,7 @@ from penstock.engine.trains.types import arrow_schema, vectors_in
 from penstock.engine.trains.vectors import is_vector_like, packed
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
-from penstock.model.vectors import VECTORS
+from penstock.model.functions.vectors import VECTORS
 
 # What a file that is gone, no Parquet, or of other columns raises (Arrow's errors are ValueErrors
 # or come with them).

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.spark.processor import Leaf
+from penstock.engine.spark.jobs.processor import Leaf
 from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptPart, Run

@@ -13,7 +13,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.spark.processor import Leaf
+from penstock.engine.spark.jobs.processor import Leaf
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
     KeptRows,

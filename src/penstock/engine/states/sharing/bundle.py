@@ -7,10 +7,10 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.aggregate import AggregateRun, AggregateState
 from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.sharing.post_aggregation import finished
 from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput, State
+from penstock.engine.states.windows.aggregate import AggregateRun, AggregateState
 from penstock.engine.trains.rows import empty_table
 from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
 from penstock.plan.operators.bundles.member import Asking, Section, sections_of

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engine.states.sharing.post_aggregation import with_constants
-from penstock.engine.states.sharing.section_rows import asked_for
 from penstock.engine.states.state import KeptState, Run, RunOutput, State
+from penstock.engine.states.windows.section_rows import asked_for
 from penstock.engine.trains.rows import empty_table, fit, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import INPUT

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from penstock.engine.states.sharing import combination
-from penstock.engine.states.sharing.combination import grouped
+from penstock.engine.states.windows import combination
+from penstock.engine.states.windows.combination import grouped
 from penstock.plan.operators.windows.window_aggregate import PANE
 
 ROWS = 1_000_000  # so many are grouped at once

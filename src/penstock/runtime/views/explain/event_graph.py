@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from penstock.engine.states.detection import Detection
+from penstock.engine.states.events.detection import Detection
 from penstock.events.detection.detector import NodeFacts
 from penstock.model.events import Mode
 from penstock.model.own_names import readable
@@ -17,7 +17,7 @@ from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import Directory, KnownEvent
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.events import detection_of, uses_of
-from penstock.runtime.views.relations.units import short
+from penstock.runtime.views.relations.topology.units import short
 from penstock.sql import Form
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.engine.spark.session import Sessions
-from penstock.engine.spark.spare_processor import spare_processor
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.spare_processor import spare_processor
 from penstock.engine.trains.buffers import BufferPool
 from penstock.errors import describe
 from penstock.plan.explain.drawings import FORMS, draw
@@ -17,7 +17,7 @@ from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.queries.tuner import Tuner
 from penstock.runtime.topology.placement import placement_of
 from penstock.runtime.topology.topology import Topology
-from penstock.runtime.views.relations.units import short
+from penstock.runtime.views.relations.topology.units import short
 from penstock.runtime.views.trial import held_rows, try_member
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.sql import Form

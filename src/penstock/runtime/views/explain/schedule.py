@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from penstock.plan.explain.abridged import few
 from penstock.plan.sharing.units import Unit
-from penstock.runtime.loop.run_queue import Ready
+from penstock.runtime.loop.dispatch.run_queue import Ready
 from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.views.explain.simulation_input import simulation_input
-from penstock.runtime.views.relations.units import queries_served, short
+from penstock.runtime.views.relations.topology.units import queries_served, short
 from penstock.schedule import Observation, Strategy
 from penstock.schedule.costs.observation import Average
 from penstock.schedule.strategies.reasons import priority_of, reason

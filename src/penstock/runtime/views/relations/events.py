@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.engine.states.detect import DetectState, EventsState
-from penstock.engine.states.detection import Detection
+from penstock.engine.states.events.detect import DetectState, EventsState
+from penstock.engine.states.events.detection import Detection
 from penstock.model.events import Mode
 from penstock.plan.operators import Detect, Operator, key, walk
 from penstock.runtime.loop.supervisor import Supervisor

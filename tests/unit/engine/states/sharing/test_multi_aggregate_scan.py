@@ -20,7 +20,7 @@ from penstock.engine.states.sharing.multi_aggregate_scan import (
     scan_table,
     tables_of,
 )
-from penstock.engine.states.sharing.section_rows import asked_for
+from penstock.engine.states.windows.section_rows import asked_for
 from penstock.model.own_names import own
 from penstock.plan.algebra.aggregates import Aggregate
 from penstock.plan.operators.bundles.member import Member, member_of, sections_of

@@ -1,0 +1,1 @@
+"""The Spark application: how it starts, and how its end is noticed."""

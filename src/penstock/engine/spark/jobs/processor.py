@@ -1,0 +1,298 @@
+"""The processor: runs units as Spark jobs, Arrow in, Arrow out.
+
+Every input becomes one leaf of the plan, however many trains it has: Arrow tables are
+concatenated before they enter, files are read by one scan.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.lanes import JobLanes
+from penstock.engine.spark.jobs.time_limit import TimeLimits
+from penstock.engine.spark.spark_errors import RESUME, run_error
+from penstock.engine.trains.arrow_bridge import collect, collect_small
+from penstock.engine.trains.plain_answers import answer
+from penstock.engine.trains.rows import (
+    SMALL_ROWS,
+    Rows,
+    empty_table,
+    fit,
+    is_small,
+    laid_together,
+    write_parquet,
+)
+from penstock.engine.trains.types import arrow_schema, spark_schema
+from penstock.errors import TimedOutError
+from penstock.model.own_names import own
+from penstock.model.schema import Schema
+from penstock.plan.sharing.plain_steps import plain_steps
+from penstock.plan.sharing.units import Unit
+
+Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
+# What Python workers do to batches of rows, and the schema of what they return.
+Work = tuple[Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], str]
+Result = TypeVar("Result")
+PARTIALS = "partials"
+# An aggregate of so many rows over all slots is done sooner by one task without an exchange than
+# by several with one; other units use the other slots meanwhile (docs/decisions/0007).
+SINGLE_ROWS = 1_000_000
+
+
+class Processor:
+    """One Spark application; several units may run on it at once, each unit once at a time."""
+
+    def __init__(self, sessions: Sessions, spill: Path, run_seconds: float | None = None) -> None:
+        """Write what is too large for a local relation below `spill`.
+
+        Nothing that a run waits for may take longer than `run_seconds`; None is no limit.
+        """
+        self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
+        self.limits = TimeLimits()
+        self._lanes = JobLanes(sessions.slots)
+
+    @property
+    def slots(self) -> int:
+        """Return how many tasks run at once."""
+        return self._sessions.slots
+
+    @property
+    def context(self) -> SparkContext:
+        """Return Spark itself, for tasks that are no SELECT."""
+        return self._sessions.large.sparkContext
+
+    def side_by_side(self, works: Sequence[Callable[[], Result]]) -> list[Result]:
+        """Do these, as many at once as there are slots, and return what they gave, in order."""
+        if len(works) < 2:  # noqa: PLR2004  (nothing stands beside one)
+            return [work() for work in works]
+        return self._lanes.do(works)
+
+    def in_time(self, work: Callable[[], Result]) -> Result:
+        """Return what a part of a run gives, or raise TimedOutError."""
+        try:
+            return self.limits.within(self.run_seconds, self.context, work)
+        except TimedOutError as error:
+            self._lanes = JobLanes(self.slots)  # the others may be held up for good
+            error.message += " (run_timeout)"
+            error.hint = f"{RESUME}; SET run_timeout = '2 hours' allows more"
+            raise
+
+    def close_lanes(self) -> None:
+        """End the workers."""
+        self._lanes.close()
+        self.limits.close()
+
+    def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
+        """Return the output of a unit without an aggregate, by Arrow where Arrow can say it."""
+        if (table := _in_driver(unit, inputs)) is not None:
+            return table
+        return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
+
+    def panes(
+        self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
+    ) -> pa.Table | None:
+        """Return the partials of the inputs' tuples, or None where there are none.
+
+        `ahead` tells the runs apart that are at work for one unit at the same time.
+        """
+        if not any(rows.count for each in inputs.values() for rows in each):
+            return None
+        raw = unit.aggregate is not None and unit.aggregate.raw is not None
+        return self._over(unit, inputs, unit.pane_sql, None, single=not raw, ahead=ahead)
+
+    def close(
+        self,
+        unit: Unit,
+        parts: Sequence[Rows],
+        numbers: tuple[int, int],
+        *,
+        emitted: str = "final",
+        touched: Sequence[Rows] | None = None,
+    ) -> pa.Table:
+        """Return the result rows of the windows of these numbers, the first and the last.
+
+        With `touched`, only those of windows and keys that these partials belong to.
+        """
+        view = own(f"{unit.key}_{PARTIALS}")
+        leaves: dict[str, Leaf] = {view: (parts, None)}
+        if touched is not None:
+            leaves[f"{view}_touched"] = (touched, None)
+        marked = f"{view}_touched" if touched is not None else None
+        sql = unit.close_sql(view, numbers, emitted=emitted, touched=marked)
+        return self.select(leaves, sql, unit.root.schema, single=True)
+
+    def compact(
+        self, unit: Unit, parts: Sequence[Rows], collapse_before: int | None = None
+    ) -> pa.Table:
+        """Return the same partials with equal keys and panes combined."""
+        aggregate = unit.aggregate
+        assert aggregate is not None  # noqa: S101  (only aggregates have partials)
+        view = own(f"{unit.key}_{PARTIALS}")
+        sql = aggregate.compact_sql(view, collapse_before)
+        return self.select({view: (parts, None)}, sql, None, single=True)
+
+    def _over(
+        self,
+        unit: Unit,
+        inputs: Mapping[str, Sequence[Rows]],
+        sql_of: Callable[[Mapping[str, str]], str],
+        schema: Schema | None,
+        *,
+        single: bool,
+        ahead: int | None = None,
+    ) -> pa.Table:
+        sql = sql_of(self.views(unit, ahead=ahead))
+        return self.select(self.leaves(unit, inputs, ahead=ahead), sql, schema, single=single)
+
+    def views(self, unit: Unit, *, ahead: int | None = None) -> dict[str, str]:
+        """Return the view of each of the unit's leaves, by the leaf's key."""
+        prefix = own(f"{unit.key}_{'' if ahead is None else f'ahead{ahead}_'}")
+        return {name: f"{prefix}{place}" for place, name in enumerate(unit.inputs)}
+
+    def leaves(
+        self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
+    ) -> dict[str, Leaf]:
+        """Return what the unit's views show in a run over these rows."""
+        views = self.views(unit, ahead=ahead)
+        return {
+            views[name]: (inputs[name], leaf.schema)
+            for name, leaf in zip(unit.inputs, unit.leaves, strict=True)
+        }
+
+    def fits_tasks(self, rows: int, tasks: int = 1) -> bool:
+        """Say whether so many rows are sooner done by one task a branch than by exchanging them."""
+        return rows <= tasks * (SINGLE_ROWS // self.slots)
+
+    def select(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        schema: Schema | None,
+        *,
+        single: bool,
+        branches: int = 1,
+        wide: bool = False,
+    ) -> pa.Table:
+        """Run a SELECT over leaves; `single` spares an input that is not large the shuffle.
+
+        A UNION ALL of several SELECTs over leaves of their own has so many `branches`, each a task.
+        One that is `wide` has dozens of conditions for each tuple. One that does so much to each
+        tuple that it pays to compile it is to be `compiled`, however few they are.
+        """
+        if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
+            return empty_table(schema)
+        rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
+        single = single and self.fits_tasks(rows_in, branches)
+        table = self._answer(leaves, sql, single=single, wide=wide)
+        return fit(table, arrow_schema(schema)) if schema is not None else table
+
+    def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
+        """Return what Python workers make of the rows of a SELECT."""
+        return self._answer(leaves, sql, work=work)
+
+    def _answer(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        *,
+        single: bool = False,
+        wide: bool = False,
+        work: Work | None = None,
+    ) -> pa.Table:
+        gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
+        small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
+        large = self._sessions.wide if wide else self._sessions.large
+        session = self._sessions.small if small else large
+        drafts: list[Path] = []
+        try:
+            for view, held in gathered.items():
+                frame = self._frame(session, held, leaves[view][1], drafts)
+                self._show(frame.coalesce(1) if single else frame, view)
+
+            def collected() -> pa.Table:
+                result = session.sql(sql)
+                if work is not None:
+                    result = result.mapInArrow(*work)
+                return collect_small(result) if small and work is None else collect(result)
+
+            return self.in_time(collected)
+        except (PySparkException, Py4JError) as error:
+            raise run_error(error) from error
+        finally:
+            for path in drafts:
+                path.unlink(missing_ok=True)
+
+    def _show(self, frame: DataFrame, view: str) -> None:
+        """Register the frame as a view."""
+        frame.createOrReplaceTempView(view)
+
+    def _draft(self, table: pa.Table, drafts: list[Path]) -> list[Rows]:
+        """Write a table to a file that lives only for this run."""
+        drafts.append(write_parquet(table, self.spill))
+        return [Rows(table.num_rows, None, (drafts[-1],))]
+
+    def _frame(
+        self,
+        session: SparkSession,
+        source: "pa.Table | list[Rows]",
+        schema: Schema | None,
+        drafts: list[Path],
+    ) -> DataFrame:
+        """Return one leaf; files that live only for this run are added to `drafts`."""
+        if isinstance(source, pa.Table) and not is_small(source):
+            source = self._draft(source, drafts)
+        if isinstance(source, pa.Table):
+            # Spark stops reading at an empty chunk and loses what lies behind it.
+            whole = source.combine_chunks()
+            if schema is None:
+                return session.createDataFrame(whole)
+            return session.createDataFrame(whole, spark_schema(schema))
+        for rows in source:
+            if rows.table is not None and (len(source) == 1 or not rows.is_small):
+                rows.to_disk(self.spill)  # the next run that reads these rows finds them there
+        paths = [path for rows in source for path in rows.paths]
+        loose = [rows.table for rows in source if not rows.paths and rows.count]
+        if loose:
+            paths.append(write_parquet(laid_together(loose), self.spill))
+            drafts.append(paths[-1])
+        # A stated schema spares the job in which Spark would read the footers for it.
+        known = from_arrow_schema(pq.read_schema(paths[0])) if schema is None else None
+        reader = session.read.schema(known or spark_schema(schema or Schema()))
+        return reader.parquet(*map(str, paths))
+
+
+def _in_driver(unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table | None:
+    """Return the output of plain steps over few rows in memory, or None where Spark is asked."""
+    parts = [each for rows in inputs.values() for each in rows]
+    tables = [each.table for each in parts if each.table is not None and each.is_small]
+    if len(tables) < len(parts) or sum(each.count for each in parts) > SMALL_ROWS:
+        return None
+    steps = plain_steps(unit)
+    if steps is None:
+        return None
+    whole = laid_together([empty_table(unit.leaves[0].schema), *tables]).combine_chunks()
+    return fit(answer(whole, steps), arrow_schema(unit.root.schema))
+
+
+def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
+    """Return one table where everything together has few rows, else the pieces.
+
+    Spark scans the largest file first: rows in several files would not keep their order.
+    """
+    if schema is not None and sum(each.count for each in rows) <= SMALL_ROWS:
+        return laid_together([empty_table(schema), *(each.to_table(schema) for each in rows)])
+    tables = [each.table for each in rows]
+    if all(table is not None for table in tables):
+        whole = laid_together(tables)
+        if is_small(whole):
+            return whole
+    return list(rows)

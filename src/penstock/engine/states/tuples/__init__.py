@@ -1,0 +1,1 @@
+"""States of operators over tuples, one by one or in their order."""

@@ -1,0 +1,1 @@
+"""Which unit runs next, over which trains, and what becomes of its run."""

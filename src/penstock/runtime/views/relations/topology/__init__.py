@@ -1,0 +1,1 @@
+"""Relations of what runs: units, their operators, buffers, sharing, sites and strategy."""
