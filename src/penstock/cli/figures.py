@@ -14,13 +14,17 @@ MOST_LAG_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """Rates a second, rows that wait, and the latency and lag of the slowest."""
+    """Rates a second, rows that wait, and latency, delay and lag of the slowest.
+
+    Latency and delay are those of the last minute.
+    """
 
     rows_in: float
     rows_out: float
     queued: int
     p50: float | None = None
     p99: float | None = None
+    delay: float | None = None
     lag: float | None = None
 
 
@@ -32,8 +36,9 @@ def observe(topology: Topology, now: float) -> LiveFigures:
         rows_in=sum(source_reader.meter.rate(now) for source_reader in source_readers),
         rows_out=sum(query.meter.rate(now) for query in queries),
         queued=sum(buffer.figures().rows for buffer in topology.buffers),
-        p50=_largest(query.meter.latency(0.5) for query in queries),
-        p99=_largest(query.meter.latency(0.99) for query in queries),
+        p50=_largest(query.meter.latencies.quantile(0.5, now) for query in queries),
+        p99=_largest(query.meter.latencies.quantile(0.99, now) for query in queries),
+        delay=_largest(query.meter.delays.quantile(0.5, now) for query in queries),
         lag=_largest(_lag(source_reader, now) for source_reader in source_readers),
     )
 

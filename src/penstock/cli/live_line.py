@@ -16,6 +16,8 @@ def live_line(figures: LiveFigures, elapsed: float) -> str:
     ]
     if figures.p50 is not None and figures.p99 is not None:
         parts.append(f"latency p50 {span(figures.p50)} p99 {span(figures.p99)}")
+    if figures.delay is not None:
+        parts.append(f"delay p50 {span(figures.delay)}")
     if figures.lag is not None:
         parts.append(f"lag {span(figures.lag)}")
     return "  ".join(parts)

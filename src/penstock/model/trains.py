@@ -13,7 +13,9 @@ class TrainInfo:
     """One finite, immutable, numbered run of tuples.
 
     `watermark` is the promise after this train: no later tuple has a time before it,
-    except late ones. `arrived` is when the first tuple arrived (seconds since 1970). After an
+    except late ones. `arrived` is when the first tuple arrived (seconds since 1970), and
+    `answerable` since when its rows could be given, where that is later: what closed a window
+    comes behind the window's last tuple (decision 0043). After an
     `idle` train nothing may come for long: others need not wait for it. After a train with a
     `punctuation` no tuple comes for which that condition holds; such a train has no rows. Results
     of its tuples are worth nothing after its `deadline` (seconds since 1970). `depth` is how many
@@ -31,6 +33,12 @@ class TrainInfo:
     punctuation: str = ""
     deadline: float = math.inf
     depth: int = 0
+    answerable: float | None = None
+
+    @property
+    def ready(self) -> float:
+        """Return since when its rows could be given."""
+        return self.arrived if self.answerable is None else self.answerable
 
     @property
     def is_end(self) -> bool:

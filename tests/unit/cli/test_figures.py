@@ -1,5 +1,7 @@
 from pathlib import Path
 
+import pytest
+
 from penstock.cli.figures import observe
 from penstock.model.trains import END_OF_TIME
 from tests.unit.cli.fakes import FakeSystem, live_query, source_reader
@@ -10,8 +12,9 @@ SECOND = 1_000_000
 def test_rates_and_queues_add_up_and_latency_is_that_of_the_slowest_query(tmp_path: Path) -> None:
     system = FakeSystem(tmp_path)
     quick, slow = live_query("quick"), live_query("slow")
-    quick.meter.delivered(10, 0.1, 999.0)
-    slow.meter.delivered(20, 2.0, 999.0)
+    for query, rows, latency, delay in ((quick, 10, 0.2, 0.2), (slow, 20, 2.0, 0.1)):
+        query.meter.passed(rows, 999.0)
+        query.meter.took(rows, latency, delay, 999.0)
     system.topology.queries = {"quick": quick, "slow": slow}
     one = source_reader("one")
     one.meter.passed(100, 999.0)
@@ -19,7 +22,8 @@ def test_rates_and_queues_add_up_and_latency_is_that_of_the_slowest_query(tmp_pa
     system.topology.buffers.queued = {"a": 3, "b": 4}
     figures = observe(system.topology, system.clock.now())
     assert (figures.rows_in, figures.rows_out, figures.queued) == (100.0, 30.0, 7)
-    assert (figures.p50, figures.p99, figures.lag) == (2.0, 2.0, None)
+    assert (figures.p50, figures.p99) == (pytest.approx(2.0, 0.03), pytest.approx(2.0, 0.03))
+    assert (figures.delay, figures.lag) == (pytest.approx(0.2, 0.03), None)
 
 
 def test_lag_is_that_of_the_stream_that_is_furthest_behind(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from penstock.cli.live_line import clock, count, live_line, span
 
 
 def test_the_line_holds_every_figure_that_there_is() -> None:
-    figures = LiveFigures(12_345.6, 7.25, 1000, p50=0.008, p99=1.26, lag=2.0)
+    figures = LiveFigures(12_345.6, 7.25, 1000, p50=0.008, p99=1.26, delay=0.005, lag=2.0)
     assert live_line(figures, 75.0) == (
-        "01:15  in 12,346/s  out 7.2/s  queued 1,000  latency p50 8 ms p99 1.3 s  lag 2.0 s"
+        "01:15  in 12,346/s  out 7.2/s  queued 1,000  latency p50 8 ms p99 1.3 s  "
+        "delay p50 5 ms  lag 2.0 s"
     )
 
 

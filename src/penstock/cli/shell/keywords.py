@@ -16,7 +16,17 @@ KEYWORDS = (
     *("TYPE", "TYPES", "UNDER", "VECTOR"),
     *("STREAM", "STREAMS", "TABLE", "TABLES", "THEN", "TIMESTAMP", "TUPLES", "UNION", "UNTIL"),
     *("USING", "VALID", "WHEN", "WHERE", "WITH"),
-    *("BUFFERS", "CONTRACTS", "DEAD_LETTERS", "HISTORY", "PROPERTIES", "TRAINS", "UNITS", "VIEWS"),
+    *(
+        "BUFFERS",
+        "CONTRACTS",
+        "DEAD_LETTERS",
+        "HISTORY",
+        "LATENCIES",
+        "PROPERTIES",
+        "TRAINS",
+        "UNITS",
+        "VIEWS",
+    ),
 )
 CONNECTORS = ("command", "console", "files", "generator", "push", "replay", "spark", "webhook")
 FUNCTIONS = ("avg", "coalesce", "count", "max", "min", "round", "stddev", "sum")

@@ -29,15 +29,17 @@ class Counters:
     rows_out: int
     waiting_rows: int
     memory_bytes: int
-    deliveries: int = 0
-    latency_seconds: float = 0.0  # of all deliveries together
+    timed_rows: int = 0
+    latency_seconds: float = 0.0  # of all timed rows together
+    delay_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Counters at a moment, and what they say of the time since the sample before.
 
-    Rates are None where there was none before, the latency where nothing was delivered.
+    Rates are None where there was none before, latency and delay (means of the rows) where
+    nothing was delivered.
     """
 
     at: float
@@ -45,6 +47,7 @@ class Sample:
     in_per_second: float | None = None
     out_per_second: float | None = None
     latency: float | None = None
+    delay: float | None = None
 
 
 class Samples:
@@ -92,14 +95,14 @@ def interval_for(count: int) -> float:
 def _sample(at: float, now: Counters, before: Counters | None, seconds: float) -> Sample:
     if before is None or seconds <= 0 or now.rows_in < before.rows_in:  # made anew under its name
         return Sample(at, now)
-    deliveries = now.deliveries - before.deliveries
-    took = now.latency_seconds - before.latency_seconds
+    rows = now.timed_rows - before.timed_rows
     return Sample(
         at,
         now,
         (now.rows_in - before.rows_in) / seconds,
         max(0, now.rows_out - before.rows_out) / seconds,
-        took / deliveries if deliveries > 0 else None,
+        (now.latency_seconds - before.latency_seconds) / rows if rows > 0 else None,
+        (now.delay_seconds - before.delay_seconds) / rows if rows > 0 else None,
     )
 
 
@@ -136,6 +139,7 @@ def _query(query: LiveQuery, topology: Topology, waits: Waits) -> Counters:
         query.meter.rows,
         waiting_for(query, topology, waits).rows,
         sum(buffer.memory_bytes for buffer in buffers if buffer is not None),
-        query.meter.deliveries,
+        query.meter.timed_rows,
         query.meter.latency_seconds,
+        query.meter.delay_seconds,
     )

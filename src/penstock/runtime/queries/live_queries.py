@@ -84,6 +84,7 @@ class LiveQueries:
         query = LiveQuery(definition, known.root, log, state=state, foreign=known.foreign)
         if (sink := sinks.build(definition)) is not None:
             query.sinks.append(sink)
+        query.since = self.clock.now()
         query.delivered = self.delivered.last(query)
         query.meter.rows = query.rows_settled = self.delivered.rows(query)
         if definition.stop_after is not None and definition.stop_after.interval is not None:

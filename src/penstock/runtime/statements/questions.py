@@ -68,7 +68,7 @@ class Questions:
                 return Result(graph_text(of.supervisor, form))
             case ExplainEstimate(subject=subject):
                 known, what_if = binder.subject(subject), self.admission.what_if
-                return Result(estimate_text(known, of.supervisor, what_if))
+                return Result(estimate_text(known, of.supervisor, what_if, of.clock.now()))
             case ExplainSchedule():
                 return self._schedule(statement)
             case OptimizeQuery(name=name):

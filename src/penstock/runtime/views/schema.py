@@ -11,7 +11,7 @@ from penstock.runtime.views.relations.definitions import FUNCTIONS, TABLES, TYPE
 from penstock.runtime.views.relations.events import EVENTS
 from penstock.runtime.views.relations.history import HISTORY
 from penstock.runtime.views.relations.properties import PROPERTIES
-from penstock.runtime.views.relations.queries import QUERIES
+from penstock.runtime.views.relations.queries import LATENCIES, QUERIES
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.relations.streams import STREAMS
 from penstock.runtime.views.relations.topology.buffers import BUFFERS, TRAINS
@@ -45,6 +45,7 @@ VIEWS = {
         EVENTS,
         FUNCTIONS,
         HISTORY,
+        LATENCIES,
         LOAD,
         OPERATORS,
         PROPERTIES,

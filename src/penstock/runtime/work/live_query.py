@@ -1,5 +1,6 @@
 """A query that runs: reads its root's trains and hands their rows to its sink and subscribers."""
 
+import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ class LiveQuery:
 
     `missed_rows` are the tuples that went by while it was suspended, `away` says that it is.
 
+    `since` is when it was put in: before that nothing could be answered.
+
     `in_hand` says that a delivery that is under way needs its trains no more.
 
     `reader` is its name among its root's readers and in the journal, `input` the key of the
@@ -69,6 +72,7 @@ class LiveQuery:
     subscriptions: list[Subscription] = field(default_factory=list)
     meter: Meter = field(default_factory=Meter)
     deadline: float | None = None
+    since: float = -math.inf
     opened: set[int] = field(default_factory=set)
     in_hand: bool = False
     missed_rows: int = 0
@@ -132,9 +136,14 @@ class LiveQuery:
             self.subscriptions.remove(closed)
         for subscription in list(self.subscriptions):
             subscription.deliver(out.delivery)
-        for train in out.trains:
-            if train.rows.count:
-                self.meter.delivered(train.rows.count, now - train.info.arrived, now)
+        self.meter.passed(out.delivery.rows.num_rows, now)
+        if not out.again:  # else it is timed already, and what is between was no work of ours
+            self._time(out, now)
+
+    def _time(self, out: "PutOut", now: float) -> None:
+        for info in (train.info for train in out.trains if train.rows.count):
+            ready = max(info.ready, self.since)
+            self.meter.took(info.rows, now - info.arrived, now - ready, now)
         if self.promise is not None:
             self.promise.took(out.trains, out.delivery.rows, now)
 

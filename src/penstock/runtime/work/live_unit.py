@@ -13,6 +13,7 @@ from penstock.engine.states.answers import AnyState, promises_of, steps_of
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.state import Decided, Run, RunOutput
 from penstock.engine.trains.rows import Rows, write_parquet_at
+from penstock.engine.trains.times import span_of
 from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import key
@@ -20,6 +21,7 @@ from penstock.plan.operators.bundles.member import Asking
 from penstock.plan.select.punctuation import carried
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.durable.journal import Ranges, RecordedRun
+from penstock.runtime.work.moments import Arrivals, Moments, RunMoments
 from penstock.runtime.work.reading import Inputs, Reading
 from penstock.runtime.work.train_groups import ranges_of
 
@@ -36,13 +38,16 @@ class Output:
     """What a run gave: rows, and the promise after them.
 
     `idle` says that nothing of what the unit reads goes on, `punctuation` that no more rows come
-    for which it holds.
+    for which it holds, `span` is that of the rows' event times, and `moments` since when they were
+    due, None where the run took no train.
     """
 
     table: pa.Table
     watermark: int
     idle: bool = False
     punctuation: str = ""
+    span: tuple[int, int] | None = None
+    moments: Moments | None = None
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class LiveUnit:
     replay: deque[RecordedRun] = field(default_factory=deque)
     running: Ranges = field(default_factory=dict)
     ahead: deque[Ahead] = field(default_factory=deque)
+    arrivals: Arrivals = field(default_factory=Arrivals)
     rows_in: int = 0
     rows_out: int = 0
     late_rows: dict[str, int] = field(default_factory=dict)
@@ -147,6 +153,7 @@ class LiveUnit:
         )
         told = {name: trains[-1].info.punctuation for name, trains in inputs.items() if trains}
         outputs = self._outputs(run, number, {n: each for n, each in told.items() if each})
+        outputs = self._due(outputs, inputs, then)
         # Only now: readers of this unit's promises meanwhile need those before the run.
         self.reading = then
         self._let_go_of_history()
@@ -155,6 +162,19 @@ class LiveUnit:
         self.rows_out += sum(each.table.num_rows for each in outputs.values())
         self.busy_seconds += time.perf_counter() - began
         return {root: replace(each, idle=self.is_idle) for root, each in outputs.items()}
+
+    def _due(
+        self, outputs: Mapping[str, Output], inputs: Inputs, then: Reading
+    ) -> dict[str, Output]:
+        """Return what came with the span of its times, and since when it was due."""
+        run, found = RunMoments(self.unit, self.reading, inputs, self.arrivals), {}
+        for root in self.unit.roots:
+            each, times = outputs[key(root)], root.times
+            span = span_of(each.table, times[0].column) if times else None
+            moments = run.of(root, span[0] if span else None)
+            found[key(root)] = replace(each, span=span, moments=moments)
+        run.forget(then.reached)
+        return found
 
     def _run(self, processor: Processor, inputs: Inputs, then: Reading) -> Run:
         """Return a run over trains, and over the history that goes before the first of them."""

@@ -1,30 +1,36 @@
-"""A meter: rows, rates and latencies of the recent past."""
+"""A meter: rows, rates, latencies and delays of the recent past."""
 
-from array import array
 from collections import deque
 
-import numpy as np
+from penstock.qos.monitor.durations import Durations
 
 RECENT_SECONDS = 10.0
-KEPT_LATENCIES = 4096  # enough for a p99 that rests on forty values
+MOST_RECENT = 4096  # trains that the rate is made of
 
 
 class Meter:
     """Counts what passes. One writer at a time; readers may look meanwhile.
 
-    There is one for each query, so it takes room only for what it has seen: at most 16 kB of
-    latencies, and what passed in the recent past.
+    There is one for each query, so it takes room only for what it has seen. Latencies and delays
+    weigh by rows (decision 0043 says what they are).
     """
 
-    __slots__ = ("_latencies", "_next", "_recent", "deliveries", "latency_seconds", "rows")
+    __slots__ = (
+        "_recent",
+        "delay_seconds",
+        "delays",
+        "latencies",
+        "latency_seconds",
+        "rows",
+        "timed_rows",
+    )
 
     def __init__(self) -> None:
         """Start at nothing."""
-        self.rows = self.deliveries = 0
-        self.latency_seconds = 0.0  # of all deliveries together
-        self._recent: deque[tuple[float, int]] = deque(maxlen=KEPT_LATENCIES)
-        self._latencies = array("f")
-        self._next = 0  # whose place the next latency takes once all places are taken
+        self.rows = self.timed_rows = 0
+        self.latency_seconds = self.delay_seconds = 0.0  # of all rows that were timed
+        self.latencies, self.delays = Durations(), Durations()
+        self._recent: deque[tuple[float, int]] = deque(maxlen=MOST_RECENT)
 
     def passed(self, rows: int, now: float) -> None:
         """Count rows."""
@@ -33,16 +39,13 @@ class Meter:
             self._recent.popleft()
         self._recent.append((now, rows))
 
-    def delivered(self, rows: int, latency: float, now: float) -> None:
-        """Count rows that took `latency` seconds from their arrival."""
-        self.passed(rows, now)
-        self.deliveries += 1
-        self.latency_seconds += latency
-        if len(self._latencies) < KEPT_LATENCIES:
-            self._latencies.append(latency)
-        else:
-            self._latencies[self._next] = latency
-            self._next = (self._next + 1) % KEPT_LATENCIES
+    def took(self, rows: int, latency: float, delay: float, now: float) -> None:
+        """Count the seconds after which rows were delivered."""
+        self.timed_rows += rows
+        self.latency_seconds += rows * latency
+        self.delay_seconds += rows * delay
+        self.latencies.add(latency, rows, now)
+        self.delays.add(delay, rows, now)
 
     def rate(self, now: float) -> float:
         """Return the rows a second of the last seconds."""
@@ -50,8 +53,3 @@ class Meter:
         if not recent:
             return 0.0
         return sum(rows for _, rows in recent) / max(1.0, now - recent[0][0])
-
-    def latency(self, share: float) -> float | None:
-        """Return the latency that this share of deliveries kept below, or None without any."""
-        values = list(self._latencies)
-        return float(np.quantile(values, share)) if values else None

@@ -1,5 +1,6 @@
 """Promise: what a query with a contract was promised, and what became of it so far."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from penstock.model.goals import Goals
 from penstock.plan.operators.gate import ERROR, ROWS, SHED
 from penstock.qos.contracts.answers import Z
 from penstock.qos.contracts.contracts import SHOWS_TUPLES, Account, Contract, Sampling, Verdict
+from penstock.qos.contracts.warmth import is_warm
 from penstock.qos.load.tempo import SECOND, Tempo
 from penstock.qos.monitor.digest import Digest
 from penstock.qos.shedding.allocation import Limit
@@ -29,7 +31,8 @@ class Promise:
     `shares` are the sizes of groups over those of their window's mean one, had nothing been
     dropped. `groups` and `rates` are decayed sums of such means and of the tuples a second of the
     stream at their time; `tempo` tells how many there are. `span` is that of a window, `varies`
-    tells how much values do.
+    tells how much values do. `answers` are the deliveries since `first_answer`, also those that
+    came before the query was warm.
     """
 
     contract: Contract
@@ -41,6 +44,8 @@ class Promise:
     errors: Digest = field(default_factory=Digest)
     tempo: Tempo = field(default_factory=Tempo)
     span: int = SECOND
+    answers: int = 0
+    first_answer: float | None = None
 
     @classmethod
     def of(cls, goals: Goals) -> "Promise | None":
@@ -63,14 +68,24 @@ class Promise:
 
     def took(self, trains: Sequence[Train], rows: pa.Table, now: float) -> None:
         """Note a delivery."""
-        full = [train for train in trains if train.rows.count]
-        late = np.array([now - train.info.arrived for train in full])
-        many = np.array([float(train.rows.count) for train in full])
-        self.account = self.account.delivered(self.contract, late, many)
+        self.first_answer = now if self.first_answer is None else self.first_answer
+        if self.is_warm(now):
+            full = [train for train in trains if train.rows.count]
+            late = np.array([now - train.info.arrived for train in full])
+            many = np.array([float(train.rows.count) for train in full])
+            self.account = self.account.delivered(self.contract, late, many)
+        self.answers += 1
         if ERROR in rows.schema.names and rows.num_rows:
             rate = self.tempo.before(trains[-1].info.watermark, self.span)
             figures = [_figures(rows, name) for name in (ERROR, SHED, ROWS)]
             self._answered(rate, _windows(rows), *figures)
+
+    def is_warm(self, now: float) -> bool:
+        """Say whether its latencies count; where none was promised there is nothing to wait for."""
+        if math.isinf(self.contract.max_latency):
+            return True
+        first = self.first_answer
+        return first is not None and is_warm(self.answers, now - first)
 
     def limit(self, *, aggregates: bool) -> Limit:
         """Return the share of its tuples that the query may give up."""

@@ -43,6 +43,7 @@ Kinds = Literal[
     "CONTRACTS",
     "DEAD_LETTERS",
     "HISTORY",
+    "LATENCIES",
     "VIEWS",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]

@@ -259,7 +259,34 @@ def test_the_latency_of_a_delivery_is_counted_from_its_arrival(hall: Hall) -> No
     hall.clock.sleep(5)
     hall.deliver()
     assert query.meter.rows == 2
-    assert query.meter.latency(0.5) == pytest.approx(hall.clock.now() - 1.0)
+    took = pytest.approx(hall.clock.now() - 1.0, rel=0.03)
+    now = hall.clock.now()
+    assert query.meter.latencies.quantile(0.5, now) == query.meter.delays.quantile(0.5, now) == took
+
+
+def test_the_delay_of_what_came_before_its_query_counts_from_the_query(hall: Hall) -> None:
+    query = hall.add("a", scan("s"))
+    hall.push("s", 1)
+    hall.take_in()
+    hall.clock.sleep(100)
+    query.since = hall.clock.now()
+    hall.clock.sleep(5)
+    hall.deliver()
+    now = hall.clock.now()
+    assert query.meter.delays.quantile(0.5, now) == pytest.approx(5.0, rel=0.03)
+    assert query.meter.latencies.quantile(0.5, now) == pytest.approx(now - 1.0, rel=0.03)
+
+
+def test_a_delivery_that_is_repeated_after_a_death_is_not_timed_again(hall: Hall) -> None:
+    hall.add("a", scan("s"))
+    hall.push("s", 1)
+    hall.drain()
+    hall.clock.sleep(3600)
+    hall.die()
+    hall.push("s", 2)
+    hall.drain()
+    query = hall.topology.queries["a"]
+    assert (query.meter.rows, query.meter.timed_rows) == (2, 1)
 
 
 def test_a_query_that_is_held_delivers_nothing(hall: Hall) -> None:

@@ -1,9 +1,8 @@
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.work.meter import KEPT_LATENCIES, RECENT_SECONDS, Meter
+from penstock.runtime.work.meter import RECENT_SECONDS, Meter
 
 PASSED = st.lists(st.tuples(st.floats(0, 5), st.integers(0, 100)), max_size=30)
 
@@ -26,26 +25,17 @@ def test_rows_are_counted_and_the_rate_is_that_of_the_recent_past(
     assert meter.rate(now + RECENT_SECONDS + 1) == 0
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=50), st.floats(0, 1))
-@settings(deadline=None)
-def test_latencies_are_quantiles_of_deliveries(latencies: list[float], share: float) -> None:
+def test_latency_and_delay_weigh_by_rows() -> None:
     meter = Meter()
-    for latency in latencies:
-        meter.delivered(3, latency, 0.0)
-    assert meter.latency(share) == pytest.approx(float(np.quantile(latencies, share)))
-    assert meter.rows == 3 * len(latencies)
+    meter.took(1, 9.0, 8.0, 0.0)
+    meter.took(99, 1.0, 0.5, 0.0)
+    assert meter.latencies.quantile(0.5, 0.0) == pytest.approx(1.0, rel=0.03)
+    assert meter.delays.quantile(0.5, 0.0) == pytest.approx(0.5, rel=0.03)
+    assert (meter.timed_rows, meter.latency_seconds, meter.delay_seconds) == (100, 108.0, 57.5)
 
 
-def test_without_deliveries_there_is_no_latency() -> None:
+def test_rows_that_are_not_timed_have_no_latency() -> None:
     meter = Meter()
     meter.passed(5, 0.0)
-    assert meter.latency(0.5) is None
+    assert meter.latencies.quantile(0.5, 0.0) is None
     assert Meter().rate(0.0) == 0
-
-
-def test_only_the_newest_latencies_are_kept() -> None:
-    meter = Meter()
-    meter.delivered(1, 1000.0, 0.0)
-    for _ in range(KEPT_LATENCIES):
-        meter.delivered(1, 1.0, 0.0)
-    assert meter.latency(1.0) == 1.0

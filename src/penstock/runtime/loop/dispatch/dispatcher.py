@@ -18,7 +18,6 @@ from penstock.engine.states.tuples.gate import GateState
 from penstock.engine.states.tuples.take import TakeState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
-from penstock.engine.trains.times import span_of
 from penstock.errors import describe
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, Operator, Scan, key
@@ -32,6 +31,7 @@ from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit, Output
+from penstock.runtime.work.moments import Moments
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 from penstock.runtime.work.train_groups import Group, ranges_of
 from penstock.runtime.work.worker_pool import Workers, outcome
@@ -249,7 +249,7 @@ class Dispatcher:
 
     def _append(self, root: Operator, group: Group, output: Output) -> Train:
         buffer = self.topology.buffers.open(key(root), root.schema)
-        train = self._train(root, buffer.written + 1, group, output)
+        train = self._train(buffer.written + 1, group, output)
         buffer.append(train)
         return train
 
@@ -300,19 +300,18 @@ class Dispatcher:
             for name, (first, last) in ranges_of(group).items()
         )
 
-    def _train(self, root: Operator, number: int, group: Group, output: Output) -> Train:
+    def _train(self, number: int, group: Group, output: Output) -> Train:
         """Return a run's output as the next train of its root."""
-        times = root.times
-        first, last = (span_of(output.table, times[0].column) if times else None) or (None, None)
-        arrivals = [train.info.arrived for each in group.values() for train in each]
-        arrived = min(arrivals, default=self.clock.now())
+        first, last = output.span or (None, None)
+        now = self.clock.now()
+        moments = output.moments or Moments(now, now)
         rows = in_memory(output.table)
         size, mark = rows.memory_bytes, output.watermark
         info = TrainInfo(
             number,
             rows.count,
             size,
-            arrived,
+            moments.arrived,
             first,
             last,
             mark,
@@ -320,6 +319,7 @@ class Dispatcher:
             output.punctuation,
             deadline_of_trains([train for each in group.values() for train in each]),
             max((train.info.depth for each in group.values() for train in each), default=0),
+            moments.ready,
         )
         return Train(info, rows)
 

@@ -11,6 +11,7 @@ from penstock.runtime.loop.supervisor import Supervisor
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.queries.admission_what_if import AdmissionWhatIf
 from penstock.runtime.work.live_query import LiveQuery
+from penstock.runtime.work.meter import Meter
 
 MILLI, MEGA = 1000.0, 1e6
 
@@ -19,6 +20,7 @@ def estimate_text(
     known: KnownQuery,
     supervisor: Supervisor,
     what_if: Callable[[KnownQuery | None], AdmissionWhatIf],
+    now: float,
 ) -> str:
     """Return what a query is foretold to cost, beside all that runs.
 
@@ -27,13 +29,17 @@ def estimate_text(
     name = known.definition.name.lower()
     with supervisor.resting():
         running = supervisor.topology.queries.get(name)
-        lines = _lines(name, what_if(None), what_if(known), running)
+        lines = _lines(name, (what_if(None), what_if(known)), running, now)
         return "\n".join([f"query {name}", *lines])
 
 
 def _lines(
-    name: str, before: AdmissionWhatIf, after: AdmissionWhatIf, running: LiveQuery | None
+    name: str,
+    plans: tuple[AdmissionWhatIf, AdmissionWhatIf],
+    running: LiveQuery | None,
+    now: float,
 ) -> Iterator[str]:
+    before, after = plans
     at = after.name_of(name)
     found = estimated(after.network, after.plan.trains)
     with_it, without = load_of(after.network)[HERE], load_of(before.network)[HERE]
@@ -49,9 +55,19 @@ def _lines(
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured
     yield f"  figures  {measured} of {units} units have run; the others are taken at the mean cost"
-    if running is not None and (median := running.meter.latency(0.5)) is not None:
-        high = running.meter.latency(0.99) or 0.0
-        yield f"  measured {_seconds(median)} at p50, {_seconds(high)} at p99"
+    if running is not None:
+        yield from _measured(running.meter, now)
+
+
+def _measured(meter: Meter, now: float) -> Iterator[str]:
+    """Yield what the last minute was like, or nothing where nothing was delivered in it."""
+    latency, delay = (
+        [each.quantile(share, now) for share in (0.5, 0.99)]
+        for each in (meter.latencies, meter.delays)
+    )
+    if latency[0] is not None:
+        shown = [f"{_seconds(each or 0.0)}" for each in (*latency, *delay)]
+        yield f"  measured {shown[0]} at p50, {shown[1]} at p99; delay {shown[2]}, {shown[3]}"
 
 
 def _seconds(value: float) -> str:

@@ -39,11 +39,13 @@ def contract_rows(directory: Directory) -> Iterator[Row]:
         }
 
 
-def qos_rows(directory: Directory, topology: Topology, keep_rate: KeepRate) -> list[Row]:
+def qos_rows(
+    directory: Directory, topology: Topology, keep_rate: KeepRate, now: float
+) -> list[Row]:
     """Return a row for every query that was promised something, or is suspended or was."""
     queries = [*list(topology.queries.values()), *list(topology.suspended.values())]
     return [
-        _verdict(each)
+        _verdict(each, now)
         | _shed(each, topology, keep_rate)
         | {"missed_rows": missed_rows(topology, each), "whole": _whole(directory, each)}
         for each in queries
@@ -79,10 +81,11 @@ def _promise(query: LiveQuery) -> Promise:
     return query.promise or Promise(Contract.of(query.definition.goals))
 
 
-def _verdict(query: LiveQuery) -> Row:
-    """Return what was promised, and what was measured of it."""
+def _verdict(query: LiveQuery, now: float) -> Row:
+    """Return what was promised, and what was measured of it since the query is warm."""
     promise = _promise(query)
     contract, verdict = promise.contract, promise.verdict()
+    is_warm = promise.is_warm(now)
     has_rows, sampled = promise.account.tuples > 0, promise.errors.weight > 0
     return {
         "query": query.name,
@@ -97,7 +100,8 @@ def _verdict(query: LiveQuery) -> Row:
         "error_p95": round(promise.errors.quantile(0.95), 4) if sampled else None,
         "wrong_share": round(verdict.wrong_share, 4) if sampled else None,
         "suspended_since": round(query.away.since * 1e6) if query.away is not None else None,
-        "kept": verdict.is_kept,
+        "kept": verdict.is_kept if is_warm else None,
+        "verdict": ("kept" if verdict.is_kept else "broken") if is_warm else "warming",
     }
 
 
@@ -160,9 +164,12 @@ QOS = View(
         "query STRING, state STRING, weight DOUBLE, max_latency_ms DOUBLE, p50_ms DOUBLE, "
         "p95_ms DOUBLE, p99_ms DOUBLE, late_share DOUBLE, max_error DOUBLE, error_p95 DOUBLE, "
         "wrong_share DOUBLE, keep DOUBLE, may_shed DOUBLE, shed_rows BIGINT, shed_at STRING, "
-        "suspended_since TIMESTAMP, missed_rows BIGINT, kept BOOLEAN, whole STRING"
+        "suspended_since TIMESTAMP, missed_rows BIGINT, kept BOOLEAN, verdict STRING, "
+        "whole STRING"
     ),
-    lambda of: qos_rows(of.directory, of.topology, _keep_rate(of.supervisor, of.clock.now())),
+    lambda of: qos_rows(
+        of.directory, of.topology, _keep_rate(of.supervisor, of.clock.now()), of.clock.now()
+    ),
 )
 LOAD = View(
     "load",
