@@ -12,7 +12,7 @@ from pathlib import Path
 from penstock.cli.commands.command import Command, add_master
 from penstock.cli.demo.sampler import RowSampler
 from penstock.cli.demo.scene import DemoScene
-from penstock.cli.demo.story import ClosingFigures, StoryMoment, is_calm, summary
+from penstock.cli.demo.story import CalmDelay, ClosingFigures, StoryMoment, is_calm, summary
 from penstock.cli.durations import seconds
 from penstock.cli.figures import observe
 from penstock.cli.guard import FAILED
@@ -24,7 +24,9 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.engine.states.tuples.gate import GateState
 from penstock.errors import BadOptionError
+from penstock.qos.monitor.durations import START
 from penstock.runtime.names.directory import Directory
+from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.schema import show
 
@@ -63,9 +65,10 @@ def run(args: argparse.Namespace) -> int:
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
         system = connection.system
-        figures = ClosingFigures(
-            *(show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS"))
+        queries, rules, contracts = (
+            show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS")
         )
+        figures = ClosingFigures(queries, rules, contracts, play.delays)
     tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
     return signals.exit_code or (FAILED if news.failed() else 0)
 
@@ -77,6 +80,7 @@ class Play:
         self._connection, self._scene, self._screen = connection, scene, screen
         self._began = time.monotonic()
         self.moments: list[StoryMoment] = []
+        self.delays: list[CalmDelay] = []
 
     def begin(self) -> None:
         """Make the streams and the queries, and show some of what they find."""
@@ -106,6 +110,21 @@ class Play:
         states = [live.state for live in list(system.topology.units.values())]
         keep = min((each.keep for each in states if isinstance(each, GateState)), default=1.0)
         self.moments.append(StoryMoment(at, rows, figures.queued, figures.lag or 0.0, keep))
+        if at < self._scene.rush[0]:
+            self.delays = calm_delays(system.topology, system.clock.now())
+
+
+def calm_delays(topology: Topology, now: float) -> list[CalmDelay]:
+    """Return the delays and latencies of all rows so far, query by query."""
+    return [
+        CalmDelay(
+            query.name,
+            query.meter.timed_rows,
+            query.meter.delays.quantile(0.5, now, START),
+            query.meter.latencies.quantile(0.5, now, START),
+        )
+        for query in list(topology.queries.values())
+    ]
 
 
 @contextlib.contextmanager

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.cli.demo.scene import SCRIPTS, DemoScene
-from penstock.cli.live_line import count, span
+from penstock.cli.live_line import count, counted, span
 from penstock.engine.sinks.table_text import table_text
 
-FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "p99_ms", "late_rows"]
+FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "delay_p50_ms", "late_rows"]
 CONTRACT_FIGURES = ["query", "max_error", "error_p95", "wrong_share", "shed_rows", "kept"]
 RULE_FIGURES = ["rule", "event", "state", "fired", "done", "held_back", "failures", "dead"]
+DELAY_BAR_SECONDS = 0.5  # what the delay of half of the rows has to be below on an idle machine
 CALM = 1.5  # times the most lag and queue before the rush: up to that, nothing is left of it
 
 SLACK_SECONDS = 1.0  # of the streams: the lag that the rush makes is seen that much later
@@ -42,12 +43,26 @@ class StoryStretch:
 
 
 @dataclass(frozen=True, slots=True)
+class CalmDelay:
+    """How long half of a query's rows took at most, until the rush began; in seconds.
+
+    None where it had delivered nothing.
+    """
+
+    query: str
+    rows: int
+    delay: float | None
+    latency: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class ClosingFigures:
-    """What SHOW QUERIES, SHOW RULES and SHOW QOS say at the end."""
+    """What SHOW QUERIES, SHOW RULES and SHOW QOS say at the end, and the delays before the rush."""
 
     queries: pa.Table
     rules: pa.Table
     contracts: pa.Table
+    delays: Sequence[CalmDelay] = ()
 
 
 def summary(
@@ -55,8 +70,10 @@ def summary(
 ) -> str:
     """Return the whole story: the figures, the rush, the rule, and where to go from here."""
     parts = [
-        "What the queries did (latencies in milliseconds, from arrival to delivery):",
+        "What the queries did in the last minute, in milliseconds at p50: latency is from arrival",
+        "to delivery, delay from when an answer could be given (a window's: when it closed).",
         table_text(figures.queries.select(FIGURES)),
+        *delays_told(figures.delays),
         *rush_told(moments, scene),
         "The contract: fuel is dear to work out and may be a fifth off. Where cars came faster",
         "than that can be done, a gate kept a part of them for it; other queries had every car.",
@@ -67,6 +84,36 @@ def summary(
         onward(home),
     ]
     return "\n".join(parts)
+
+
+def delays_told(delays: Sequence[CalmDelay]) -> list[str]:
+    """Return the delays before the rush beside the bar, or nothing where there are none."""
+    if not delays:
+        return []
+    told = [each.delay for each in delays if each.delay is not None]
+    within = sum(delay < DELAY_BAR_SECONDS for delay in told)
+    table = pa.table(
+        {
+            "query": [each.query for each in delays],
+            "rows": [each.rows for each in delays],
+            "latency p50": [_span_or_dash(each.latency) for each in delays],
+            "delay p50": [_span_or_dash(each.delay) for each in delays],
+            f"below {span(DELAY_BAR_SECONDS)}": [_is_within(each.delay) for each in delays],
+        }
+    )
+    return [
+        f"Before the rush, since the start: the delay of half of the rows was below "
+        f"{span(DELAY_BAR_SECONDS)} for {within} of {counted(len(told), 'query', 'queries')}.",
+        table_text(table),
+    ]
+
+
+def _span_or_dash(seconds: float | None) -> str:
+    return "no rows" if seconds is None else span(seconds)
+
+
+def _is_within(delay: float | None) -> str:
+    return "" if delay is None else "yes" if delay < DELAY_BAR_SECONDS else "no"
 
 
 def rush_told(moments: Sequence[StoryMoment], scene: DemoScene) -> list[str]:

@@ -9,9 +9,11 @@ from penstock.cli.demo.sampler import RowSampler, row_text
 from penstock.cli.demo.scene import DemoScene
 from penstock.cli.demo.story import (
     FIGURES,
+    CalmDelay,
     ClosingFigures,
     StoryMoment,
     caught_up,
+    delays_told,
     rush_told,
     stretch,
     summary,
@@ -94,3 +96,14 @@ def test_the_summary_has_a_line_for_each_query_and_names_the_files() -> None:
         ClosingFigures(queries, rules, contracts), moments((0, 0, 0, 1.0)), DemoScene(30.0), "h"
     )
     assert all(name in told for name in (*FIGURES, "power", "streams.sql", "--home h"))
+
+
+def test_delays_before_the_rush_stand_beside_the_bar() -> None:
+    quick, slow = CalmDelay("quick", 9, 0.2, 1.4), CalmDelay("slow", 3, 0.5, 0.5)
+    head, table = delays_told([quick, slow, CalmDelay("silent", 0, None, None)])
+    assert "below 500 ms for 1 of 2 queries" in head
+    lines = {line.split()[0]: line.split() for line in table.splitlines() if "ms" in line}
+    assert lines["quick"][-1:] == ["yes"]
+    assert lines["slow"][-1:] == ["no"]  # at the bar is not below it
+    assert "no rows" in table
+    assert delays_told([]) == []
