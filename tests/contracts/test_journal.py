@@ -38,7 +38,7 @@ def test_a_new_journal_knows_nothing(journal: Journal) -> None:
     assert journal.runs_after("unit", 0) == []
     assert journal.last_delivery("query") == 0
     assert journal.delivered_rows("query") == 0
-    assert journal.last_checkpoint() is None
+    assert journal.checkpoints() == []
 
 
 def test_a_train_comes_back_as_it_was_recorded(journal: Journal) -> None:
@@ -136,8 +136,7 @@ def test_deliveries_add_up(journal: Journal) -> None:
 def test_a_checkpoint_replaces_the_one_before(journal: Journal) -> None:
     assert journal.write_checkpoint({"state": "a"}, trains={}, runs={}) == 1
     assert journal.write_checkpoint({"state": "b", "parts": [1]}, trains={}, runs={}) == 2
-    last = journal.last_checkpoint()
-    assert last is not None
+    last = journal.checkpoint(journal.checkpoints()[0])
     assert (last.number, last.manifest) == (2, {"state": "b", "parts": [1]})
 
 
@@ -173,17 +172,15 @@ def test_what_is_forgotten_starts_at_one_again(journal: Journal) -> None:
     journal.write_checkpoint({}, trains={"traffic": 2}, runs={"unit": 2})
     journal.forget_stream("traffic")
     journal.forget_unit("unit")
-    journal.forget_query("query")
     assert journal.trains_after("traffic", 0) == []
     assert journal.runs_after("unit", 0) == []
-    assert (journal.last_delivery("query"), journal.delivered_rows("query")) == (0, 0)
-    record_five(journal)
+    journal.record_train("traffic", 1, {}, 0.0)
+    journal.record_run("unit", 1, {})
 
 
 def test_forgetting_the_unknown_is_no_error(journal: Journal) -> None:
     journal.forget_stream("traffic")
     journal.forget_unit("unit")
-    journal.forget_query("query")
 
 
 def test_together_is_all_or_nothing(journal: Journal) -> None:
@@ -201,9 +198,7 @@ def test_together_is_all_or_nothing(journal: Journal) -> None:
     assert len(journal.trains_after("traffic", 0)) == 5
     assert len(journal.runs_after("unit", 0)) == 5
     assert (journal.last_delivery("query"), journal.delivered_rows("query")) == (5, 5)
-    last = journal.last_checkpoint()
-    assert last is not None
-    assert last.manifest == {"old": True}
+    assert [journal.checkpoint(each).manifest for each in journal.checkpoints()] == [{"old": True}]
     journal.record_train("traffic", 6, {}, 0.0)
 
 
@@ -339,7 +334,6 @@ class JournalsAgree(RuleBasedStateMachine):
     def forget(self, name: str) -> None:
         self.both(lambda journal: journal.forget_stream(name))
         self.both(lambda journal: journal.forget_unit(name))
-        self.both(lambda journal: journal.forget_query(name))
 
     @rule(name=NAMES, number=NUMBERS, fails=st.booleans())
     def together(self, name: str, number: int, fails: bool) -> None:
@@ -347,7 +341,7 @@ class JournalsAgree(RuleBasedStateMachine):
             with journal.together():
                 journal.record_train(name, number, {}, 1.0)
                 journal.write_checkpoint({}, trains={name: number - 1}, runs={name: number})
-                journal.forget_query(name)
+                journal.forget_unit(name)
                 if fails:
                     raise ValueError
 
@@ -364,7 +358,7 @@ class JournalsAgree(RuleBasedStateMachine):
         self.both(lambda journal: journal.runs_after(name, number))
         self.both(lambda journal: journal.last_delivery(name))
         self.both(lambda journal: journal.delivered_rows(name))
-        self.both(lambda journal: journal.last_checkpoint())
+        self.both(lambda journal: [journal.checkpoint(each) for each in journal.checkpoints()])
 
     def both(self, act: Callable[[Journal], Any]) -> None:
         assert outcome(act, self.memory) == outcome(act, self.sqlite)

@@ -8,9 +8,17 @@ import pyarrow as pa
 
 from penstock.functions import Dataflow, Items, StreamType
 from penstock.functions.flows.flow import FlowInput, Source
-from penstock.functions.flows.program import Program, run_program, site_programs
+from penstock.functions.flows.program import Program, program, run_program
 from penstock.functions.flows.run import entered, fresh_entry
 from penstock.functions.operators.operator import InputItems, Withheld
+
+
+def site_programs(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Program, ...]:
+    """Return the program of each site, each after those whose items it needs."""
+    return tuple(
+        program(flow, types, [at for at, node in enumerate(flow.nodes) if node.site == site])
+        for site in flow.sites
+    )
 
 
 def run_scattered(

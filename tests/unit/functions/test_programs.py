@@ -28,10 +28,10 @@ from penstock.functions import (
 )
 from penstock.functions.flows.figures import by_node
 from penstock.functions.flows.flow import FlowInput
-from penstock.functions.flows.program import program, site_programs
+from penstock.functions.flows.program import program
 from penstock.model.schema import Column
 from tests.examples import examples
-from tests.unit.functions.scattered import run_scattered
+from tests.unit.functions.scattered import run_scattered, site_programs
 from tests.unit.functions.worlds import RADIO, assert_same, cuts, radio, run_all
 
 FLOWS = (

@@ -176,12 +176,6 @@ class Vectors:
         buffers = [None, pa.py_buffer(ends.astype(np.int32)), data]
         return pa.Array.from_buffers(pa.binary(), len(self), buffers)
 
-    def to_lists(self) -> pa.Array:
-        """Return the column as lists of numbers; complex ones as re, im, re, im, in turn."""
-        step = 2 if self.kind.is_complex else 1
-        numbers = pa.array(self.values.view(self.kind.real.dtype))
-        return pa.LargeListArray.from_arrays(pa.array(self.offsets * step), numbers)
-
     def map(self, function: Callable[[Array], Array], kind: Kind | None = None) -> "Vectors":
         """Return a function of each vector, called with many vectors of one length at once.
 

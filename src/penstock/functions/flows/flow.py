@@ -91,10 +91,6 @@ class Dataflow:
             levels.append(1 + max(below) if below else 0)
         return tuple(levels)
 
-    def consumers(self, number: int) -> tuple[int, ...]:
-        """Return the nodes that read a node."""
-        return tuple(at for at, node in enumerate(self.nodes) if number in node.inputs)
-
     def origins(self) -> tuple[frozenset[int], ...]:
         """Return, for each node, the input streams that its items come from."""
         found: list[frozenset[int]] = []

@@ -73,14 +73,6 @@ def program(flow: Dataflow, types: Sequence[StreamType], numbers: Iterable[int])
     )
 
 
-def site_programs(flow: Dataflow, types: Sequence[StreamType]) -> tuple[Program, ...]:
-    """Return the program of each site, each after those whose items it needs."""
-    return tuple(
-        program(flow, types, [at for at, node in enumerate(flow.nodes) if node.site == site])
-        for site in flow.sites
-    )
-
-
 def run_program(
     what: Program,
     states: Mapping[str, OperatorState],

@@ -42,11 +42,6 @@ class Prediction:
         """Return what bounds the throughput: a site, or the slots that all of them share."""
         return self.busiest.name if self.busiest.seconds >= self.work / self.slots else SLOTS
 
-    @property
-    def throughput(self) -> float:
-        """Return the most windows a second."""
-        return 1.0 / self.seconds if self.seconds > 0 else float("inf")
-
     def utilisation(self, windows_a_second: float) -> float:
         """Return how busy the busiest is at that rate; above 1 the flow falls behind."""
         return windows_a_second * self.seconds

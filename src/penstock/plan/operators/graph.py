@@ -28,10 +28,6 @@ class Graph:
         """Return the graph with one query more."""
         return Graph({**self.queries, name: root})
 
-    def without_query(self, name: str) -> "Graph":
-        """Return the graph without the query; nodes that others use stay."""
-        return Graph({each: root for each, root in self.queries.items() if each != name})
-
     def nodes(self) -> dict[str, Operator]:
         """Return every node by its key, inputs before their readers."""
         found: dict[str, Operator] = {}

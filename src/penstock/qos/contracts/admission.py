@@ -99,26 +99,14 @@ class Refused:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Waits:
-    """A query that was refused and waits for room: it is asked for again whenever others go."""
-
-    refused: Refused
-
-
 def admission(
     query: str,
     before: ProposedPlan,
     after: ProposedPlan,
     contracts: Mapping[str, Contract],
     room: Room | None = None,
-    *,
-    or_wait: bool = False,
-) -> Admitted | Refused | Waits:
-    """Return whether a query may come in; `after` is the plan with it.
-
-    One that would not even have room alone is refused, whether it would wait or not.
-    """
+) -> Admitted | Refused:
+    """Return whether a query may come in; `after` is the plan with it."""
     room = room or Room()
     present, then = _most_load(before.network), _most_load(after.network)
     adds, left = then - present, room.load - present
@@ -130,8 +118,7 @@ def admission(
     )
     if not shortages:
         return Admitted(adds, room.load - then, found)
-    refused = Refused(adds, left, shortages, _has_room_alone(query, after, contracts, room))
-    return Waits(refused) if or_wait and refused.may_wait else refused
+    return Refused(adds, left, shortages, _has_room_alone(query, after, contracts, room))
 
 
 def least_latency(plan: ProposedPlan, query: str) -> float:

@@ -16,7 +16,6 @@ nothing. Where nothing was dropped the error is zero.
 """
 
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,6 @@ Z = 1.959964  # of the normal distribution, for 95 %
 FIRST, SECOND = (Z**3 + Z) / 4, (5 * Z**5 + 16 * Z**3 + 3 * Z) / 96  # Cornish and Fisher's, for t
 LEAST_ROWS = 2  # of a group: one tuple has no variance
 MEANT_ROWS = 8  # of a group that shall be left: with fewer it often would have none, and no row
-SCALED = frozenset({"count", "sum"})  # whose value over a sample is a share of the whole
-BOUNDED = frozenset({"count", "sum", "avg"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,11 +89,6 @@ def sampled(rows: Column, total: Column, squares: Column, keep: float | Column) 
     """Return partials over tuples that passed gates: how many, their sum and sum of squares."""
     more = (1 - np.asarray(keep)) / np.asarray(keep) ** 2
     return SampleSums(rows, rows / keep, total / keep, rows * more, total * more, squares * more)
-
-
-def kept_through(*keeps: float) -> float:
-    """Return what gates in a row keep of the tuples: they are independent of each other."""
-    return prod(keeps)
 
 
 def least_keep(max_error: float, rows: float, spread: float = 0.0, *, mean: bool = False) -> float:

@@ -92,21 +92,3 @@ class Order:
             np.add.reduceat(many[order], starts),
             np.maximum.reduceat(where[order], starts),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class JoinStream:
-    """A stream as a join without windows sees it: its scrambling factor and rate."""
-
-    factor: float
-    rate: float
-
-
-def join_memory(mine: JoinStream, others: list[tuple[JoinStream, float]]) -> float:
-    """Return the tuples of a stream that a join has to keep (3.7, 3.8); each other with its lag."""
-    needs = [
-        max(1.0, mine.factor + mine.rate * other.factor / other.rate + lag)
-        for other, lag in others
-        if other.rate > 0
-    ]
-    return max(needs, default=1.0)

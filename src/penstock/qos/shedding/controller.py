@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.errors import BadOptionError
-from penstock.qos.load.load import Outlook, load_of
-from penstock.qos.load.network import Edge, Network
+from penstock.qos.load.load import Outlook
+from penstock.qos.load.network import Network
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.placement import NO_PLACEMENT, Placement, place
 
@@ -49,21 +49,6 @@ class Shedding:
         return bool(self.placement.keeps)
 
 
-@dataclass(frozen=True, slots=True)
-class SetGate:
-    """Put a gate on an edge, or change the share that its gate keeps."""
-
-    edge: Edge
-    keep: float
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveGate:
-    """Remove all gates."""
-
-    edge: Edge
-
-
 NOT_SHEDDING = Shedding()
 
 
@@ -97,20 +82,6 @@ def adjusted(
     if now - since < rule.calm_seconds:
         return replace(current, calm_since=since)
     return _shedding(network, limits, wanted, rule)
-
-
-def changes(before: Placement, after: Placement) -> tuple[SetGate | RemoveGate, ...]:
-    """Return what has to be done to come from some gates to others."""
-    gone = [RemoveGate(edge) for edge in before.keeps if edge not in after.keeps]
-    new = [
-        SetGate(edge, keep) for edge, keep in after.keeps.items() if before.keeps.get(edge) != keep
-    ]
-    return (*gone, *new)
-
-
-def left_over(network: Network, placement: Placement) -> dict[str, float]:
-    """Return the load of each processor that is left behind the gates."""
-    return load_of(network, placement.keeps)
 
 
 def _shedding(

@@ -58,11 +58,6 @@ class DropGate:
         kept: Mask = xxhash64(seed, *numbers) <= np.int64(self.cut)
         return kept
 
-    def sql(self, *numbers: str) -> str:
-        """Return the condition that decides the same in Spark SQL, over expressions of BIGINT."""
-        hashed = ", ".join([f"CAST({self.seed} AS BIGINT)", *numbers])
-        return f"(xxhash64({hashed}) <= {self.cut}L)"
-
 
 def seed_of(seed: int, place: str) -> int:
     """Return the seed of a gate at a place, so that gates at different places are independent."""

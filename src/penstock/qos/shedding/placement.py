@@ -32,11 +32,6 @@ class Placement:
     shed: Mapping[str, float]
     short: Mapping[str, float]
 
-    @property
-    def is_enough(self) -> bool:
-        """Say whether all that was asked for is released."""
-        return all(each <= NOTHING for each in self.short.values())
-
 
 NO_PLACEMENT = Placement({}, {}, {})
 

@@ -29,15 +29,6 @@ class SemanticGate:
         kept: Mask = (filled > self.cut) | ((filled == self.cut) & self.ties.passes(*numbers))
         return kept
 
-    def sql(self, worth: str, *numbers: str) -> str:
-        """Return the condition that decides the same in Spark SQL."""
-        value = f"coalesce(nanvl(CAST({worth} AS DOUBLE), {_LOWEST}), {_LOWEST})"
-        cut = _LOWEST if math.isinf(self.cut) else f"{self.cut!r}D"
-        return f"({value} > {cut} OR ({value} = {cut} AND {self.ties.sql(*numbers)}))"
-
-
-_LOWEST = "CAST('-Infinity' AS DOUBLE)"
-
 
 def semantic_gate(seen: Quantiles, keep: float, seed: int, nulls: float = 0.0) -> SemanticGate:
     """Return the gate that keeps a share of tuples like those that were seen, the best of them.

@@ -194,10 +194,6 @@ class Home:
         """Return the directory of a query's late rows, which exists."""
         return self._directory("late", query)
 
-    def free_bytes(self) -> int:
-        """Return how much room the home's file system has left for us."""
-        return shutil.disk_usage(self.path).free
-
     def _directory(self, room: str, name: str) -> Path:
         directory = self.path / room / file_name(name)
         with _explained(self.path):

@@ -130,20 +130,12 @@ class Journal(Protocol):
         """Return a checkpoint that is kept; raise HomeError where it is damaged."""
         ...
 
-    def last_checkpoint(self) -> RecordedCheckpoint | None:
-        """Return the newest checkpoint."""
-        ...
-
     def forget_stream(self, stream: str) -> None:
         """Forget a stream's trains; its next one has number 1."""
         ...
 
     def forget_unit(self, unit: str) -> None:
         """Forget a unit's runs; its next one has number 1."""
-        ...
-
-    def forget_query(self, query: str) -> None:
-        """Forget a query's deliveries; its next one has number 1."""
         ...
 
     def together(self) -> AbstractContextManager[None]:

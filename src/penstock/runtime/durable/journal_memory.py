@@ -104,19 +104,11 @@ class MemoryJournal:
     def checkpoint(self, number: int) -> RecordedCheckpoint:
         return RecordedCheckpoint(number, unsealed(self._get(("checkpoint", "", number), "")))
 
-    def last_checkpoint(self) -> RecordedCheckpoint | None:
-        numbers = self.checkpoints()
-        return self.checkpoint(numbers[0]) if numbers else None
-
     def forget_stream(self, stream: str) -> None:
         self._drop("train", stream)
 
     def forget_unit(self, unit: str) -> None:
         self._drop("run", unit)
-
-    def forget_query(self, query: str) -> None:
-        self._drop("delivery", query)
-        self._drop("rows", query)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -136,10 +136,6 @@ class SqliteJournal:
         ((body,),) = self._file.rows("SELECT manifest FROM checkpoints WHERE number = ?", number)
         return RecordedCheckpoint(number, unsealed(body))
 
-    def last_checkpoint(self) -> RecordedCheckpoint | None:
-        numbers = self.checkpoints()
-        return self.checkpoint(numbers[0]) if numbers else None
-
     def forget_checkpoint(self, number: int) -> None:
         """Forget a checkpoint that is damaged."""
         with self._file.transaction(to_disk=True):
@@ -150,9 +146,6 @@ class SqliteJournal:
 
     def forget_unit(self, unit: str) -> None:
         self._forget("runs", unit)
-
-    def forget_query(self, query: str) -> None:
-        self._file.execute("DELETE FROM deliveries WHERE query = ?", query)
 
     @contextmanager
     def together(self) -> Iterator[None]:

@@ -6,7 +6,7 @@ of the highest density; run it next if nothing comes before it, else merge it wi
 """
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -63,18 +63,6 @@ def horn_fragments(forest: Forest) -> list[Fragment]:
         merged = groups[above] = groups[above].then(group)
         heapq.heappush(heap, (-merged.density, above, len(merged.jobs)))
     return found
-
-
-def earned(fragments: Iterable[Fragment], seconds: float) -> float:
-    """Return the profit in a time; of the last fragment a part of the batch is done."""
-    profit = 0.0
-    for fragment in fragments:
-        part = min(1.0, seconds / fragment.seconds)
-        profit += part * fragment.profit
-        seconds -= fragment.seconds
-        if seconds <= 0:
-            break
-    return profit
 
 
 def _top_of(top: dict[str, str], name: str | None) -> str:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -75,22 +74,6 @@ def b_model(rate: float, seconds: float, seed: int, *, bias: float) -> Times:
     width = seconds / len(shares)
     places = np.repeat(np.arange(len(shares)), counts)
     return np.sort((places + drawn.random(len(places))) * width)
-
-
-def recorded(path: Path) -> Times:
-    """Return the times of a file: the first number of each line, in seconds from the first."""
-    try:
-        lines = path.read_text().splitlines()
-    except OSError as error:
-        raise BadOptionError(f"the recording {path} cannot be read: {error.strerror}") from None
-    try:
-        times = np.sort(np.array([float(line.split()[0]) for line in lines if line.strip()]))
-    except ValueError:
-        raise BadOptionError(
-            f"the recording {path} has lines that open with no number",
-            hint="one tuple a line, its time in seconds first, as the Internet Traffic Archive has",
-        ) from None
-    return times - times[0] if len(times) else times
 
 
 def trains(times: Times, tick: float = TICK_SECONDS) -> list[Arrival]:

@@ -163,7 +163,7 @@ def test_outputs_can_be_replicated() -> None:
     outputs, _ = run_all(flow, radio([1, 2], 2))
     assert [each.times.tolist() for each in outputs] == [[1, 2]] * 3
     apart = pipe(flow, parallel(3, identity))
-    assert apart.consumers(0) == (1, 2, 3)
+    assert [node.inputs for node in apart.nodes[1:]] == [(0,)] * 3
 
 
 @pytest.mark.parametrize(

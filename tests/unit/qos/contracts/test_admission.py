@@ -6,7 +6,6 @@ from penstock.qos.contracts.admission import (
     ProposedPlan,
     Refused,
     Room,
-    Waits,
     admission,
     least_latency,
 )
@@ -46,9 +45,11 @@ def test_a_query_that_does_not_fit_is_refused_with_the_figures() -> None:
     assert "OR WAIT" in error.hint
 
 
-def test_who_may_wait_waits_and_who_has_no_room_alone_does_not() -> None:
-    assert isinstance(admission("b", *plans(190.0), {}, or_wait=True), Waits)
-    assert isinstance(admission("b", *plans(400.0), {}, or_wait=True), Refused)
+def test_who_has_room_alone_may_wait_and_others_may_not() -> None:
+    few, many = (admission("b", *plans(rate), {}) for rate in (190.0, 400.0))
+    assert isinstance(few, Refused)
+    assert isinstance(many, Refused)
+    assert (few.may_wait, many.may_wait) == (True, False)
 
 
 def test_the_contract_that_would_break_is_named() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.contracts.answers import SampleSums, kept_through, least_keep, sampled
+from penstock.qos.contracts.answers import SampleSums, least_keep, sampled
 from penstock.qos.shedding.gates import DropGate, seed_of
 
 TRIALS = 2000
@@ -64,7 +64,7 @@ def test_gates_in_a_row_and_panes_of_other_gates_are_covered_too() -> None:
     numbers = np.arange(truth.size)
     low, high = DropGate(0.6, seed_of(4, "low")), DropGate(0.5, seed_of(4, "high"))
     both = (low.passes(numbers) & high.passes(numbers)).reshape(truth.shape)
-    found = kept(truth[:, :120], both[:, :120], kept_through(0.6, 0.5))
+    found = kept(truth[:, :120], both[:, :120], 0.6 * 0.5)
     found += kept(truth[:, 120:], low.passes(numbers).reshape(truth.shape)[:, 120:], 0.6)
     assert covered(found.total, found.sum_error(), truth.sum(1)) >= LEAST_COVERAGE
     assert covered(found.count, found.count_error(), np.full(TRIALS, 200.0)) >= LEAST_COVERAGE

@@ -4,7 +4,6 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.qos.load.costs import Prices, Side, stateless, window_join
 from penstock.qos.load.estimates import TrainSize, busiest, estimated
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import Network
@@ -45,16 +44,3 @@ def test_nothing_that_comes_makes_no_round() -> None:
     network = replace(two_paths(), rates={"s": 0.0}, run_seconds=0.1)
     found = estimated(network)
     assert (found.load, found.memory_bytes, found.round_seconds) == (0.0, 0.0, 0.0)
-
-
-def test_costs_are_those_of_the_document_s_equations() -> None:
-    prices = Prices(queue_seconds=2.0, test_seconds=3.0, purge_seconds=5.0)
-    n, kept = 10, 0.4
-    assert math.isclose(n * stateless(prices, kept).seconds, n * (2 + 3) + kept * n * 2)
-    left, right = Side(4.0, 10.0), Side(1.0, 20.0)
-    one, two = window_join(prices, left, right, 0.1), window_join(prices, right, left, 0.1)
-    # Eq. 3.3 for a second: 4 tuples left, 1 right, states of 40 and 20, every tuple purged once.
-    out = 0.1 * (4 * 20 + 1 * 40)
-    whole = 5 * 2 + 5 * 5 + 3 * (4 * 20 + 1 * 40) + out * 2
-    assert math.isclose(4 * one.seconds + 1 * two.seconds, whole)
-    assert math.isclose(4 * one.selectivity + two.selectivity, out)

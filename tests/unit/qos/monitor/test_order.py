@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.qos.monitor.clustering import Clustering
-from penstock.qos.monitor.order import JoinStream, Order, join_memory
+from penstock.qos.monitor.order import Order
 
 KEYS = st.lists(st.integers(-5, 12), min_size=1, max_size=40)
 
@@ -65,11 +65,6 @@ def test_a_stream_that_never_gets_higher_is_kept_too() -> None:
     for _ in range(50):
         order = order.add(np.full(1000, 7))
     assert (order.factor, order.multiplicity) == (49_999, 50_000)
-
-
-def test_join_memory_is_that_of_the_document() -> None:
-    assert join_memory(JoinStream(10, 50), [(JoinStream(20, 25), 5)]) == 55
-    assert join_memory(JoinStream(0, 50), [(JoinStream(0, 25), -30)]) == 1
 
 
 @given(KEYS, st.lists(st.integers(0, 40), max_size=5), st.integers(0, 4))

@@ -10,13 +10,9 @@ from penstock.qos.load.network import Network
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.controller import (
     NOT_SHEDDING,
-    RemoveGate,
     Rule,
-    SetGate,
     Shedding,
     adjusted,
-    changes,
-    left_over,
 )
 from tests.unit.qos.networks import networks, two_paths
 
@@ -47,7 +43,7 @@ def test_below_capacity_nothing_is_shed() -> None:
 
 def test_past_capacity_the_load_comes_down_to_the_goal_at_once() -> None:
     (found,) = follow([2.0], two_paths(), LIMITS)
-    assert abs(left_over(at_rate(two_paths(), 2.0), found.placement)[""] - Rule().goal) < 1e-9
+    assert abs(load_of(at_rate(two_paths(), 2.0), found.placement.keeps)[""] - Rule().goal) < 1e-9
 
 
 @given(st.lists(st.floats(0.1, 8.0), max_size=20), networks(), st.floats(0.0, 0.95))
@@ -81,14 +77,6 @@ def test_what_waits_already_has_to_go_too() -> None:
     network = at_rate(two_paths(), 0.7)
     assert not adjusted(NOT_SHEDDING, network, seen(network), LIMITS, 0.0).is_active
     assert adjusted(NOT_SHEDDING, network, seen(network, wait=0.7), LIMITS, 0.0).is_active
-
-
-def test_changes_are_told_one_by_one() -> None:
-    low, high = follow([1.5, 3.0], two_paths(), {"a": Limit(0.3), "b": Limit(0.9)})
-    steps = changes(low.placement, high.placement)
-    assert all(isinstance(each, SetGate) for each in steps)
-    assert {type(each) for each in changes(high.placement, NOT_SHEDDING.placement)} == {RemoveGate}
-    assert changes(high.placement, high.placement) == ()
 
 
 def test_a_goal_above_the_start_is_refused() -> None:

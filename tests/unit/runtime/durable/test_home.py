@@ -31,7 +31,6 @@ def test_a_home_is_made_where_there_is_none_for_its_owner_only(tmp_path: Path) -
         assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
         assert home.state.is_dir()
         assert home.spill.is_dir()
-        assert home.free_bytes() > 0
 
 
 def test_a_home_is_used_again(tmp_path: Path) -> None:

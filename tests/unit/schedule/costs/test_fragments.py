@@ -1,11 +1,12 @@
 import random
+from collections.abc import Iterable
 from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.schedule.costs.fragments import Forest, Fragment, Job, earned, horn_fragments
+from penstock.schedule.costs.fragments import Forest, Fragment, Job, horn_fragments
 from penstock.schedule.strategies.profit.printed_fragments import printed_fragments
 from tests.examples import examples
 
@@ -21,6 +22,17 @@ def forests(draw: st.DrawFn) -> dict[str, Job]:
         profit = draw(st.integers(0, 9))
         forest[f"j{number}"] = Job(draw(st.integers(1, 9)), profit, parent)
     return forest
+
+
+def earned(fragments: Iterable[Fragment], seconds: float) -> float:
+    """Return the profit in a time; of the last fragment a part of the batch is done."""
+    profit = 0.0
+    for fragment in fragments:
+        profit += min(1.0, seconds / fragment.seconds) * fragment.profit
+        seconds -= fragment.seconds
+        if seconds <= 0:
+            break
+    return profit
 
 
 def best(forest: Forest, seconds: float) -> float:

@@ -1,5 +1,4 @@
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from penstock.sim.workloads.arrivals import (
     constant,
     mean_rate,
     poisson,
-    recorded,
     rows_of,
     trains,
 )
@@ -57,17 +55,6 @@ def test_trains_have_every_tuple_once_and_none_longer_than_a_tick(times: list[fl
     assert rows_of(found) == len(times)
     assert all(0 <= each.last - each.first <= 0.5 for each in found)
     assert all(a.last <= b.first for a, b in itertools.pairwise(found))
-
-
-def test_a_recording_is_read_from_its_first_column(tmp_path: Path) -> None:
-    path = tmp_path / "lbl.tcp"
-    path.write_text("859.5 2 1 513 1\n860.0 2 1 513 1\n\n")
-    assert list(recorded(path)) == [0.0, 0.5]
-    path.write_text("time host\n")
-    with pytest.raises(BadOptionError):
-        recorded(path)
-    with pytest.raises(BadOptionError):
-        recorded(tmp_path / "gone")
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("inf"), float("nan")])

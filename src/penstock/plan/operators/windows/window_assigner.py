@@ -51,10 +51,6 @@ class WindowAssigner:
         """Return where the window ends, itself outside."""
         return self.end + number * self.upper
 
-    def pane_of(self, at: int) -> int:
-        """Return the begin of the pane that holds a place."""
-        return at - (at - self.begin) % self.pane
-
     def first_from(self, at: int) -> int | None:
         """Return the first window that starts at or after a place; None where it is the first."""
         if self.lower <= 0:

@@ -71,9 +71,14 @@ def aggregate(assigner: WindowAssigner) -> WindowAggregate:
 def partials(assigner: WindowAssigner, tuples: list[tuple[int, int]]) -> pa.Table:
     """Return tuples of (time, number) as partials: which numbers each pane holds."""
     inside = [each for each in tuples if is_possible(assigner, each[0])]
-    panes = sorted({assigner.pane_of(time) for time, _ in inside})
-    held = [[n for time, n in inside if assigner.pane_of(time) == start] for start in panes]
+    panes = sorted({pane_of(assigner, time) for time, _ in inside})
+    held = [[n for time, n in inside if pane_of(assigner, time) == start] for start in panes]
     return pa.table({PANE: pa.array(panes, pa.int64()), "held": pa.array(held, LISTS)})
+
+
+def pane_of(assigner: WindowAssigner, at: int) -> int:
+    """Return the begin of the pane that holds a place."""
+    return at - (at - assigner.begin) % assigner.pane
 
 
 def is_possible(assigner: WindowAssigner, time: int) -> bool:
