@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.engine.trains.buffers import BufferBounds
+from penstock.engine.trains.rows import SMALL_ROWS
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.oracle.batch import Batch
 from tests.e2e.oracle.data import COLUMNS, TABLE, TABLE_DDL, Row, as_table, make_rows
 from tests.e2e.oracle.queries import Query, query_sets
@@ -77,11 +80,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def run_and_compare(case: Case, spark: SparkSession, batch: Batch, place: Path) -> None:
+def run_and_compare(
+    case: Case, spark: SparkSession, batch: Batch, place: Path, *, driver_rows: int = SMALL_ROWS
+) -> None:
     home = place / f"case-{next(numbers)}"
     whole = {name: as_table(rows) for name, rows in case.rows.items()}
     batch.see(whole)
-    with penstock.connect(home / "home", spark=spark) as ps:
+    told = Settings(limits=RunLimits(driver_rows=driver_rows))
+    with penstock.connect(home / "home", spark=spark, settings=told) as ps:
         ps.script(definitions(case, home, place))
         source_reader(ps, case, whole)
         finish(ps)
@@ -136,11 +142,11 @@ def compare(ps: Connection, query: Query, expected: pa.Table) -> None:
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(case=cases())
+@given(case=cases(), driver_rows=st.sampled_from([SMALL_ROWS, 0, 7]))
 def test_any_query_over_any_cut_into_trains_equals_the_batch(
-    case: Case, spark: SparkSession, batch: Batch, place: Path
+    case: Case, driver_rows: int, spark: SparkSession, batch: Batch, place: Path
 ) -> None:
-    run_and_compare(case, spark, batch, place)
+    run_and_compare(case, spark, batch, place, driver_rows=driver_rows)
 
 
 LOOK_ALIKE = (

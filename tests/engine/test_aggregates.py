@@ -177,7 +177,7 @@ class Shop:
 @pytest.fixture(scope="module")
 def shop(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Shop:
     sessions = open_sessions(spark=spark)
-    return Shop(sessions, Processor(sessions, tmp_path_factory.mktemp("spill")))
+    return Shop(sessions, Processor(sessions, tmp_path_factory.mktemp("spill"), driver_rows=0))
 
 
 def micros(moment: datetime) -> int:

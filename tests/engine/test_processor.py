@@ -54,7 +54,8 @@ def sessions(spark: SparkSession) -> Sessions:
 
 @pytest.fixture
 def processor(sessions: Sessions, tmp_path: Path) -> Processor:
-    return Processor(sessions, tmp_path)
+    """Give one that asks Spark, however few rows there are."""
+    return Processor(sessions, tmp_path, driver_rows=0)
 
 
 def at_start(unit: Unit) -> tuple[int, int]:
@@ -255,6 +256,18 @@ def test_an_aggregate_runs_one_job_for_panes_and_one_for_a_close(
     assert jobs(spark, lambda: made.append(processor.panes(unit, held))) == 1
     parts = [in_memory(each) for each in made]
     assert jobs(spark, lambda: made.append(processor.close(unit, parts, at_start(unit)))) == 1
+    assert made[-1].to_pylist() == [{"k": "x", "s": 45}]
+
+
+def test_what_arrow_answers_needs_no_job(
+    spark: SparkSession, sessions: Sessions, tmp_path: Path, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT k, sum(n) AS s FROM s [RANGE 10 SECONDS] GROUP BY k")
+    processor, held = Processor(sessions, tmp_path), {key(SCAN): [in_memory(rows(0, 10))]}
+    made: list[pa.Table] = []
+    assert jobs(spark, lambda: made.append(processor.panes(unit, held))) == 0
+    parts = [in_memory(each) for each in made]
+    assert jobs(spark, lambda: made.append(processor.close(unit, parts, at_start(unit)))) == 0
     assert made[-1].to_pylist() == [{"k": "x", "s": 45}]
 
 

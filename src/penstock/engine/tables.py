@@ -83,12 +83,16 @@ class Tables:
                 session.createDataFrame(rows) if held is None else session.read.parquet(str(held))
             )
             frame.createOrReplaceTempView(view)
+        if held is None:
+            self._sessions.tables[view] = rows
         return schema_of(self._sessions.small.table(view).schema)
 
     def drop(self, name: str, incarnation: int) -> None:
         """Remove the table's views."""
+        view = table_view(name, incarnation)
+        self._sessions.tables.pop(view, None)
         for session in self._views:
-            session.catalog.dropTempView(table_view(name, incarnation))
+            session.catalog.dropTempView(view)
 
     def read(self, definition: TableDefinition) -> pa.Table:
         """Return the table's rows, or raise what is wrong with it."""

@@ -142,7 +142,9 @@ class System:
         self.tables = TableVersions(tables, home.tables, clock)
         buffers, note = BufferPool(home.spill, parts.bounds), self.catalog.set_state
         self.topology = Topology(buffers, home.late, note, tables=self.tables)
-        self.processor = Processor(self.sessions, home.spill, settings.run_seconds)
+        self.processor = Processor(
+            self.sessions, home.spill, settings.run_seconds, settings.limits.driver_rows
+        )
         self.pool = WorkerPool(settings.slots or self.processor.slots)
         self._work = (self.topology, self.pool, journal, clock)
         self._dispatcher = Dispatcher(

@@ -5,9 +5,10 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -53,7 +54,10 @@ STANDARD_ERROR = 2
 
 @dataclass(frozen=True, slots=True)
 class Sessions:
-    """Faces of one Spark; `owned` says whether closing stops it."""
+    """Faces of one Spark; `owned` says whether closing stops it.
+
+    `tables` are the small ones among the tables that they know, by their views.
+    """
 
     small: SparkSession
     large: SparkSession
@@ -61,6 +65,7 @@ class Sessions:
     analysis: SparkSession
     slots: int
     owned: bool
+    tables: dict[str, pa.Table] = field(default_factory=dict, compare=False)
 
     def teach(self, definitions: Sequence[str]) -> None:
         """Run statements that define functions in each of them."""

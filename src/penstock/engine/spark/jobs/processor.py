@@ -1,12 +1,13 @@
 """The processor: runs units as Spark jobs, Arrow in, Arrow out.
 
 Every input becomes one leaf of the plan, however many trains it has: Arrow tables are
-concatenated before they enter, files are read by one scan.
+concatenated before they enter, files are read by one scan. What Arrow answers exactly as Spark does
+over few rows needs no job (docs/decisions/0044).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,12 +17,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from penstock.engine.arrow.answers import answer
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.lanes import JobLanes
 from penstock.engine.spark.jobs.time_limit import TimeLimits
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.trains.arrow_bridge import collect, collect_small
-from penstock.engine.trains.plain_answers import answer
 from penstock.engine.trains.rows import (
     SMALL_ROWS,
     Rows,
@@ -35,12 +36,12 @@ from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
-from penstock.plan.sharing.plain_steps import plain_steps
 from penstock.plan.sharing.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
 # What Python workers do to batches of rows, and the schema of what they return.
 Work = tuple[Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], str]
+Gathered: TypeAlias = "pa.Table | list[Rows]"
 Result = TypeVar("Result")
 PARTIALS = "partials"
 # An aggregate of so many rows over all slots is done sooner by one task without an exchange than
@@ -51,12 +52,20 @@ SINGLE_ROWS = 1_000_000
 class Processor:
     """One Spark application; several units may run on it at once, each unit once at a time."""
 
-    def __init__(self, sessions: Sessions, spill: Path, run_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        sessions: Sessions,
+        spill: Path,
+        run_seconds: float | None = None,
+        driver_rows: int = SMALL_ROWS,
+    ) -> None:
         """Write what is too large for a local relation below `spill`.
 
-        Nothing that a run waits for may take longer than `run_seconds`; None is no limit.
+        Nothing that a run waits for may take longer than `run_seconds`; None is no limit. Of more
+        than `driver_rows` Spark is always asked.
         """
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
+        self._driver_rows = driver_rows
         self.limits = TimeLimits()
         self._lanes = JobLanes(sessions.slots)
 
@@ -92,9 +101,7 @@ class Processor:
         self.limits.close()
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
-        """Return the output of a unit without an aggregate, by Arrow where Arrow can say it."""
-        if (table := _in_driver(unit, inputs)) is not None:
-            return table
+        """Return the output of a unit without an aggregate."""
         return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
 
     def panes(
@@ -210,6 +217,8 @@ class Processor:
     ) -> pa.Table:
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
+        if small and work is None and (table := self._in_driver(gathered, sql)) is not None:
+            return table
         large = self._sessions.wide if wide else self._sessions.large
         session = self._sessions.small if small else large
         drafts: list[Path] = []
@@ -231,6 +240,14 @@ class Processor:
             for path in drafts:
                 path.unlink(missing_ok=True)
 
+    def _in_driver(self, gathered: Mapping[str, Gathered], sql: str) -> pa.Table | None:
+        """Return the rows of a SELECT by Arrow, or None where Spark has to be asked."""
+        leaves = {view: each for view, each in gathered.items() if isinstance(each, pa.Table)}
+        if sum(each.num_rows for each in leaves.values()) > self._driver_rows:
+            return None
+        tables = {view: each for view, each in self._sessions.tables.items() if view in sql}
+        return answer(sql, tables | leaves)
+
     def _show(self, frame: DataFrame, view: str) -> None:
         """Register the frame as a view."""
         frame.createOrReplaceTempView(view)
@@ -243,7 +260,7 @@ class Processor:
     def _frame(
         self,
         session: SparkSession,
-        source: "pa.Table | list[Rows]",
+        source: Gathered,
         schema: Schema | None,
         drafts: list[Path],
     ) -> DataFrame:
@@ -270,20 +287,7 @@ class Processor:
         return reader.parquet(*map(str, paths))
 
 
-def _in_driver(unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table | None:
-    """Return the output of plain steps over few rows in memory, or None where Spark is asked."""
-    parts = [each for rows in inputs.values() for each in rows]
-    tables = [each.table for each in parts if each.table is not None and each.is_small]
-    if len(tables) < len(parts) or sum(each.count for each in parts) > SMALL_ROWS:
-        return None
-    steps = plain_steps(unit)
-    if steps is None:
-        return None
-    whole = laid_together([empty_table(unit.leaves[0].schema), *tables]).combine_chunks()
-    return fit(answer(whole, steps), arrow_schema(unit.root.schema))
-
-
-def _gather(rows: Sequence[Rows], schema: Schema | None) -> "pa.Table | list[Rows]":
+def _gather(rows: Sequence[Rows], schema: Schema | None) -> Gathered:
     """Return one table where everything together has few rows, else the pieces.
 
     Spark scans the largest file first: rows in several files would not keep their order.

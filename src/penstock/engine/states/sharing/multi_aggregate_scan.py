@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark import cloudpickle
 
-from penstock.engine.states.windows import combination
-from penstock.engine.states.windows.combination import grouped
+from penstock.engine.arrow import grouping
+from penstock.engine.arrow.grouping import grouped
 from penstock.plan.operators.windows.window_aggregate import PANE
 
 ROWS = 1_000_000  # so many are grouped at once
@@ -117,5 +117,5 @@ def _together(tables: Sequence[pa.Table | None]) -> pa.Table | None:
     return pa.concat_tables(found) if found else pa.table({})
 
 
-for module in (sys.modules[__name__], combination):
+for module in (sys.modules[__name__], grouping):
     cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]

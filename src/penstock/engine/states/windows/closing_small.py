@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.engine.states.windows.combination import Grouped, grouped
+from penstock.engine.arrow.grouping import Grouped, grouped
 from penstock.engine.trains.rows import laid_together
 from penstock.plan.algebra.plain import combinations
 from penstock.plan.operators.windows.window_aggregate import PANE

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.states.windows.combination import grouped
+from penstock.engine.arrow.grouping import grouped
 from penstock.model.own_names import own
 from penstock.plan.operators.gate import ALL, ERROR, KEPT, ROWS, SHED
 from penstock.plan.operators.windows.sample_scaling import WHOLE, SampleEstimate, SampleScaling

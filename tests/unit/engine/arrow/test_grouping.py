@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engine.states.windows.combination import Grouped, grouped
+from penstock.engine.arrow.grouping import Grouped, grouped
 
 COLUMNS: list[Grouped] = [
     ("rows", "count", None),

@@ -1,0 +1,1 @@
+"""What Arrow computes of few rows in the driver, exactly as Spark would."""

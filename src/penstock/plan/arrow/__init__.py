@@ -1,0 +1,1 @@
+"""SELECTs that Arrow answers exactly as Spark does, read into typed steps; pure."""
