@@ -125,6 +125,10 @@ OPERATIONS: dict[str, list[tuple[str, ...]]] = {
         ("CAST({} AS BIGINT)", "int"),
         ("CAST({} AS BIGINT)", "double"),
         ("get(array(3L, 1L, 5000000L), {})", "int"),
+        ("element_at(array(3L, 1L, 7L), {})", "int"),
+        ("xxhash64({}, {}, 7L)", "bigint", "bigint"),
+        ("shiftrightunsigned({}, 11)", "bigint"),
+        ("shiftrightunsigned({}, 67)", "bigint"),
     ],
     "int": [
         ("({} + {})", "int", "smallint"),
@@ -149,7 +153,14 @@ OPERATIONS: dict[str, list[tuple[str, ...]]] = {
         ("CAST({} AS DOUBLE)", "bigint"),
         ("CAST({} / nullif({}, 0) AS double)", "double", "bigint"),
     ],
-    "string": [("concat({}, {})", "string", "string"), ("({} || {})", "string", "string")],
+    "string": [
+        ("concat({}, {})", "string", "string"),
+        ("({} || {})", "string", "string"),
+        ("CAST({} AS STRING)", "string"),
+        ("CAST({} AS STRING)", "bigint"),
+        ("concat('x', {})", "int"),
+        ("({} || {})", "string", "smallint"),
+    ],
     "boolean": [
         *((f"({{}} {sign} {{}})", "boolean", "boolean") for sign in ("AND", "OR")),
         ("(NOT {})", "boolean"),
@@ -163,8 +174,12 @@ OPERATIONS: dict[str, list[tuple[str, ...]]] = {
         ("({} NOT IN ('a', 'ä'))", "string"),
         ("({} IS NULL)", "double"),
         ("({} IS NOT NULL)", "string"),
+        ("CAST({} AS BOOLEAN)", "boolean"),
     ],
-    "timestamp": [("timestamp_micros({})", "bigint")],
+    "timestamp": [
+        ("timestamp_micros({})", "bigint"),
+        ("CAST({} AS TIMESTAMP)", "timestamp"),
+    ],
 }
 ANY_VALUE = st.sampled_from(sorted(OPERATIONS)).flatmap(lambda type_: _grown(type_, 2))
 CONDITION = _grown("boolean", 2)

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from penstock.clock import HandClock
-from penstock.engine.interfaces.generator import Generator
+from penstock.engine.interfaces.generator import GATHER_SECONDS, Generator
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.errors import BadOptionError, SourceError, UnknownOptionError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
 from penstock.model.schema import Column, Schema
+from tests.examples import examples
 
 pytestmark = pytest.mark.spark
 
@@ -66,6 +67,31 @@ def test_rows_are_made_from_their_numbers(make: Make) -> None:
     assert (min(speeds), max(speeds)) == (30, 89)
 
 
+PLAIN: dict[str, Option] = {
+    "id": Expression("element_at(array('a', 'b'), CAST(1 + u1 * 2 AS INT)) || n % 7"),
+    "mph": Expression("round(CASE WHEN u3 > 0.5 THEN 20 + 45 * u2 ELSE u4 * u4 * 9 END)"),
+}
+
+
+@settings(
+    max_examples=examples(100),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(first=st.integers(0, 2**40), count=st.integers(1, 40), seed=st.integers(0, 2**31))
+def test_arrow_makes_the_rows_that_spark_makes(
+    make: Make, monkeypatch: pytest.MonkeyPatch, first: int, count: int, seed: int
+) -> None:
+    generator = make(**PLAIN, seed=seed, start="2024-01-01", rate=1000)
+    generator.open(None)
+    by_arrow = generator.read({"from": first, "to": first + count}).rows
+    with monkeypatch.context() as patch:
+        patch.setattr("penstock.engine.interfaces.generator.is_small", lambda _: False)
+        by_spark = generator.read({"from": first, "to": first + count}).rows
+    assert isinstance(by_arrow, pa.Table)
+    assert by_arrow.equals(by_spark)
+
+
 @settings(
     max_examples=5,
     deadline=None,
@@ -92,11 +118,14 @@ def test_large_trains_take_the_other_way_and_give_the_same(make: Make) -> None:
 def test_a_paced_stream_offers_what_is_due(make: Make, clock: HandClock) -> None:
     generator = make(rate=10, rows_per_train=25, speed=2)
     generator.open(None)
+    begun = generator.next()
+    assert begun is not None
+    assert begun.boundary == {"from": 0, "to": 1}
     clock.sleep(1.0)
     first = generator.next()
     assert first is not None
-    assert first.boundary == {"from": 0, "to": 21}
-    assert first.arrived == pytest.approx(START.timestamp())
+    assert first.boundary == {"from": 1, "to": 21}
+    assert first.arrived == pytest.approx(START.timestamp() + 0.05)
     assert generator.next() is None
     clock.sleep(10.0)
     second = generator.next()
@@ -105,8 +134,36 @@ def test_a_paced_stream_offers_what_is_due(make: Make, clock: HandClock) -> None
     assert second.arrived == pytest.approx(START.timestamp() + 1.05)
 
 
+def test_a_paced_stream_starts_when_it_is_first_asked(make: Make, clock: HandClock) -> None:
+    generator = make(rate=10)
+    generator.open(None)
+    clock.sleep(60.0)
+    offer = generator.next()
+    assert offer is not None
+    assert offer.boundary == {"from": 0, "to": 1}
+    assert offer.arrived == clock.now()
+
+
+def test_single_tuples_are_gathered_for_a_moment(make: Make, clock: HandClock) -> None:
+    generator = make(rate=1000, rows_per_train=100)
+    generator.open(None)
+    assert generator.next() is not None
+    clock.sleep(GATHER_SECONDS / 2)
+    assert generator.next() is None
+    clock.sleep(GATHER_SECONDS)
+    offer = generator.next()
+    assert offer is not None
+    assert offer.boundary == {"from": 1, "to": 76}
+    clock.sleep(1.0)
+    trains = [generator.next() for _ in range(11)]
+    sizes = [each.boundary["to"] - each.boundary["from"] for each in trains if each is not None]
+    assert sizes == [100] * 10  # what waits is taken at once, train by train; one is under way
+
+
 def test_a_restart_goes_on_in_the_same_time_line(make: Make, clock: HandClock) -> None:
-    make(rate=10).open(None)
+    before = make(rate=10)
+    before.open(None)
+    assert before.next() is not None
     clock.sleep(60.0)
     again = make(rate=10, rows_per_train=10_000)
     again.open({"from": 0, "to": 5})

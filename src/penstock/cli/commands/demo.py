@@ -86,13 +86,11 @@ class Play:
         """Make the streams and the queries, and show some of what they find."""
         refuse_used(self._connection.system.directory, self._connection.system.home.path)
         self._screen.live("setting up streams and queries …")
-        streams, queries, rules = self._scene.scripts()
-        self._connection.script(streams)
-        self._began = time.monotonic()
         colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         sampler = RowSampler(lambda line: tell(self._screen, line), colored=colored)
         self._connection.tap(sampler.deliver)
-        self._connection.script(queries + rules)
+        self._connection.script("".join(self._scene.scripts()))
+        self._began = time.monotonic()
 
     def is_over(self, elapsed: float) -> bool:
         """Remember the figures of now; say whether time is up, the rush over and the rules done."""

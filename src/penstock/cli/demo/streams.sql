@@ -8,7 +8,7 @@ CREATE STREAM house (ts TIMESTAMP, room_id INT, celsius DOUBLE, watts DOUBLE)
   FROM generator(
     rate => $house_rate, profile => 'poisson', seed => 7, disorder => INTERVAL 500 MILLISECONDS,
     room_id => CAST(1 + u1 * 6 AS INT),
-    celsius => round(22.4 - 0.9 * floor(u1 * 6) + 2.4 * sin(n / 400.0) + 2 * u2, 1),
+    celsius => round((200 - 9 * floor(u1 * 6)) / 10 + abs(pmod(n + 1200, 2400) - 1200) / 250 + 2 * u2, 1),
     watts   => round(CASE WHEN u3 > 0.98 THEN 1800 + 1200 * u4 ELSE 60 + 140 * u4 END));
 
 -- One car a tuple; the rush comes all at once.

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.arrow.hashing import xxhash64
+
 Datum = Any  # pa.Array or pa.Scalar: Arrow's functions take either
 Kernel = Callable[..., Datum]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -28,6 +30,7 @@ TYPES: Mapping[str, pa.DataType] = {
 }
 FEW_DIGITS = 1024.0  # a fraction of 2 to the -10 has ten digits, and Java shows them all
 HALF = 0.5
+SIX_BITS = 63
 EXACT = 2.0**52  # above it every double is a whole number
 NEAR = 1e-9  # of a number: so near to a half, digits that a double does not have would decide
 
@@ -151,6 +154,14 @@ def _get(array: Datum, place: Datum) -> Datum:
     return pc.take(array, pc.if_else(outside, None, place))
 
 
+def _element_at(array: Datum, place: Datum) -> Datum:
+    """Return the value at a place from 1 on, which must be one."""
+    if isinstance(place, pa.Scalar):
+        raise UnlikeSparkError
+    _refuse(pc.or_(pc.less(place, 1), pc.greater(place, len(array))))
+    return pc.take(array, pc.subtract(place, 1))
+
+
 def _count_less(array: Datum, value: Datum) -> Datum:
     """Return how many of the ascending values of an array are less; none are less than NULL."""
     if isinstance(value, pa.Scalar):
@@ -166,6 +177,16 @@ def _count_less(array: Datum, value: Datum) -> Datum:
         indices = pc.fill_null(words.indices, 0).to_numpy()
         found = places[indices] if len(places) else np.zeros(len(known), dtype=np.int64)
     return pa.array(np.where(known, found, 0), pa.int32())
+
+
+def _shifted(value: Datum, by: Datum) -> Datum:
+    """Shift to the right, zeros from the left; Java takes the last six bits of how far."""
+    bits = by if isinstance(by, pa.Scalar) else None
+    if bits is None or isinstance(value, pa.Scalar):
+        raise UnlikeSparkError
+    unsigned = pc.cast(value, pa.uint64(), safe=False)
+    shifted = pc.shift_right(unsigned, pa.scalar(bits.as_py() & SIX_BITS, pa.uint64()))
+    return pc.cast(shifted, pa.int64(), safe=False)
 
 
 def _array(*values: Datum) -> Datum:
@@ -202,10 +223,14 @@ KERNELS: Mapping[str, Kernel] = {
     "floor": lambda value: pc.cast(pc.floor(value), pa.int64()),
     "ceil": lambda value: pc.cast(pc.ceil(value), pa.int64()),
     "length": lambda value: pc.cast(pc.utf8_length(value), pa.int32()),
+    "text": lambda value: pc.cast(value, pa.string()),
     "concat": lambda *values: pc.binary_join_element_wise(*values, ""),
     "unix_micros": lambda value: pc.cast(value, pa.int64()),
     "timestamp_micros": lambda value: pc.cast(value, MOMENTS),
     "get": _get,
+    "element_at": _element_at,
+    "shiftrightunsigned": _shifted,
+    "xxhash64": xxhash64,
     "count_less": _count_less,
     "array": _array,
 }

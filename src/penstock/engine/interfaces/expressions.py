@@ -1,7 +1,7 @@
 """The generator's columns as Spark expressions over a tuple's number, time and random numbers."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -20,8 +20,11 @@ from penstock.errors import (
     UnknownFunctionError,
 )
 from penstock.model.definitions import Expression, Option
-from penstock.model.schema import Column
+from penstock.model.own_names import own
+from penstock.model.schema import Column, quoted
 
+NUMBERS = own("numbers")
+LARGEST = 2**31  # of a literal that is an INT in Spark as well
 RANDOMS = 8  # u1 … u8
 U = re.compile(rf"\bu([1-{RANDOMS}])\b", re.IGNORECASE)
 # 53 bits of a hash as a fraction, as Java and Python make theirs.
@@ -51,6 +54,23 @@ def as_column(column: Column, option: Option) -> SparkColumn:
     """Return an option's value as the column: SQL where no literal stands, else the literal."""
     value = F.expr(option.sql) if isinstance(option, Expression) else F.lit(option)
     return value.cast(column.type).alias(column.name)
+
+
+def as_sql(columns: Sequence[tuple[Column, Option]], places: Iterable[int], seed: int) -> str:
+    """Return the SELECT of all columns over a view of numbers, or nothing where it is not plain."""
+    values = [(column, _text(option)) for column, option in columns]
+    if any(text is None for _, text in values):
+        return ""
+    shown = ", ".join(f"CAST({text} AS {c.type}) AS {quoted(c.name)}" for c, text in values)
+    randoms = [f"{RANDOM.format(place=place, seed=seed)} AS u{place}" for place in places]
+    return f"SELECT {shown} FROM (SELECT {', '.join(['n', 'ts', *randoms])} FROM {NUMBERS})"
+
+
+def _text(option: Option) -> str | None:
+    if isinstance(option, Expression):
+        return f"({option.sql})"
+    is_plain = isinstance(option, int) and not isinstance(option, bool) and 0 <= option < LARGEST
+    return str(option) if is_plain else None
 
 
 def check_expression(numbers: DataFrame, column: Column, option: Option) -> None:

@@ -1,9 +1,11 @@
 """`generator`: tuples made from their numbers, at rates that follow a profile.
 
 Tuple n's row depends on the definition, the start and n alone. A boundary is `{from, to}`, tuple
-numbers. The home keeps when the stream started, so that a restart goes on in the same time line.
+numbers. The stream starts when it is first asked for tuples, which is when all stands that was
+defined together; the home keeps that moment, so that a restart goes on in the same time line.
 """
 
+import math
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -11,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from penstock.engine.arrow.answers import answer
 from penstock.engine.interfaces.arrivals import (
     SECOND,
     Arrivals,
@@ -23,7 +26,9 @@ from penstock.engine.interfaces.arrivals import (
 from penstock.engine.interfaces.durable import make_home, read_json, write_json
 from penstock.engine.interfaces.expressions import (
     IN_REACH,
+    NUMBERS,
     as_column,
+    as_sql,
     check_expression,
     randoms_in,
     with_randoms,
@@ -42,6 +47,8 @@ from penstock.engine.options import (
     whole,
 )
 from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.trains.rows import fit, is_small
+from penstock.engine.trains.types import arrow_schema
 from penstock.engine.trains.vectors import as_lists, with_packed
 from penstock.errors import BadOptionError, SourceError
 from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
@@ -65,6 +72,9 @@ OPTIONS = {
     "bias": Declared(number(least=0.5, most=0.99, words="from 0.5 to 0.99"), default=0.7),
     "disorder": Declared(interval),
 }
+GATHER_SECONDS = (
+    0.05  # a stream of single tuples is read so often: each train has a cost of its own
+)
 BURST_FACTOR = 10  # of burst_rate to rate, where it is not given
 COLUMN_PREFIX = "column_"  # for a column whose name is that of an option
 
@@ -115,13 +125,13 @@ class Generator:
     """One generated stream."""
 
     def __init__(self, definition: StreamDefinition, around: Surroundings) -> None:
-        """Keep the options; the time line starts when it is opened."""
+        """Keep the options; the time line starts when tuples are first asked for."""
         self._stream = definition
         self._settings = settings_of(definition)
         self._around = around
         self._arrivals = self._settings.arrivals()
-        self._line = TimeLine(0, 0)
-        self._position = 0
+        self._line: TimeLine | None = None
+        self._position, self._offered_at = 0, -math.inf
 
     @staticmethod
     def check(definition: StreamDefinition) -> None:
@@ -139,23 +149,25 @@ class Generator:
         make_home(self._around.home)
         sweep(self._around)
         self._check_expressions()
-        self._line = self._time_line()
+        self._line = None
         self._position = 0 if after is None else int(after["to"])
 
     def next(self) -> Offer | None:
         first = self._position
         last = min(first + self._settings.rows_per_train, self._limit())
-        if last <= first:
+        if last <= first or self._gathers(first, last):
             return None
-        self._position = last
+        self._position, self._offered_at = last, self._around.clock.now()
         return Offer({"from": first, "to": last}, self._arrived(first))
 
     def read(self, boundary: Boundary) -> Ingest:
         first, last = int(boundary["from"]), int(boundary["to"])
-        numbers = self._numbers(first, last)
+        numbers = self._numbers(first, last, self._started().start)
         try:
             lists = as_lists(self._stream.schema)
-            rows = through_spark(numbers, self._rows, lists, self._around)
+            rows = self._plain(numbers)
+            if rows is None:
+                rows = through_spark(numbers, self._rows, lists, self._around)
             rows, _ = with_packed(rows, self._stream.schema)
         except SPARK_FAILURES as error:
             raise SourceError(
@@ -170,23 +182,35 @@ class Generator:
     def close(self) -> None:
         """Hold nothing."""
 
+    def _gathers(self, first: int, last: int) -> bool:
+        """Say whether more tuples are about to come, and who reads has just had some."""
+        settings = self._settings
+        more = last - first < settings.rows_per_train and last != settings.rows
+        due = self._offered_at + GATHER_SECONDS
+        return settings.paced and more and self._around.clock.now() < due
+
     def _limit(self) -> int:
         """Return the number past the last tuple that may be offered now."""
         settings = self._settings
         most = self._position + settings.rows_per_train if settings.rows is None else settings.rows
         if not settings.paced:
             return most
-        played = (self._around.clock.now() * SECOND - self._line.origin) * settings.speed
+        played = (self._around.clock.now() * SECOND - self._started().origin) * settings.speed
         return min(most, self._arrivals.due(int(played)))
 
     def _arrived(self, first: int) -> float:
         if not self._settings.paced:
             return self._around.clock.now()
         played = float(self._arrivals.times(first, 1)[0]) / self._settings.speed
-        return (self._line.origin + played) / SECOND
+        return (self._started().origin + played) / SECOND
+
+    def _started(self) -> TimeLine:
+        """Return the time line that was begun when tuples were first asked for."""
+        if self._line is None:
+            self._line = self._time_line()
+        return self._line
 
     def _time_line(self) -> TimeLine:
-        """Return the time line of the first open, making it if this is the first."""
         kept = self._around.home / "start.json"
         line = read_json(kept)
         if line is None:
@@ -196,9 +220,9 @@ class Generator:
             write_json(kept, line)
         return TimeLine(**line)
 
-    def _numbers(self, first: int, last: int) -> pa.Table:
-        """Return the numbers and event times of tuples."""
-        times = self._arrivals.times(first, last - first) + self._line.start
+    def _numbers(self, first: int, last: int, start: int) -> pa.Table:
+        """Return the numbers and event times of tuples of a stream that starts then."""
+        times = self._arrivals.times(first, last - first) + start
         if self._settings.disorder is not None:
             bound = self._settings.disorder / timedelta(microseconds=1)
             delays = uniforms(self._settings.seed, first, last - first) * bound
@@ -206,6 +230,14 @@ class Generator:
         numbers = np.arange(first, last, dtype=np.int64)
         kind = pa.timestamp("us", "UTC")
         return pa.table({"n": numbers, "ts": pa.array(times).cast(kind)})
+
+    def _plain(self, numbers: pa.Table) -> pa.Table | None:
+        """Return the rows by Arrow, where they are few and it makes what Spark would."""
+        places, seed = randoms_in(self._settings.values), self._settings.seed
+        columns = zip(self._stream.schema, self._settings.values, strict=True)
+        sql = as_sql(tuple(columns), places, seed)
+        found = answer(sql, {NUMBERS: numbers}) if sql and is_small(numbers) else None
+        return None if found is None else fit(found, arrow_schema(self._stream.schema))
 
     def _rows(self, numbers: DataFrame) -> DataFrame:
         columns = zip(as_lists(self._stream.schema), self._settings.values, strict=True)
@@ -219,7 +251,7 @@ class Generator:
 
     def _check_expressions(self) -> None:
         """Raise what is wrong with an expression, one column at a time, without running it."""
-        numbers = self._around.spark.createDataFrame(self._numbers(0, 1))
+        numbers = self._around.spark.createDataFrame(self._numbers(0, 1, start=0))
         numbers = self._with_randoms(numbers)
         lists = as_lists(self._stream.schema)
         for column, option in zip(lists, self._settings.values, strict=True):

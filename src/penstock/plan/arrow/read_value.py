@@ -34,6 +34,9 @@ TYPES = {
     exp.DType.INT: "int",
     exp.DType.BIGINT: "bigint",
     exp.DType.DOUBLE: "double",
+    exp.DType.TEXT: "string",
+    exp.DType.BOOLEAN: "boolean",
+    exp.DType.TIMESTAMPTZ: "timestamp",
 }
 
 
@@ -246,7 +249,11 @@ def _cast(node: exp.Cast, scope: Scope) -> Value:
         raise NotPlainError
     if found.type == "double" and type_ in WHOLE:
         return Call("truncate", (found,), type_)
-    return coerced(found, type_)
+    return _as_text(found) if type_ == "string" else coerced(found, type_)
+
+
+def _as_text(value: Value) -> Value:
+    return Call("text", (value,), "string") if value.type in WHOLE else coerced(value, "string")
 
 
 def _rounded(node: exp.Round, scope: Scope) -> Value:
@@ -286,12 +293,12 @@ def _called(name: str, args: Sequence[Value], takes: Sequence[str], gives: str =
 
 
 def _joined(node: exp.Concat, scope: Scope) -> Value:
-    args = [value_of(each, scope) for each in node.expressions]
+    args = [_as_text(value_of(each, scope)) for each in node.expressions]
     return _called("concat", args, ("string",))
 
 
 def _piped(node: exp.DPipe, scope: Scope) -> Value:
-    args = [value_of(each, scope) for each in (node.this, node.expression)]
+    args = [_as_text(value_of(each, scope)) for each in (node.this, node.expression)]
     return _called("concat", args, ("string",))
 
 
@@ -314,11 +321,28 @@ def _anonymous(node: exp.Anonymous, scope: Scope) -> Value:
             return _of_whole("pmod", both, both[0].type)
         case "timestamp_micros", [one] if one in WHOLE:
             return Call(name, (coerced(values[0], "bigint"),), "timestamp")
+        case "xxhash64", [_, *_] if all(each == "bigint" for each in types):
+            return Call(name, tuple(values), "bigint")
+        case "shiftrightunsigned", ["bigint", "int"]:
+            return Call(name, tuple(values), "bigint")
         case "get", [array, _] if array.startswith("array<") and types[1] in WHOLE:
-            place = coerced(values[1], "bigint")
-            return Call("get", (values[0], place), array[len("array<") : -1])
+            return _at(name, *values)
         case _:
             raise NotPlainError
+
+
+def _element(node: exp.Bracket, scope: Scope) -> Value:
+    """Read element_at of an array of literals."""
+    if node.args.get("offset") != 1 or len(node.expressions) != 1:
+        raise NotPlainError
+    array, place = value_of(node.this, scope), value_of(node.expressions[0], scope)
+    if not array.type.startswith("array<") or place.type not in WHOLE:
+        raise NotPlainError
+    return _at("element_at", array, place)
+
+
+def _at(name: str, array: Value, place: Value) -> Value:
+    return Call(name, (array, coerced(place, "bigint")), array.type[len("array<") : -1])
 
 
 def _searched(node: exp.Expr, scope: Scope) -> Value:
@@ -391,6 +415,7 @@ READERS: dict[type, Reader] = {
     exp.Concat: _joined,
     exp.DPipe: _piped,
     exp.Array: _array,
+    exp.Bracket: _element,
     exp.Anonymous: _anonymous,
     exp.Reduce: _searched,
 }
