@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benchmarks.calm import calm
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
@@ -21,6 +22,7 @@ from benchmarks.window_join import window_join
 SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "tumbling": tumbling,
     "push_latency": push_latency,
+    "calm": calm,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,

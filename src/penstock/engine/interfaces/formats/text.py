@@ -31,6 +31,7 @@ from penstock.engine.interfaces.formats.lines import (
     texts,
 )
 from penstock.engine.interfaces.formats.listing import FoundFile
+from penstock.engine.interfaces.formats.plain_lines import plain_csv, plain_json
 from penstock.engine.interfaces.formats.quoted import MOST_BYTES, after_record, records, runs
 from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
 from penstock.engine.interfaces.formats.repair import (
@@ -182,7 +183,11 @@ class TextReader:
 
     def _parse(self, lines: pa.ChunkedArray, layout: Layout) -> tuple[pa.Table, pa.Table | None]:
         """Return the rows of the lines that fit, and the others as rejects."""
-        table = self._mend(lines, self._through_spark(lines, layout), layout)
+        table = self._plain(lines, layout)
+        if table is None:
+            table = self._mend(lines, self._through_spark(lines, layout), layout)
+        else:
+            table = table.append_column(BAD, pa.array(np.zeros(table.num_rows, dtype=bool)))
         marks = table[BAD]
         table, unpackable = with_packed(table.drop_columns([BAD]), self._stream.schema)
         bad = pc.or_(marks, unpackable)
@@ -194,6 +199,15 @@ class TextReader:
         why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
         found = [self._reject(raw, row, layout, is_bad) for raw, row, is_bad in why]
         return table.filter(pc.invert(wrong)), rejects_of(found)
+
+    def _plain(self, lines: pa.ChunkedArray, layout: Layout) -> pa.Table | None:
+        """Return the lines as columns where Arrow reads all of them as Spark would."""
+        if self._format.timestamp_format:
+            return None
+        if self._format.format == "json":
+            return plain_json(lines, self._stream.schema)
+        names = layout or self._stream.schema.names
+        return plain_csv(lines, names, self._stream.schema, self._format.delimiter)
 
     def _through_spark(self, lines: pa.ChunkedArray, layout: Layout) -> pa.Table:
         """Return the lines as columns, with one more that says which of them do not fit."""
