@@ -45,7 +45,7 @@ def calm(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
             before, began = _rows_out(ps), time.time()
             time.sleep(measured)
             cores = usage.between(began, time.time()) / (time.time() - began)
-            figures = ps.sql("SHOW QUERIES").to_arrow().to_pylist()
+            figures = ps.sql("SHOW QUERIES").table.to_pylist()
         shutil.rmtree(home, ignore_errors=True)
         p50, delay = (median(each[name] or 0.0 for each in figures) for name in FIGURES)
         out = sum(each["rows_out"] for each in figures) - before
@@ -61,7 +61,7 @@ FIGURES = ("p50_ms", "delay_p50_ms")
 
 
 def _rows_out(ps: Connection) -> int:
-    return sum(each["rows_out"] for each in ps.sql("SHOW QUERIES").to_arrow().to_pylist())
+    return sum(each["rows_out"] for each in ps.sql("SHOW QUERIES").table.to_pylist())
 
 
 def _queries() -> str:

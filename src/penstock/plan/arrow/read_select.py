@@ -129,37 +129,42 @@ def _joined(
     if kind is None or join.args.get("on") is None:
         raise NotPlainError
     scope, width = Scope((*columns, *others)), len(columns)
-    keys = tuple(_key(each, scope, width) for each in _equalities(join.args["on"]))
+    asked = [(each, _key(each, scope, width)) for each in _conjuncts(join.args["on"])]
+    keys = tuple(key for _, key in asked if key is not None)
+    rest = [condition_of(each, scope) for each, key in asked if key is None]
+    if not keys or (rest and kind != "INNER"):
+        raise NotPlainError
     met = columns if kind in ("LEFT SEMI", "LEFT ANTI") else scope.columns
     fields = tuple((name, type_) for _, name, type_ in met)
-    return Match(left, right, keys, kind, fields), met
+    found: Relation = Match(left, right, keys, kind, fields)
+    for condition in rest:
+        found = Pick(found, condition, fields)
+    return found, met
 
 
-def _equalities(tree: exp.Expr) -> Iterator[exp.EQ]:
+def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
     match tree:
         case exp.Paren():
-            yield from _equalities(tree.this)
+            yield from _conjuncts(tree.this)
         case exp.And():
-            yield from _equalities(tree.this)
-            yield from _equalities(tree.expression)
-        case exp.EQ():
-            yield tree
+            yield from _conjuncts(tree.this)
+            yield from _conjuncts(tree.expression)
         case _:
-            raise NotPlainError
+            yield tree
 
 
-def _key(tree: exp.EQ, scope: Scope, width: int) -> tuple[int, int]:
+def _key(tree: exp.Expr, scope: Scope, width: int) -> tuple[int, int] | None:
     """Return the places of a column of the left side and of the one that it must be equal to."""
-    sides = value_of(tree.this, scope), value_of(tree.expression, scope)
-    if not all(isinstance(each, Ref) for each in sides):
-        raise NotPlainError
-    left, right = sorted(sides, key=lambda each: each.place if isinstance(each, Ref) else 0)
-    match left, right:
-        case Ref(one, type_), Ref(other, same) if one < width <= other:
+    if not isinstance(tree, exp.EQ):
+        return None
+    sides = [value_of(each, scope) for each in (tree.this, tree.expression)]
+    refs = sorted((each for each in sides if isinstance(each, Ref)), key=lambda each: each.place)
+    match refs:
+        case [Ref(one, type_), Ref(other, same)] if one < width <= other:
             alike = type_ == same or {type_, same} <= set(WHOLE)
             if alike and type_ in ORDERED and type_ != "double":
                 return one, other - width
-    raise NotPlainError
+    return None
 
 
 Item = tuple[str, Value]
