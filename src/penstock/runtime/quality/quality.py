@@ -80,22 +80,28 @@ class Quality:
         began = time.thread_time()
         self._follow_rates(now)
         gates = [live for live in self.topology.units.values() if isinstance(live.unit.root, Gate)]
+        network, soon = self._seen(graph, now)
         if gates or self.suspending.is_needed:
-            self._see(gates, graph, now)
+            self._act(gates, network, soon, now)
         else:
             self.shedding = NOT_SHEDDING
         took = time.thread_time() - began
         pause = CALM_SECONDS if self._is_calm() else LOOK_SECONDS
         self._next_look = now + max(pause, took / LOOK_SHARE)
 
-    def _see(self, gates: Sequence[LiveUnit], graph: Callable[[], Graph], now: float) -> None:
-        self._tell_tempos()
+    def _seen(self, graph: Callable[[], Graph], now: float) -> tuple[Network, Network]:
+        """See how much there is to do, now and soon, whether or not something gives way for it."""
         known, queued, rule = self.network(graph, now), self._queued(), self._rule()
         network = self._by_size(known, known.rates, queued, rule)
         soon = self._by_size(known, self._foreseen(known.rates), queued, rule)
         waits = backlog_of(network, queued)
         self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
-        limits = self.limits(network)
+        return network, soon
+
+    def _act(self, gates: Sequence[LiveUnit], network: Network, soon: Network, now: float) -> None:
+        """Let gates keep less, and queries go, where it is too much."""
+        self._tell_tempos()
+        limits, rule = self.limits(network), self._rule()
         outlooks = {HERE: self.outlook}
         if self._is_sure(rule, now):
             self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
