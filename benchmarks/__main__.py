@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.calm import calm
+from benchmarks.create_latency import create_latency
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
@@ -23,6 +24,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "tumbling": tumbling,
     "push_latency": push_latency,
     "calm": calm,
+    "create_latency": create_latency,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
