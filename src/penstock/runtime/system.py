@@ -277,7 +277,9 @@ class System:
             self.admission,
             WrittenFiles(self.home, self.allowed),
         )
-        self.statements = Statements(self.quiescence, self.admission, changes, questions)
+        self.statements = Statements(
+            self.quiescence, self.admission, changes, questions, self.binder
+        )
 
     def warn(self, told: str) -> None:
         """Say what was found wrong and has been dealt with; it is kept for those who ask."""

@@ -37,7 +37,7 @@ from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.archive import MERGE_FILES, Archive
 from penstock.runtime.sources.source_reader import SourceReader
-from penstock.runtime.topology.checkpoint import write_checkpoint
+from penstock.runtime.topology.checkpoint import write_addition, write_checkpoint
 from penstock.runtime.topology.connection import connect
 from penstock.runtime.topology.placement import placement_of
 from penstock.runtime.topology.read_ahead import ReadAhead
@@ -248,7 +248,8 @@ class Hall:
         self.remember(name, root)
         query = self._run(name, root)
         self.reconnect()
-        self.checkpoint()
+        if not write_addition(self.topology, self.journal, self.home / "state"):
+            self.checkpoint()
         return query
 
     def remember(self, name: str, root: Operator) -> None:

@@ -1,7 +1,7 @@
 """The definition binder: the operators of what a statement defines, or what is wrong with it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -79,6 +79,15 @@ class DefinitionBinder:
             name = tree.args["from_"].this.alias_or_name
             root = self._by_worth(root, definition.shed_by, name)
             return KnownQuery(definition, root, names, foreign=foreign)
+
+    def rehearse(self, statement: CreateQuery) -> None:
+        """Ask Spark ahead of time what binding the query will ask, while everything runs.
+
+        Answers are remembered. What is wrong is told when it is bound: by then it may be right,
+        such as where a statement before it in a script makes what it reads.
+        """
+        with suppress(Exception):
+            self.query(statement)
 
     def subject(self, subject: str | SelectOnce | CreateQuery) -> KnownQuery:
         """Return the query of a name, or one that is not there yet."""

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from penstock.clock import Clock
 from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.control import Control
-from penstock.runtime.topology.checkpoint import write_checkpoint
+from penstock.runtime.topology.checkpoint import write_addition, write_checkpoint
 from penstock.runtime.topology.topology import Topology
 
 
@@ -25,11 +26,21 @@ class CheckpointWriter:
 
     def write(self) -> None:
         """Write down everything; while quiesced."""
+        write_checkpoint(self.topology, self.journal, self.directory, self._decided())
+        self.put_off()
+
+    def write_addition(self) -> None:
+        """Write down what was added, or everything where that does not do; while quiesced.
+
+        The next whole checkpoint is due when it was: what is done again is never more than that.
+        """
+        if not write_addition(self.topology, self.journal, self.directory, self._decided()):
+            self.write()
+
+    def _decided(self) -> dict[str, Any]:
         refuse_dead()  # the run that met a dead Spark may not have been settled
         statistics = self.control.dispatcher.statistics
-        decided = {"control": self.control.kept(), "statistics": statistics.kept()}
-        write_checkpoint(self.topology, self.journal, self.directory, decided)
-        self.put_off()
+        return {"control": self.control.kept(), "statistics": statistics.kept()}
 
     def put_off(self) -> None:
         """Make the next checkpoint due a whole interval from now."""

@@ -1,11 +1,13 @@
 """Source poller: asks the sources for trains and puts them into their buffers."""
 
+from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from penstock.clock import Clock
+from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.trains.buffers import Buffer, Train
 from penstock.errors import PenstockError, describe
 from penstock.runtime.durable.journal import Journal
@@ -33,7 +35,15 @@ class SourcePoller:
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
-        for source_reader in list(self.topology.source_readers.values()):
+        self._start(list(self.topology.source_readers.values()), now)
+
+    def start_pushed(self, now: float) -> None:
+        """Start to read what was pushed, which is there; other sources may take long."""
+        readers = list(self.topology.source_readers.values())
+        self._start([each for each in readers if isinstance(each.interface, Push)], now)
+
+    def _start(self, source_readers: Iterable[SourceReader], now: float) -> None:
+        for source_reader in source_readers:
             buffer = self.topology.buffers.get(source_reader.key)
             if (
                 buffer is not None

@@ -92,6 +92,12 @@ class LoopStages:
         self.archiving.start(now)
         self.source_poller.start(now)
 
+    def start_brief(self, now: float) -> None:
+        """Start what is over in a moment, for those who wait for the rest to end."""
+        self.deliveries.start_light()
+        self.dispatcher.start_brief(now)
+        self.source_poller.start_pushed(now)
+
 
 class Supervisor:
     """Runs a topology in a thread of its own.
@@ -208,6 +214,8 @@ class Supervisor:
                 self._change()
                 if self._is_stopping:
                     return True
+        elif self._quiescence.is_draining:
+            self._stages.start_brief(now)
         else:
             self._go_on(now)
         self._pool.wait(POLL_SECONDS)

@@ -1,19 +1,22 @@
 """Statements, carried out one by one; a script stands as a whole, or not at all."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from penstock.catalog import CatalogEntry
 from penstock.errors import InUseError, NotRepeatableError, PenstockError, Place
+from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.loop.quiescence import Quiescence
 from penstock.runtime.names.stream_types import catalog_name
 from penstock.runtime.queries.admission import Admission
 from penstock.runtime.statements.changes import Change, Changes
 from penstock.runtime.statements.questions import Questions
 from penstock.runtime.statements.result import Result
-from penstock.sql import Drop, Statement, parse, place_of_call, place_of_present
+from penstock.sql import CreateQuery, Drop, Statement, parse, place_of_call, place_of_present
+
+MOST_REHEARSED = 20  # queries of a script: each is bound twice then, in some milliseconds
 
 
 def approved() -> None:
@@ -28,6 +31,7 @@ class Statements:
     admission: Admission
     changes: Changes
     questions: Questions
+    binder: DefinitionBinder
 
     def execute(self, text: str, approve: Callable[[], None] = approved) -> list[Result]:
         """Carry out a script. Sources start only when all of it stands.
@@ -54,9 +58,11 @@ class Statements:
             results = [self._placed(each) for each in statements]
             approve()
             return results
+        self._rehearse(statements)
         failure: PenstockError | None = None
-        catalog = self.changes.definitions.catalog
-        with self.quiescence.between_runs(), catalog.together():
+        catalog, quiescence = self.changes.definitions.catalog, self.quiescence
+        changing = quiescence.adding if _only_add(statements) else quiescence.between_runs
+        with changing(), catalog.together():
             before = {entry.name.lower() for entry in catalog.all()}
             try:
                 results = self._carried_out(statements)
@@ -69,6 +75,13 @@ class Statements:
         if failure is not None:  # raised here: the checkpoint and the catalog are to be written
             raise failure
         return results
+
+    def _rehearse(self, statements: Sequence[Statement]) -> None:
+        """Have Spark analyse new queries before anything is held still for them."""
+        queries = [each for each in statements if isinstance(each, CreateQuery)]
+        if self.quiescence.is_working and len(queries) <= MOST_REHEARSED:
+            for each in queries:
+                self.binder.rehearse(each)
 
     def _carried_out(self, statements: list[Statement]) -> list[Result]:
         """Carry out a script in parts after each of which the graph must be as the script says.
@@ -100,6 +113,12 @@ class Statements:
         except PenstockError as error:
             error.place = error.place or _place_of(error, statement)
             raise
+
+
+def _only_add(statements: Sequence[Statement]) -> bool:
+    """Say whether all changes are queries that come beside what is there."""
+    changes = [each for each in statements if isinstance(each, Change)]
+    return all(isinstance(each, CreateQuery) and not each.or_replace for each in changes)
 
 
 def _drop_of(entry: CatalogEntry) -> Drop:

@@ -7,6 +7,9 @@ with their checksums. They are on disk before the journal has the manifest.
 
 The checkpoint before the last one stays, with all that a replay from it needs, unless the graph has
 changed in between: recovery goes back to it where the last one is damaged (0029).
+
+After a change that only adds, what it does not touch keeps its record of the last checkpoint
+(`added.py`): nothing of it is written again.
 """
 
 import uuid
@@ -36,6 +39,7 @@ from penstock.runtime.durable.manifest import (
     UnitRecord,
 )
 from penstock.runtime.durable.state_files import put_on_disk
+from penstock.runtime.topology.added import Added, added_to, only_adds
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_rule import LiveTriggers
@@ -49,18 +53,90 @@ def write_checkpoint(
 
     `decided` is what deciders keep: `statistics` and `control`.
     """
-    for source_reader in topology.source_readers.values():
-        if isinstance(source_reader.interface, Push):
-            source_reader.interface.to_disk()  # a checkpoint must not outlive what it has read
+    _pushed_to_disk(topology)
     manifest = _manifest(topology, directory, decided or {})
-    last = topology.checkpoint
-    known = last.manifest.files if last is not None else {}
     for archive in topology.archives.values():
         archive.to_disk()
+    last = topology.checkpoint
+    can_go_back = last is not None and _can_go_back(topology, last.manifest, manifest)
+    _write(topology, journal, directory, manifest, last if can_go_back else None)
+
+
+def write_addition(
+    topology: Topology, journal: Journal, directory: Path, decided: Mapping[str, Any] | None = None
+) -> bool:
+    """Write down what a change has added, beside all that the last checkpoint has of the rest.
+
+    False where that does not do, and nothing was written.
+    """
+    last, decided = topology.checkpoint, decided or {}
+    if last is None or not only_adds(topology, last.manifest, decided.get("control", {})):
+        return False
+    _pushed_to_disk(topology)
+    manifest = _with_added(topology, directory, last.manifest, decided)
+    _write(topology, journal, directory, manifest, None)
+    return True
+
+
+def _pushed_to_disk(topology: Topology) -> None:
+    """Wait for what was pushed: a checkpoint must not outlive what it has read."""
+    for source_reader in topology.source_readers.values():
+        if isinstance(source_reader.interface, Push):
+            source_reader.interface.to_disk()
+
+
+def _write(
+    topology: Topology,
+    journal: Journal,
+    directory: Path,
+    manifest: Manifest,
+    older: Checkpoint | None,
+) -> None:
+    """Put the files on disk and record the manifest; keep what the older checkpoint needs."""
+    known = topology.checkpoint.manifest.files if topology.checkpoint is not None else {}
     manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known))
-    older = last if last is not None and _can_go_back(topology, last.manifest, manifest) else None
     topology.checkpoint = _record(topology, journal, manifest, older)
     _let_go(topology, directory, manifest, older)
+
+
+def _with_added(
+    topology: Topology, directory: Path, last: Manifest, decided: Mapping[str, Any]
+) -> Manifest:
+    """Return the last manifest with what stands otherwise now; places are as each record's."""
+    added = added_to(topology, last)
+    own = {topology.units[name].reader: topology.units[name].runs for name in added.units}
+    own |= {topology.queries[name].reader: topology.queries[name].runs for name in added.queries}
+    standing = {live.reader for live in topology.units.values()}
+    standing |= {query.reader for query in topology.queries.values()}
+    runs = {reader: at for reader, at in last.ends.runs.items() if reader in standing}
+    return replace(
+        last,
+        buffers={
+            buffer.key: _buffer(buffer, directory, None)
+            if buffer.key in added.buffers
+            else _with_readers(buffer, last.buffers[buffer.key], added)
+            for buffer in topology.buffers
+        },
+        units={
+            name: _unit(live, directory) if name in added.units else last.units[name]
+            for name, live in topology.units.items()
+        },
+        queries={
+            name: _query(query) if name in added.queries else last.queries[name]
+            for name, query in topology.queries.items()
+        },
+        ends=Ends(last.ends.trains, runs | own),
+        **decided,
+    )
+
+
+def _with_readers(buffer: Buffer, kept: BufferRecord, added: Added) -> BufferRecord:
+    """Return a buffer's record with the readers of now; those that came or changed are ahead."""
+    places = {
+        reader: at if reader in added.readers else kept.readers.get(reader, at)
+        for reader, at in buffer.readers().items()
+    }
+    return replace(kept, readers=places)
 
 
 def _manifest(topology: Topology, directory: Path, decided: Mapping[str, Any]) -> Manifest:
@@ -115,6 +191,7 @@ def _record(
         number = journal.write_checkpoint(
             manifest.to_json(), trains=ends.trains, runs=ends.runs, keep=keep
         )
+    topology.recut.clear()
     topology.gone.clear()
     topology.gone_streams.clear()
     return Checkpoint(number, manifest)

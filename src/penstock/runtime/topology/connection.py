@@ -41,6 +41,7 @@ def connect(topology: Topology, units: Sequence[Unit]) -> None:
     }
     for name, live in topology.units.items():
         if live is not old.get(name):
+            topology.recut.add(name)
             _register(topology, live, places)
     for query in topology.queries.values():
         topology.buffers.open(query.input, query.root.schema).register(query.reader)

@@ -34,8 +34,9 @@ class Topology:
 
     `writers` are the units that write each root's trains. `apart` are roots that no bundle takes:
     they would stop the others; the graph `must_cut` anew when there are more of them. `dirty` are
-    units that may have something to do, or no more, whatever their buffers say. `gone` and
-    `gone_streams` are what the journal must forget with the next checkpoint. `ledgers` tell what
+    units that may have something to do, or no more, whatever their buffers say. `recut` are units
+    that were made or cut anew since the last checkpoint; `gone` and `gone_streams` are what the
+    journal must forget with the next one. `ledgers` tell what
     the sites of flows did that run no more. `checkpoint` is the last one.
     """
 
@@ -55,6 +56,7 @@ class Topology:
     trigger_batches: dict[str, LiveTriggers] = field(default_factory=dict)
     tables: TableVersions | None = None
     dirty: set[str] = field(default_factory=set)
+    recut: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
     ledgers: dict[str, tuple[Stages, Ledger]] = field(default_factory=dict)

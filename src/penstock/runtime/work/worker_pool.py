@@ -86,6 +86,7 @@ class WorkerPool(Workers):
         self._busy: set[str] = set()
         self._along: set[str] = set()  # of those who are busy: whose work another's worker does
         self.started = 0  # so many things, ever
+        self._numbers: dict[str, int] = {}  # by who is busy: the how manieth thing that is
         self._done: list[Callable[[], None]] = []
         self._woken = False
         self._settling = False  # what is half settled is not idle, for those who look meanwhile
@@ -102,8 +103,12 @@ class WorkerPool(Workers):
     def is_quiesced(self) -> bool:
         return not self._moving() and not self._done and not self._settling
 
+    def has_ended(self, last: int) -> bool:
+        """Say whether only sinks are at work on the first so many things that were started."""
+        return not any(self._numbers.get(name, 0) <= last for name in self._moving())
+
     def _moving(self) -> list[str]:
-        return [name for name in self._busy if not name.startswith(SINK)]
+        return [name for name in list(self._busy) if not name.startswith(SINK)]
 
     @property
     def free_slots(self) -> int:
@@ -115,6 +120,7 @@ class WorkerPool(Workers):
         self._busy |= {name, *along}
         self._along |= set(along)
         self.started += 1
+        self._numbers |= dict.fromkeys((name, *along), self.started)
 
         def settle(future: Future[object]) -> None:
             def done() -> None:

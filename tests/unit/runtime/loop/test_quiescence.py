@@ -1,5 +1,9 @@
 """Waits for what nobody is going to do end in an error, and no others."""
 
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +23,8 @@ from penstock.runtime.loop.quiescence import Quiescence, Watchdog
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import WorkerPool
 from penstock.schedule import RoundRobin
+
+LONG = 300.0  # seconds; nothing here may take half as long
 
 
 class Replaying(Topology):
@@ -80,3 +86,74 @@ def test_replays_that_nobody_can_do_stop_everything_unless_a_cause_is_told(
     else:
         with pytest.raises(StalledError):
             quiescence.note_step(10.0)
+
+
+# -- between holds -----------------------------------------------------------------------
+
+
+@contextmanager
+def stepping(quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Take steps in another thread, as the supervisor does; give which of them drained."""
+    monkeypatch.setattr(type(quiescence.topology), "is_replaying", lambda _: False)
+    drained: list[bool] = []
+    over = threading.Event()
+
+    def go() -> None:
+        while not over.is_set():
+            with quiescence.turn():
+                quiescence.pool.settle()
+                drained.append(quiescence.is_draining)
+                if not quiescence.is_draining:
+                    quiescence.note_step(time.monotonic())
+                quiescence.pool.wait(0.001)
+
+    thread = threading.Thread(target=go)
+    quiescence.is_working = True
+    thread.start()
+    try:
+        yield drained
+    finally:
+        over.set()
+        thread.join()
+        quiescence.is_working = False
+
+
+def test_holds_back_to_back_leave_the_supervisor_its_turns(
+    quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with stepping(quiescence, monkeypatch) as drained:
+        for _ in range(20):
+            with quiescence.resting():
+                pass
+        assert drained.count(False) >= 19
+
+
+def test_brief_work_goes_on_while_a_hold_waits_for_a_long_run(
+    quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, held = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with quiescence.resting():
+            held.set()
+
+    with stepping(quiescence, monkeypatch) as drained:
+        quiescence.pool.submit("unit:long", lambda: go.wait(LONG), lambda _: None)
+        thread = threading.Thread(target=hold)
+        thread.start()
+        until = time.monotonic() + LONG
+        while drained.count(True) < 10 and time.monotonic() < until:
+            time.sleep(0.001)
+        assert not held.is_set()
+        go.set()
+        thread.join()
+    assert held.is_set()
+    assert drained.count(True) >= 10
+
+
+def test_a_hold_of_the_holder_and_of_the_supervisor_itself_waits_for_nobody(
+    quiescence: Quiescence,
+) -> None:
+    quiescence.is_working = True  # and nobody takes a step
+    with quiescence.turn(), quiescence.resting(), quiescence.resting():
+        assert quiescence.pool.is_quiesced

@@ -137,3 +137,12 @@ def test_what_comes_in_is_counted(hall: Hall) -> None:
         each for each in hall.topology.source_readers.values() if each.scan == scan("s")
     ]
     assert (source_reader.rows, source_reader.meter.rows, source_reader.number) == (3, 3, 1)
+
+
+def test_in_a_drain_no_source_is_read_that_may_take_long(hall: Hall) -> None:
+    hall.add("a", scan("s"))
+    hall.push("s", 1)
+    hall.source_poller.start_pushed(hall.clock.now())
+    assert waiting(hall, "s") == 0
+    hall.take_in()
+    assert waiting(hall, "s") == 1

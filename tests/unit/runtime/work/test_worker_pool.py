@@ -177,3 +177,20 @@ def test_everyone_goes_after_what_they_are_at() -> None:
     pool.dismiss()
     pool.settle()
     assert found == [True, True]
+
+
+def test_what_was_started_up_to_a_number_has_ended_whatever_came_after_it(pool: WorkerPool) -> None:
+    first, second = threading.Event(), threading.Event()
+    pool.submit("unit:a", lambda: first.wait(LONG), lambda _: None)
+    last = pool.started
+    pool.submit("unit:b", lambda: second.wait(LONG), lambda _: None)
+    assert not pool.has_ended(last)
+    first.set()
+    while pool.is_busy("unit:a"):
+        pool.wait(LONG)
+        pool.settle()
+    assert pool.has_ended(last)
+    assert not pool.has_ended(pool.started)
+    second.set()
+    pool.settle_all(LONG)
+    assert pool.has_ended(pool.started)

@@ -117,6 +117,14 @@ class Dispatcher:
         self.deciding_seconds += time.perf_counter() - began
         self.looking_ahead.start()
 
+    def start_brief(self, now: float) -> None:
+        """Start the ready units that need no Spark for what waits; they leave slots soon."""
+        ready = self._through_gates(now)
+        for name, each in list(ready.items()):
+            if self.pool.free_slots > 0 and each.is_brief:
+                del ready[name]
+                self._start_unit(each.live, each.group)
+
     def _through_gates(self, now: float) -> dict[str, Ready]:
         """Return who can run once gates have let through what waits before them, if it is little.
 

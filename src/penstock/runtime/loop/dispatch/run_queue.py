@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 from penstock.engine.states.tuples.gate import GateState
 from penstock.engine.trains.buffers import Train
+from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.sharing.plain_steps import plain_steps
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import READER, LiveUnit
@@ -41,6 +43,13 @@ class Ready(NamedTuple):
         trains = [train for trains in self.group.values() for train in trains]
         in_memory = all(train.rows.table is not None for train in trains)
         return _is_light_gate(self.live) and in_memory and self.unit.waiting_rows <= TRIFLE_ROWS
+
+    @property
+    def is_brief(self) -> bool:
+        """Say whether Arrow answers the unit over what waits, in a few milliseconds."""
+        trains = [train for trains in self.group.values() for train in trains]
+        few = sum(train.rows.count for train in trains) <= SMALL_ROWS
+        return few and not self.live.replay and plain_steps(self.live.unit) is not None
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
-from penstock.plan.operators import Take, key
+from penstock.plan.operators import Filter, Take, key
 from penstock.runtime.loop.dispatch import dispatcher as turns_module
 from penstock.runtime.work.run_limits import RunLimits
 from penstock.schedule import ReadyUnit
@@ -223,3 +223,15 @@ def test_each_query_counts_for_itself(hall: Hall) -> None:
     hall.push("s", 2, 3, 4)
     hall.drain()
     assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [2, 3])
+
+
+def test_in_a_drain_only_what_arrow_answers_is_started(hall: Hall) -> None:
+    plain, other = Filter(scan("s"), ("n > 1",)), Filter(scan("s"), ("n % 2 = 0",))
+    hall.add("plain", plain)
+    hall.add("other", other)
+    hall.push("s", 1, 2)
+    hall.take_in()
+    hall.dispatcher.start_brief(hall.clock.now())
+    assert [unit for unit, _ in hall.processor.runs] == [key(plain)]
+    hall.turn()
+    assert [unit for unit, _ in hall.processor.runs] == [key(plain), key(other)]
