@@ -70,8 +70,10 @@ def watching(total_rows: int) -> Iterator[Watch]:
     watch = Watch(total_rows)
     execute = LiveUnit.execute
 
-    def watched_execute(live: LiveUnit, processor: Any, number: int, inputs: Any) -> Any:
-        output: Any = execute(live, processor, number, inputs)
+    def watched_execute(
+        live: LiveUnit, processor: Any, number: int, inputs: Any, *more: Any, **options: Any
+    ) -> Any:
+        output: Any = execute(live, processor, number, inputs, *more, **options)
         outputs = output.values() if isinstance(output, dict) else (output,)
         rows = sum(t.rows.count for trains in inputs.values() for t in trains)
         watch.ran(rows, sum(each.table.num_rows for each in outputs))
