@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,10 +14,11 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.client import Connection
+from penstock.plan.operators import WindowJoin
 from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e import scenario
 from tests.e2e.death import bury, live, reaping
-from tests.e2e.support import figures, finish, results, rows_of, until, write_json
+from tests.e2e.support import bag, figures, finish, results, rows_of, until, write_json
 from tests.examples import NIGHTLY
 
 pytestmark = pytest.mark.spark
@@ -300,3 +302,73 @@ def test_a_join_that_dies_comes_back_to_the_same_rows(
             finish(ps)
     assert died >= 2
     assert written(tmp_path / "out") == expected
+
+
+SPREAD = "(ts TIMESTAMP, k INT, x INT) TIMESTAMP BY ts"
+MANY = 2_000
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"])
+def test_few_keys_in_a_long_train_meet_by_time(
+    kind: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    numbers = random.Random(7)
+    given = {
+        name: [
+            {"ts": BEGIN + timedelta(seconds=numbers.randrange(MANY * 20)), "k": at % 3, "x": at}
+            for at in range(MANY)
+        ]
+        for name in "ab"
+    }
+    shown = "a.x" if "LEFT" in kind else "a.x, b.x AS y"
+    join_sql, hows = WindowJoin.run_sql, []
+
+    def run_sql(join: WindowJoin, *run: Any) -> str:
+        hows.extend(run[3:])
+        return join_sql(join, *run)
+
+    with (
+        mock.patch.object(WindowJoin, "run_sql", run_sql),
+        penstock.connect(tmp_path / "home", spark=spark) as ps,
+    ):
+        for name in "ab":
+            ps.sql(f"CREATE STREAM {name} {SPREAD} FROM push()")
+        ps.sql(
+            f"CREATE QUERY q AS SELECT {shown} FROM a [RANGE 10 SECONDS] "
+            f"{kind} b [RANGE 20 SECONDS] ON a.k = b.k"
+        )
+        for name, rows in given.items():
+            ps.push(name, sorted(rows, key=lambda row: row["ts"]))
+            ps.end(name)
+        finish(ps)
+        found = bag(results(ps, "q"))
+    assert any(how.by_time for how in hows)
+    for name, rows in given.items():
+        spark.createDataFrame(pa.Table.from_pylist(rows)).createOrReplaceTempView(f"few_{name}")
+    batch = spark.sql(
+        f"SELECT {shown} FROM few_a AS a {kind} few_b AS b ON a.k = b.k "
+        "AND b.ts <= a.ts + INTERVAL 10 SECONDS AND a.ts <= b.ts + INTERVAL 20 SECONDS"
+    )
+    assert found == bag(batch.toArrow())
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN"])
+def test_a_condition_is_asked_of_tuples_that_are_there_together(
+    kind: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Who else has the key while a run goes on depends on how streams are cut into trains."""
+    shown = "a.x" if kind != "JOIN" else "a.x, b.x AS y"
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        for name in "ab":
+            ps.sql(f"CREATE STREAM {name} {SPREAD} FROM push()")
+        ps.sql(
+            f"CREATE QUERY q AS SELECT {shown} FROM a [RANGE 1 MINUTE] "
+            f"{kind} b [RANGE 1 MINUTE] ON a.k = b.k AND 10 / (a.x - b.x) > 1"
+        )
+        ps.push("a", [{"ts": minute(at), "k": 1, "x": x} for at, x in ((0, 1), (10, 2))])
+        ps.push("b", [{"ts": minute(at), "k": 1, "x": x} for at, x in ((0, 0), (10, 1))])
+        for name in "ab":
+            ps.end(name)
+        finish(ps)
+        assert figures(ps, "q")["state"] == "FINISHED"
+        assert results(ps, "q").num_rows == (0 if "ANTI" in kind else 2)

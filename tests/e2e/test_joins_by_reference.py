@@ -1,8 +1,10 @@
 """Every form of join gives the rows that nested loops give, however its streams are cut."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from penstock.client import Connection
+from penstock.engine.states.joins import crowded_keys
 from tests.e2e.reference.joins import Input, Kind, Range, Rows, Step, hop_join, join
 from tests.e2e.reference.streams import SECOND, Flow, flows
 from tests.e2e.reference.trial import LAW, Question, ask, each_train_alone
@@ -200,6 +203,22 @@ def test_a_stream_joins_with_itself(
     ask(ps, {"a": flow}, [Question(twice.sql.replace("$b", "$a"), twice.answer)])
 
 
+@contextmanager
+def always_by_time() -> Iterator[None]:
+    """Let rows meet by time buckets however few they are, wherever windows have a length."""
+    with mock.patch.multiple(crowded_keys, LEAST_PAIRS=0, PAIRS_A_ROW=0, LEAST_BUCKETS=0):
+        yield
+
+
+@LAW
+@given(flows=streams("ab"), asked=several(pairs(ranges(), ranges(), *JOINS)))
+def test_spans_join_by_time_as_nested_loops_do(
+    flows: dict[str, Flow], asked: list[Ask], ps: Connection
+) -> None:
+    with always_by_time():
+        put(ps, flows, asked)
+
+
 # -- three streams -----------------------------------------------------------------------
 
 
@@ -354,3 +373,16 @@ def test_three_appear_in_every_window_that_holds_all(
     flows: dict[str, Flow], asked: list[Ask], ps: Connection
 ) -> None:
     put(ps, flows, asked)
+
+
+@LAW
+@given(
+    flows=streams("abc", 30),
+    spans=triples("inner", ranges(3, 12)) | triples("left", ranges(3, 12)),
+    hops=triple_hops(),
+)
+def test_three_streams_join_by_time_as_nested_loops_do(
+    flows: dict[str, Flow], spans: Ask, hops: Ask, ps: Connection
+) -> None:
+    with always_by_time():
+        put(ps, flows, [spans, hops])

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from penstock.errors import BadQueryError
+from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema
 from penstock.plan.algebra.fallible import can_fail
 from penstock.plan.algebra.scope import place_of
-from penstock.sql import spark_sql
+from penstock.sql import parse_select, spark_sql
 
 
 def refuse_deep(node: exp.Expr | None, where: str) -> None:
@@ -32,6 +33,23 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
             waiting += [node.right, node.left]
         else:
             yield node
+
+
+def equal_columns(
+    on: str, names: tuple[str, str] = (LEFT, RIGHT), *, null_safe: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield the columns of two inputs that a condition says are equal.
+
+    With `null_safe` also those that are equal where both are NULL.
+    """
+    kinds = (exp.EQ, exp.NullSafeEQ) if null_safe else exp.EQ
+    for each in conjuncts(parse_select(f"SELECT {on or 'true'}").expressions[0]):
+        if isinstance(each, kinds):
+            found = {
+                node.table: node for node in (each.left, each.right) if type(node) is exp.Column
+            }
+            if found.keys() == set(names):
+                yield found[names[0]].name, found[names[1]].name
 
 
 def in_order(conditions: Iterable[exp.Expr], schema: Schema | None = None) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ A punctuation travels as Spark SQL text over the columns of the stream, and on t
 that leave its columns as they are. One whose columns are lost is forgotten: that is always safe.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from sqlglot import exp
 
 from penstock.errors import TypeMismatchError
-from penstock.model.own_names import LEFT, RIGHT, own
+from penstock.model.own_names import own
 from penstock.model.schema import Schema, quoted
-from penstock.plan.algebra.clauses import conjuncts
+from penstock.plan.algebra.clauses import equal_columns
 from penstock.plan.algebra.scope import Scope, is_bound, place_of, plain, relation
 from penstock.plan.operators import (
     Filter,
@@ -94,24 +94,13 @@ def over_partners(join: WindowJoin, place: int, condition: str) -> str:
     if join.preserved:
         return ""
     own, other = join.state_schema(place), join.state_schema(1 - place)
-    equal = dict(pair if place == 0 else pair[::-1] for pair in _equal_columns(join.on))
+    equal = dict(pair if place == 0 else pair[::-1] for pair in equal_columns(join.on))
     partners = {
         name: equal[out]
         for name, out in join.sides[place].columns
         if out in equal and _type_of(own, out) == _type_of(other, equal[out])
     }
     return renamed(condition, partners)
-
-
-def _equal_columns(on: str) -> Iterator[tuple[str, str]]:
-    """Yield the columns of the left and of the right that a condition says are equal."""
-    for each in conjuncts(parse_select(f"SELECT {on or 'true'}").expressions[0]):
-        if isinstance(each, exp.EQ):
-            sides = {
-                node.table: node for node in (each.left, each.right) if type(node) is exp.Column
-            }
-            if sides.keys() == {LEFT, RIGHT}:
-                yield sides[LEFT].name, sides[RIGHT].name
 
 
 def _type_of(schema: Schema, name: str) -> str | None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.jobs.processor import Leaf
+from penstock.engine.states.joins.crowded_keys import Meeting, are_crowded
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
     KeptRows,
@@ -26,6 +27,7 @@ from penstock.engine.states.parts import Part
 from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table
+from penstock.model.own_names import side
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators.joins.hop_join import HIGH, LOW, TIME, HopJoin
 
@@ -110,7 +112,9 @@ class HopJoinState:
     def _found(self, run: Run, new: Sequence[Part | None]) -> Part | None:
         """Return the pairs that new tuples make."""
         rows = self.tuples.in_play(new)
-        sql = self.join.pairs_sql(views_of(run, rows))
+        meeting = Meeting(self.join.steps[0].on, (side(0), side(1)), self.join.reach)
+        by_time = are_crowded(self.tuples, new, rows, meeting)
+        sql = self.join.pairs_sql(views_of(run, rows), by_time=by_time)
         if not sql:
             return None
         table = run.select(sql, self.tuples.leaves(run, rows, sql), self.join.pair_schema())
@@ -149,9 +153,9 @@ class HopJoinState:
         reuse = self.join.mode == "reuse"
         sides = (self.pairs,) if reuse else self.tuples.sides
         leaves: dict[str, Leaf] = {}
-        for place, (side, part) in enumerate(zip(sides, new, strict=True)):
-            rows = [*side.rows, *([part.rows] if part is not None else [])]
-            leaves[run.view(f"rows_{place}")] = (rows, side.schema)  # an outer join needs all
+        for place, (each, part) in enumerate(zip(sides, new, strict=True)):
+            rows = [*each.rows, *([part.rows] if part is not None else [])]
+            leaves[run.view(f"rows_{place}")] = (rows, each.schema)  # an outer join needs all
         views = list(leaves)
         join = self.join
         sql = join.listed_sql(views[0], starts) if reuse else join.windows_sql(views, starts)

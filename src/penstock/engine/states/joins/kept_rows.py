@@ -133,7 +133,7 @@ class KeptRows:
     @property
     def tables(self) -> list[pa.Table]:
         """Return the rows of each input as one table, in order of arrival."""
-        return [_whole(side.rows, side.schema) for side in self.sides]
+        return [whole(side.rows, side.schema) for side in self.sides]
 
     def parts_of(self, tables: Iterable[pa.Table]) -> list[Part | None]:
         """Return parts of each input that are not kept yet."""
@@ -216,10 +216,11 @@ def input_rows(run: Run, place: int, columns: Sequence[str]) -> pa.Table | None:
     if key(below) not in run.rows:
         return None
     schema = Schema(tuple(c for c in below.schema if c.name in columns))
-    return _whole(run.rows[key(below)], schema)
+    return whole(run.rows[key(below)], schema)
 
 
-def _whole(parts: Sequence[Rows], schema: Schema) -> pa.Table:
+def whole(parts: Sequence[Rows], schema: Schema) -> pa.Table:
+    """Return these columns of rows as one table."""
     wanted = arrow_schema(schema)
     return laid_together([wanted.empty_table(), *(_columns(p, schema, wanted) for p in parts)])
 
@@ -252,7 +253,7 @@ def _in_order(run: Run) -> Run:
     """Return the run with each leaf in one piece: several files are scanned largest first."""
     schemas = {key(each): each.schema for each in run.unit.leaves}
     rows = {
-        name: parts if len(parts) <= 1 else [in_memory(_whole(parts, schemas[name]))]
+        name: parts if len(parts) <= 1 else [in_memory(whole(parts, schemas[name]))]
         for name, parts in run.rows.items()
     }
     return replace(run, rows=rows)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.spark.jobs.processor import Leaf
+from penstock.engine.states.joins.crowded_keys import Meeting, are_crowded
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
     KeptRows,
@@ -26,6 +27,7 @@ from penstock.engine.states.parts import Part
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import Rows, empty_table, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
+from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators.joins.window_join import (
     BROADCAST,
@@ -145,19 +147,22 @@ class WindowJoinState:
 
     def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
         rows = self.rows.in_play(new, lambda place, part: self._is_in_play(place, part, new, marks))
-        how = self._how(run, rows)
+        how = self._how(run, rows, new)
 
         def sql(at: Mapping[str, str]) -> str:
             return self.join.run_sql(at, self.reached, marks, how)
 
         return self.rows.joined(run, rows, sql, branches=len(SIDES))
 
-    def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]]) -> How:
+    def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]], new: Sequence[Part | None]) -> How:
         """Return how to join: within a task each, or by sending the fewer rows to all workers."""
         counts = {name: sum(each.count for each in parts) for name, parts in rows.items()}
-        new = max(counts["new_l"], counts["new_r"])
+        most = max(counts["new_l"], counts["new_r"])
         few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
-        return How(HASH if few or new > BROADCAST_ROWS else BROADCAST, counts)
+        kind = HASH if few or most > BROADCAST_ROWS else BROADCAST
+        decided = bool(self.join.preserved)
+        meeting = Meeting(self.join.on, (LEFT, RIGHT), self.join.reach, decided)
+        return How(kind, counts, by_time=are_crowded(self.rows, new, rows, meeting))
 
     def _is_in_play(self, place: int, part: Part, new: Sequence[Part | None], marks: Marks) -> bool:
         """Say whether this run has to look at an old part.

@@ -14,6 +14,7 @@ from penstock.model.own_names import own, side
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import shifted
 from penstock.plan.operators.joins.join_input import JoinInput, JoinStep, columns_of, columns_text
+from penstock.plan.operators.joins.time_buckets import BUCKET, bucket_sql, spread_sql
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.windows.span_text import span_text
 from penstock.plan.operators.windows.window_aggregate import END, START
@@ -102,7 +103,9 @@ class HopJoin:
             return
         places = range(len(self.joined))
         names = [f"{kind}_{place}" for place in places for kind in ("new", "old", "all")]
-        yield "each run:", self.pairs_sql({name: name for name in names})
+        relations = {name: name for name in names}
+        yield "each run:", self.pairs_sql(relations)
+        yield "few keys:", self.pairs_sql(relations, by_time=True)
         yield "at a close:", self.listed_sql("pairs", (0, 0))
 
     def windows_sql(self, rows: Sequence[str], starts: tuple[int, int]) -> str:
@@ -118,11 +121,14 @@ class HopJoin:
         columns = [f"{side(p)}.{quoted(c.name)}" for p, c in columns_of(self.joined, self.steps)]
         return f"SELECT {', '.join((*self._bounds(start), *columns))} FROM {sql}"
 
-    def pairs_sql(self, at: Mapping[str, str]) -> str:
-        """Return the SELECT of what new tuples make; where that can be nothing it is empty."""
-        return " UNION ALL ".join(self._found(at))
+    def pairs_sql(self, at: Mapping[str, str], *, by_time: bool = False) -> str:
+        """Return the SELECT of what new tuples make; where that can be nothing it is empty.
 
-    def _found(self, at: Mapping[str, str]) -> Iterator[str]:
+        With `by_time` they meet by the hash of their time buckets, too.
+        """
+        return " UNION ALL ".join(self._found(at, by_time=by_time))
+
+    def _found(self, at: Mapping[str, str], *, by_time: bool) -> Iterator[str]:
         """Yield the combinations whose first new tuple is of each input in turn: so each once."""
         places = range(len(self.joined))
         low, high = self._common_windows(len(places))
@@ -133,16 +139,26 @@ class HopJoin:
             names = [f"{kind}_{place}" for place, kind in enumerate(kinds)]
             if all(name in at for name in names):
                 relations = [at[name] for name in names]
-                yield f"SELECT {', '.join(columns)} FROM {self._together_sql(relations)}"
+                together = self._together_sql(relations, by_time=by_time)
+                yield f"SELECT {', '.join(columns)} FROM {together}"
 
-    def _together_sql(self, relations: Sequence[str]) -> str:
-        """Return the join of tuples that some window holds together."""
+    def _together_sql(self, relations: Sequence[str], *, by_time: bool) -> str:
+        """Return the join of tuples that some window holds together; ON is asked of these alone."""
         sql = f"{relations[0]} AS {side(0)}"
         for place, step in enumerate(self.steps, 1):
             low, high = self._common_windows(place + 1)
-            on = f"{step.on} AND " if step.on else ""
-            sql += f" JOIN {relations[place]} AS {side(place)} ON {on}{low} <= {high}"
+            rows, conditions = relations[place], [f"{low} <= {high}", step.on]
+            if by_time:
+                rows = spread_sql(rows, f"{TIME} - {self.size}L", self.reach)
+                bucket = bucket_sql(f"{side(0)}.{TIME}", self.reach)
+                conditions.insert(0, f"{bucket} = {side(place)}.{BUCKET}")
+            sql += f" JOIN {rows} AS {side(place)} ON {' AND '.join(filter(None, conditions))}"
         return sql
+
+    @property
+    def reach(self) -> int:
+        """Return how long the time is in which a tuple finds those of one window with it."""
+        return 2 * self.size
 
     def _common_windows(self, inputs: int) -> tuple[str, str]:
         """Return the first and the last window that hold a tuple of each of the first inputs."""

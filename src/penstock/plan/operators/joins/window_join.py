@@ -10,6 +10,9 @@ A run joins what is new with everything, each pair once whatever the cut (DCAPE-
     new left x (old right + new right)  +  old left x new right
 
 A tuple that has no partner is known to have none once the other side's watermark has passed its u.
+
+Tuples meet by the hash of their keys. Where keys are few they can meet by key and time bucket
+(`time_buckets`): the rows are the same, and fewer pairs are compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,11 +21,13 @@ from dataclasses import dataclass, field
 from penstock.model.own_names import LEFT, RIGHT, own
 from penstock.model.schema import Column, Schema, quoted
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
+from penstock.plan.operators.joins.time_buckets import BUCKET, bucket_sql, spread_sql
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.windows.span_text import span_text
 
 MET, UNTIL = own("met"), own("until")
 HIDDEN = (MET, UNTIL)
+SIDES = (LEFT, RIGHT)
 PRESERVED = {"LEFT": (0,), "RIGHT": (1,), "FULL": (0, 1), "LEFT SEMI": (0,), "LEFT ANTI": (0,)}
 LONE = ("LEFT SEMI", "LEFT ANTI")  # what gives tuples of the left alone
 KINDS = ("INNER", *PRESERVED)
@@ -31,18 +36,39 @@ Marks = tuple[int, int]
 HASH, BROADCAST = "SHUFFLE_HASH", "BROADCAST"
 
 
+# Rows that are spread are two each. Those that are looked up are held in memory, so they are spread
+# only where they are so much fewer than the others; else the others are, which stream by.
+MUCH_FEWER = 4
+
+
 @dataclass(frozen=True, slots=True)
 class How:
-    """How Spark should join: the rows of the side that has fewer are looked up by the other's."""
+    """How Spark should join: the rows of the side that has fewer are looked up by the other's.
+
+    With `by_time` they are looked up by their time bucket, too.
+    """
 
     kind: str = HASH
     counts: Mapping[str, int] = field(default_factory=dict)
+    by_time: bool = False
 
     def hint(self, left: str, right: str) -> str:
-        """Return the hint for two relations; of what is not counted, the new rows are looked up."""
-        new = RIGHT if right.startswith("new") else LEFT
-        fewer = LEFT if self.counts.get(left, 0) < self.counts.get(right, 0) else RIGHT
-        return f"{self.kind}({fewer if self.counts else new})"
+        """Return the hint for two relations."""
+        return f"{self.kind}({SIDES[self._looked_up(left, right)]})"
+
+    def spread(self, left: str, right: str) -> int | None:
+        """Return the side whose rows are spread over time buckets, if one's are."""
+        if not self.by_time:
+            return None
+        few, many = sorted(self.counts.get(name, 0) for name in (left, right))
+        looked_up = self._looked_up(left, right)
+        return looked_up if few * MUCH_FEWER <= many else 1 - looked_up
+
+    def _looked_up(self, left: str, right: str) -> int:
+        """Return the side that has fewer rows; of what is not counted, the new ones."""
+        if not self.counts:
+            return int(right.startswith("new"))
+        return int(self.counts.get(left, 0) >= self.counts.get(right, 0))
 
 
 PLAINLY = How()
@@ -216,7 +242,10 @@ class WindowJoin:
     def steps_sql(self) -> Iterator[tuple[str, str]]:
         """Yield when which SELECT runs, for those who read it; marks stand for watermarks."""
         names = [f"{what}_{side}" for side in "lr" for what in ("new", "old", "all")]
-        yield "each run:", self.run_sql({name: name for name in names}, (0, 0), (1, 1))
+        relations = {name: name for name in names}
+        yield "each run:", self.run_sql(relations, (0, 0), (1, 1))
+        if self.reach:
+            yield "few keys:", self.run_sql(relations, (0, 0), (1, 1), How(by_time=True))
 
     def run_sql(
         self, relations: Mapping[str, str], before: Marks, after: Marks, how: How = PLAINLY
@@ -232,12 +261,12 @@ class WindowJoin:
         self, at: Mapping[str, str], before: Marks, after: Marks, how: How
     ) -> Iterator[str]:
         if self.kind == "LEFT SEMI":
-            yield from self._first_partners(at)
+            yield from self._first_partners(at, how)
         elif self.kind != "LEFT ANTI":
             yield from self._pairs(at, how)
         if self.kind != "LEFT SEMI":
             for place in self.preserved:
-                yield from self._without_partner(at, place, before[1 - place], after[1 - place])
+                yield from self._without_partner(at, place, (before, after), how)
 
     def _pairs(self, at: Mapping[str, str], how: How) -> Iterator[str]:
         columns = [
@@ -250,35 +279,25 @@ class WindowJoin:
             columns.append(f"least({LEFT}.{UNTIL}, {RIGHT}.{UNTIL}) AS {UNTIL}")
         for left, right in (("new_l", "all_r"), ("old_l", "new_r")):
             if left in at and right in at:
-                yield (
-                    f"SELECT /*+ {how.hint(left, right)} */ {', '.join(columns)} "
-                    f"FROM {at[left]} AS {LEFT} JOIN {at[right]} AS {RIGHT} ON {self.meets}"
-                )
+                pairs = self._together(at[left], at[right], spread=how.spread(left, right))
+                yield f"SELECT /*+ {how.hint(left, right)} */ {', '.join(columns)} FROM {pairs}"
 
-    def _first_partners(self, at: Mapping[str, str]) -> Iterator[str]:
+    def _first_partners(self, at: Mapping[str, str], how: How) -> Iterator[str]:
         columns = ", ".join(quoted(c.name) for c in self.schema)
         if "new_l" in at and "all_r" in at:
-            yield (
-                f"SELECT {columns} FROM {at['new_l']} AS {LEFT} "
-                f"LEFT SEMI JOIN {at['all_r']} AS {RIGHT} ON {self.meets}"
-            )
+            yield f"SELECT {columns} FROM {self._judged('SEMI', at['new_l'], at['all_r'], how)}"
         if "old_l" in at and "new_r" in at:
-            found = (
-                f"SELECT * FROM {at['old_l']} AS {LEFT} "
-                f"LEFT SEMI JOIN {at['new_r']} AS {RIGHT} ON {self.meets}"
-            )
+            found = f"SELECT * FROM {self._judged('SEMI', at['old_l'], at['new_r'], how)}"
             if "old_r" in at:
-                found = (
-                    f"SELECT * FROM ({found}) AS {LEFT} "
-                    f"LEFT ANTI JOIN {at['old_r']} AS {RIGHT} ON {self.meets}"
-                )
+                found = f"SELECT * FROM {self._judged('ANTI', f'({found})', at['old_r'], how)}"
             yield f"SELECT {columns} FROM ({found})"
 
     def _without_partner(
-        self, at: Mapping[str, str], place: int, before: int, after: int
+        self, at: Mapping[str, str], place: int, marks: tuple[Marks, Marks], how: How
     ) -> Iterator[str]:
         """Yield the tuples of a side whose time to meet somebody has passed with this run."""
         me, other = ("l", "r") if place == 0 else ("r", "l")
+        before, after = (each[1 - place] for each in marks)
         if after == BEGIN_OF_TIME:
             return
         last = [] if after == END_OF_TIME else [f"{UNTIL} < {after}L"]
@@ -288,12 +307,32 @@ class WindowJoin:
                 continue
             where = f" WHERE {' AND '.join(bounds)}" if bounds else ""
             passed = f"SELECT * FROM {at[name]}{where}"
-            if f"all_{other}" in at:
+            if partners := at.get(f"all_{other}"):
                 passed = (
-                    f"SELECT * FROM ({passed}) AS {own(me)} "
-                    f"LEFT ANTI JOIN {at[f'all_{other}']} AS {own(other)} ON {self.meets}"
+                    f"SELECT * FROM {self._judged('ANTI', f'({passed})', partners, how, place)}"
                 )
             yield f"SELECT {', '.join(self._alone(place))} FROM ({passed})"
+
+    def _judged(self, kind: str, rows: str, partners: str, how: How, place: int = 0) -> str:
+        """Return a side's rows that have a partner, or have none.
+
+        Only the partners may be spread: each of these rows has to come once, or not at all.
+        """
+        spread = 1 - place if how.by_time else None
+        return self._together(rows, partners, f"LEFT {kind} JOIN", place, spread=spread)
+
+    def _together(
+        self, first: str, second: str, join: str = "JOIN", place: int = 0, *, spread: int | None
+    ) -> str:
+        """Return the join of two relations, of which the first is of the side `place`."""
+        if spread is not None:
+            at = f"{MET} - {self.sides[1 - spread].width}L"
+            if spread == place:
+                first = spread_sql(first, at, self.reach)
+            else:
+                second = spread_sql(second, at, self.reach)
+        names = SIDES[place], SIDES[1 - place]
+        return f"{first} AS {names[0]} {join} {second} AS {names[1]} ON {self._meets(spread)}"
 
     def _alone(self, place: int) -> Iterator[str]:
         for each in (0, 1):
@@ -309,13 +348,29 @@ class WindowJoin:
             yield from HIDDEN
 
     @property
+    def reach(self) -> int:
+        """Return how long the time is in which a tuple finds its partners' m; zero is one m."""
+        return sum(side.width for side in self.sides)
+
+    @property
     def meets(self) -> str:
         """Return the condition of two rows of the state."""
-        if all(side.width == 0 for side in self.sides):
-            together = f"{LEFT}.{MET} = {RIGHT}.{MET}"
+        return self._meets(None)
+
+    def _meets(self, spread: int | None) -> str:
+        """Return the condition of two rows, one of which may stand in time buckets.
+
+        ON stands last: where it can fail, it fails only for tuples that are there together.
+        """
+        found = []
+        if spread is not None:
+            bucket = bucket_sql(f"{SIDES[1 - spread]}.{MET}", self.reach)
+            found.append(f"{bucket} = {SIDES[spread]}.{BUCKET}")
+        if self.reach:
+            found.append(f"{LEFT}.{MET} <= {RIGHT}.{UNTIL} AND {RIGHT}.{MET} <= {LEFT}.{UNTIL}")
         else:
-            together = f"{LEFT}.{MET} <= {RIGHT}.{UNTIL} AND {RIGHT}.{MET} <= {LEFT}.{UNTIL}"
-        return f"{self.on} AND {together}" if self.on else together
+            found.append(f"{LEFT}.{MET} = {RIGHT}.{MET}")
+        return " AND ".join([*found, *([self.on] if self.on else [])])
 
 
 def _stays(side: JoinSide) -> str:
