@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.calm import calm
 from benchmarks.create_latency import create_latency
+from benchmarks.band_join import band_join
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
@@ -28,6 +29,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
+    "band_join": band_join,
     "sliding": sliding,
     "nexmark": nexmark,
 }
