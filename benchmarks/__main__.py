@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from benchmarks.band_join import band_join
 from benchmarks.calm import calm
 from benchmarks.create_latency import create_latency
-from benchmarks.band_join import band_join
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency

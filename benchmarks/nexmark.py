@@ -158,8 +158,10 @@ def logging() -> Iterator[Log]:
     log = Log()
     execute = LiveUnit.execute
 
-    def logged_execute(live: LiveUnit, processor: Any, number: int, inputs: Any) -> Any:
-        output = execute(live, processor, number, inputs)
+    def logged_execute(
+        live: LiveUnit, processor: Any, number: int, inputs: Any, *more: Any, **options: Any
+    ) -> Any:
+        output = execute(live, processor, number, inputs, *more, **options)
         log.last = time.time()
         leaves = zip(live.unit.inputs, live.unit.leaves, strict=True)
         read = {name: leaf.stream.lower() for name, leaf in leaves if isinstance(leaf, Scan)}

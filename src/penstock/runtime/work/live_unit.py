@@ -1,5 +1,6 @@
 """A unit that runs: its place in its inputs, its state, its figures."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -88,6 +89,7 @@ class LiveUnit:
     late_rows: dict[str, int] = field(default_factory=dict)
     rows_before: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
+    last_seconds: float = math.inf  # of the last run
     cause: str = ""
 
     @property
@@ -160,7 +162,8 @@ class LiveUnit:
         self.ended = all(each.watermark == END_OF_TIME for each in outputs.values())
         self.rows_in += run.count
         self.rows_out += sum(each.table.num_rows for each in outputs.values())
-        self.busy_seconds += time.perf_counter() - began
+        self.last_seconds = time.perf_counter() - began
+        self.busy_seconds += self.last_seconds
         return {root: replace(each, idle=self.is_idle) for root, each in outputs.items()}
 
     def _due(

@@ -14,7 +14,6 @@ from penstock.engine.states.tuples.gate import GateState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.plan.operators import Bundle, FlowBundle, key
-from penstock.plan.sharing.plain_steps import plain_steps
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import READER, LiveUnit
@@ -25,6 +24,7 @@ from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, WaitingTrain
 
 TRIFLE_ROWS = 100_000  # through a gate: some milliseconds
+BRIEF_SECONDS = 0.02  # of a run that Arrow answers; no plan of Spark's takes so little
 ALL_ROWS = sys.maxsize
 SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
 EVERYTHING, NO_PACE = Everything(), Pace()
@@ -46,10 +46,10 @@ class Ready(NamedTuple):
 
     @property
     def is_brief(self) -> bool:
-        """Say whether Arrow answers the unit over what waits, in a few milliseconds."""
+        """Say whether a run over what waits takes a few milliseconds, as the last one did."""
         trains = [train for trains in self.group.values() for train in trains]
         few = sum(train.rows.count for train in trains) <= SMALL_ROWS
-        return few and not self.live.replay and plain_steps(self.live.unit) is not None
+        return few and not self.live.replay and self.live.last_seconds <= BRIEF_SECONDS
 
 
 @dataclass(slots=True)

@@ -225,13 +225,14 @@ def test_each_query_counts_for_itself(hall: Hall) -> None:
     assert (hall.delivered("a"), hall.delivered("b")) == ([1, 2], [2, 3])
 
 
-def test_in_a_drain_only_what_arrow_answers_is_started(hall: Hall) -> None:
-    plain, other = Filter(scan("s"), ("n > 1",)), Filter(scan("s"), ("n % 2 = 0",))
-    hall.add("plain", plain)
+def test_in_a_drain_only_units_are_started_whose_last_run_was_brief(hall: Hall) -> None:
+    brief, other = Filter(scan("s"), ("n > 1",)), Filter(scan("s"), ("n % 2 = 0",))
+    hall.add("brief", brief)
     hall.add("other", other)
+    hall.topology.units[key(brief)].last_seconds = 0.001
     hall.push("s", 1, 2)
     hall.take_in()
     hall.dispatcher.start_brief(hall.clock.now())
-    assert [unit for unit, _ in hall.processor.runs] == [key(plain)]
+    assert [unit for unit, _ in hall.processor.runs] == [key(brief)]
     hall.turn()
-    assert [unit for unit, _ in hall.processor.runs] == [key(plain), key(other)]
+    assert [unit for unit, _ in hall.processor.runs] == [key(brief), key(other)]
