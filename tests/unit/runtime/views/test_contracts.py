@@ -48,6 +48,8 @@ def test_a_contract_counts_from_when_the_query_is_warm(tmp_path: Path) -> None:
         hall.take_in()
         hall.deliver()
         assert verdict_of(hall) == (False, "broken", 1.0)
+        query.alter(QueryDefinition("a", "", Goals(timedelta(minutes=9))))
+        assert verdict_of(hall) == (True, "kept", None)  # judged anew
 
 
 def verdict_of(hall: Hall) -> tuple[object, ...]:
