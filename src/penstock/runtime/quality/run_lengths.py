@@ -4,6 +4,9 @@ A tuple that just misses a run of its unit waits for that one and for its own, a
 way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.
 A run that took less may be longer the next time, at most twice as long, and one that took more is
 cut: what a run costs by itself depends on all else that runs.
+
+A dear unit to whom nobody was promised anything takes a slot from all others while it runs: where
+there are others its runs take a second, once they are known to take longer.
 """
 
 import math
@@ -15,6 +18,7 @@ from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
+from penstock.runtime.work.run_limits import RUN_LIMITS
 
 MOST_STEP = 2.0
 AT_FIRST = 10_000  # tuples of a run of which nothing is known, and of any at least
@@ -31,10 +35,30 @@ class LatencyShare:
 
 
 UNPROMISED = LatencyShare(math.inf, math.inf)
+FAIR_SECONDS = 1.0  # that a run may keep others from its slot
+FEWEST = 500  # tuples of a fair run: fewer are soon dearer by the run than by themselves
 
 
 def run_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
     """Return the most tuples that a run of each unit may take, where anybody waits for it."""
+    return _fair_lengths(topology, statistics) | _promised_lengths(topology, statistics)
+
+
+def _fair_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
+    """Return the lengths of units whose runs have taken long, where others want their slot."""
+    found: dict[str, int] = {}
+    units = list(topology.units.items())
+    for name, live in units if len(units) > 1 else ():
+        rows, seconds = statistics.last_runs.get(name, (0, 0.0))
+        before = statistics.lengths.get(name)
+        if live.runs > KNOWN_RUNS and (before is not None or seconds > FAIR_SECONDS):
+            length = next_length(before or rows, rows, seconds, FAIR_SECONDS, FEWEST)
+            if length < RUN_LIMITS.aggregate_rows:
+                found[name] = length
+    return found
+
+
+def _promised_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, share in shares(topology).items():
         last = statistics.last_runs.get(name)
@@ -43,12 +67,14 @@ def run_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
     return found
 
 
-def next_length(before: int, rows: int, seconds: float, share: float) -> int:
+def next_length(
+    before: int, rows: int, seconds: float, share: float, fewest: int = AT_FIRST
+) -> int:
     """Return the most tuples of the next run, after one of so many tuples took so many seconds."""
     if 2 * rows < before:  # it does not tell what a full one takes
         return before
     step = min(MOST_STEP, max(1 / MOST_STEP, share / max(seconds, 1e-9)))
-    return max(AT_FIRST, int(rows * step))
+    return max(fewest, int(rows * step))
 
 
 def shares(topology: Topology) -> dict[str, LatencyShare]:

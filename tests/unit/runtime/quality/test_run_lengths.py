@@ -10,12 +10,15 @@ from penstock.model.goals import Goals
 from penstock.plan.operators import Gate, key
 from penstock.runtime.quality.run_lengths import (
     AT_FIRST,
+    FEWEST,
+    KNOWN_RUNS,
     LatencyShare,
     next_length,
     run_lengths,
     shares,
 )
 from penstock.runtime.work.promise import Promise
+from penstock.runtime.work.run_limits import RUN_LIMITS
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import Hall, chain, scan
 
@@ -90,3 +93,37 @@ def test_what_has_piled_up_is_taken_in_runs_that_are_short_enough(tmp_path: Path
     hall.drain()
     assert [len(rows) for _, rows in hall.processor.runs] == [20] * 5
     assert hall.delivered("a") == list(range(100))
+
+
+def ran(hall: Hall, unit: str, rows: int, seconds: float) -> None:
+    hall.topology.units[unit].runs += 1
+    hall.dispatcher.statistics.ran(unit, rows, rows, seconds, hall.clock.now())
+    hall.dispatcher.statistics.lengths = run_lengths(hall.topology, hall.dispatcher.statistics)
+
+
+def test_a_dear_unit_takes_a_second_at_a_time_where_others_want_its_slot(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("dear", chain("s", "x"))
+    hall.add("cheap", chain("s", "z"))
+    dear, cheap = key(chain("s", "x")), key(chain("s", "z"))
+    for _ in range(KNOWN_RUNS + 1):
+        ran(hall, cheap, 100_000, 0.1)
+        ran(hall, dear, 8_000, 16.0)
+    assert hall.dispatcher.statistics.lengths == {dear: 4_000}
+    taken = 4_000
+    for _ in range(9):
+        ran(hall, dear, taken, taken * 0.002)
+        taken = hall.dispatcher.statistics.lengths[dear]
+    assert taken == pytest.approx(FEWEST, abs=1)
+    while dear in hall.dispatcher.statistics.lengths:  # it has become cheap
+        taken = hall.dispatcher.statistics.lengths[dear]
+        ran(hall, dear, taken, taken * 1e-7)
+    assert taken * 2 >= RUN_LIMITS.aggregate_rows
+
+
+def test_a_unit_alone_takes_all_that_waits_however_dear_it_is(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("dear", chain("s", "x"))
+    for _ in range(KNOWN_RUNS + 1):
+        ran(hall, key(chain("s", "x")), 8_000, 16.0)
+    assert hall.dispatcher.statistics.lengths == {}
