@@ -48,11 +48,14 @@ class Frame:
         return Frame(tuple(each.take(rows) for each in self.columns), self.fields, len(rows))
 
 
+def is_answered(sql: str, schemas: Mapping[str, pa.Schema]) -> bool:
+    """Say whether a SELECT over views with these columns can be answered, if its rows allow it."""
+    return _read(sql, schemas)[0] is not None
+
+
 def answer(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
     """Return the rows of a SELECT over views, or None where Arrow would not say what Spark does."""
-    text, numbers = without_numbers(sql)
-    views = tuple((view, fields_of(table.schema)) for view, table in tables.items())
-    relation = read_select(text, views)
+    relation, numbers = _read(sql, {view: table.schema for view, table in tables.items()})
     if relation is None:
         return None
     try:
@@ -62,6 +65,13 @@ def answer(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
     named = zip(frame.fields, relation.fields, strict=True)
     schema = pa.schema([field.with_name(name) for field, (name, _) in named])
     return pa.Table.from_arrays(list(frame.columns), schema=schema)
+
+
+def _read(sql: str, schemas: Mapping[str, pa.Schema]) -> tuple[Relation | None, Sequence[int]]:
+    """Return the steps of a SELECT, and its numbers."""
+    text, numbers = without_numbers(sql)
+    views = tuple((view, fields_of(schema)) for view, schema in schemas.items())
+    return read_select(text, views), numbers
 
 
 @functools.lru_cache(maxsize=4096)

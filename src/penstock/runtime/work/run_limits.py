@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from penstock.engine.spark.jobs.processor import DRIVER_ROWS
 from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
 
 
@@ -22,7 +23,7 @@ class RunLimits:
     light_rows: int = SMALL_ROWS  # deliveries so small go together: nobody waits long for them
     rule_rows: int = 500_000  # as much as a delivery
     rule_bytes: int = 64 << 20
-    driver_rows: int = SMALL_ROWS  # Arrow answers so many in the driver where it can; 0: Spark all
+    driver_rows: int = DRIVER_ROWS  # Arrow answers so many in the driver where it can; 0: Spark all
 
 
 RUN_LIMITS = RunLimits()

@@ -17,7 +17,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from penstock.engine.arrow.answers import answer
+from penstock.engine.arrow.answers import answer, is_answered
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.lanes import JobLanes
 from penstock.engine.spark.jobs.time_limit import TimeLimits
@@ -47,6 +47,8 @@ PARTIALS = "partials"
 # An aggregate of so many rows over all slots is done sooner by one task without an exchange than
 # by several with one; other units use the other slots meanwhile (docs/decisions/0007).
 SINGLE_ROWS = 1_000_000
+DRIVER_ROWS = 500_000  # that Arrow answers in a fifth of the time (docs/decisions/0044)
+DRIVER_BYTES = 64 << 20  # of rows that Arrow answers in the driver
 
 
 class Processor:
@@ -57,7 +59,7 @@ class Processor:
         sessions: Sessions,
         spill: Path,
         run_seconds: float | None = None,
-        driver_rows: int = SMALL_ROWS,
+        driver_rows: int = DRIVER_ROWS,
     ) -> None:
         """Write what is too large for a local relation below `spill`.
 
@@ -215,10 +217,10 @@ class Processor:
         wide: bool = False,
         work: Work | None = None,
     ) -> pa.Table:
+        if (table := self._in_driver(leaves, sql)) is not None:
+            return table if work is None else _worked(table, work)
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
-        if small and work is None and (table := self._in_driver(gathered, sql)) is not None:
-            return table
         large = self._sessions.wide if wide else self._sessions.large
         session = self._sessions.small if small else large
         drafts: list[Path] = []
@@ -240,13 +242,23 @@ class Processor:
             for path in drafts:
                 path.unlink(missing_ok=True)
 
-    def _in_driver(self, gathered: Mapping[str, Gathered], sql: str) -> pa.Table | None:
-        """Return the rows of a SELECT by Arrow, or None where Spark has to be asked."""
-        leaves = {view: each for view, each in gathered.items() if isinstance(each, pa.Table)}
-        if sum(each.num_rows for each in leaves.values()) > self._driver_rows:
+    def _in_driver(self, leaves: Mapping[str, Leaf], sql: str) -> pa.Table | None:
+        """Return the rows of a SELECT by Arrow, or None where Spark has to be asked.
+
+        Files are read only where it can be answered at all.
+        """
+        rows = [each for parts, _ in leaves.values() for each in parts]
+        if not 0 < sum(each.count for each in rows) <= self._driver_rows:
             return None
-        tables = {view: each for view, each in self._sessions.tables.items() if view in sql}
-        return answer(sql, tables | leaves)
+        known = {view: each for view, each in self._sessions.tables.items() if view in sql}
+        schemas = {view: each.schema for view, each in known.items()}
+        schemas |= {view: _schema_of(*leaf) for view, leaf in leaves.items()}
+        if not is_answered(sql, schemas):
+            return None
+        tables = {view: _table(*leaf) for view, leaf in leaves.items()}
+        if sum(each.nbytes for each in tables.values()) > DRIVER_BYTES:
+            return None
+        return answer(sql, known | tables)
 
     def _show(self, frame: DataFrame, view: str) -> None:
         """Register the frame as a view."""
@@ -285,6 +297,31 @@ class Processor:
         known = from_arrow_schema(pq.read_schema(paths[0])) if schema is None else None
         reader = session.read.schema(known or spark_schema(schema or Schema()))
         return reader.parquet(*map(str, paths))
+
+
+def _schema_of(rows: Sequence[Rows], known: Schema | None) -> pa.Schema:
+    """Return the columns of a leaf, without reading it."""
+    if known is not None:
+        return arrow_schema(known)
+    if not rows:
+        return pa.schema([])
+    return pq.read_schema(rows[0].paths[0]) if rows[0].table is None else rows[0].table.schema
+
+
+def _table(rows: Sequence[Rows], known: Schema | None) -> pa.Table:
+    """Return a leaf as one table."""
+    if known is not None:
+        return laid_together([empty_table(known), *(each.to_table(known) for each in rows)])
+    tables = [
+        each.table if each.table is not None else pa.concat_tables(map(pq.read_table, each.paths))
+        for each in rows
+    ]
+    return laid_together(tables) if tables else pa.table({})
+
+
+def _worked(table: pa.Table, work: Work) -> pa.Table:
+    """Return what workers would make of a table, made here."""
+    return pa.Table.from_batches(work[0](iter(table.combine_chunks().to_batches())))
 
 
 def _gather(rows: Sequence[Rows], schema: Schema | None) -> Gathered:
