@@ -14,7 +14,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAMED = {
     "requirements.lock": [
         *PROJECT["project"]["dependencies"],
-        *PROJECT["project"]["optional-dependencies"]["dev"],
+        *(each for extra in PROJECT["project"]["optional-dependencies"].values() for each in extra),
         *PROJECT["dependency-groups"]["build"],
     ],
     "requirements-docs.lock": PROJECT["dependency-groups"]["docs"],
