@@ -56,12 +56,12 @@ def test_an_estimate_of_a_query_that_runs_and_of_one_that_does_not(ps: Connectio
 def test_a_promise_that_cannot_be_kept_is_refused_with_figures_unless_forced(
     ps: Connection,
 ) -> None:
-    hard = "WITH (max_latency => INTERVAL 0.001 SECONDS)"
+    hard = "WITH (max_latency => INTERVAL 0.0001 SECONDS)"
     with pytest.raises(
         PenstockError, match="cannot be kept: the query's own units take"
     ) as refused:
         ps.sql(f"CREATE QUERY hard {hard} {BODY}")
-    assert "exact answers and a max_latency of 0.001 s" in refused.value.message
+    assert "exact answers and a max_latency of 0.0001 s" in refused.value.message
     assert "FORCE" in refused.value.hint
     with pytest.raises(PenstockError, match="own units take"):
         ps.sql(f"CREATE QUERY hard {hard} OR WAIT {BODY}")  # waiting would not help it
