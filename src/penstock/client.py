@@ -53,6 +53,13 @@ from penstock.sql import fragment
 
 DEFAULT_HOME = ".penstock"
 CLOCK = ArgumentKind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
+SETTINGS_OF_SPARK = ArgumentKind(
+    "a mapping of texts",
+    lambda value: (
+        isinstance(value, Mapping)
+        and all(isinstance(each, str) for pair in value.items() for each in pair)
+    ),
+)
 AGGREGATE = instance_of("an aggregate", UserAggregate)
 STREAM_FUNCTION = instance_of("a stream function", StreamFunction)
 FLOW = instance_of("a flow or a stream function", Dataflow, StreamFunction)
@@ -76,6 +83,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     writable: Sequence[str | Path] = (),
     readable: Sequence[str | Path] = (),
     allow_functions: Sequence[str] = (),
+    spark_settings: Mapping[str, str] | None = None,
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
@@ -109,6 +117,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
             and the working directory.
         allow_functions: functions of Spark's that SQL may call although they load classes or read
             what their arguments name (`reflect`, `from_xml`, `xpath` …).
+        spark_settings: settings of a Spark of our own, such as `spark.driver.memory`.
 
     Returns:
         The connection; use it as a context manager, so that it is closed.
@@ -135,12 +144,14 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         writable=(writable, many("a list of directories", PATH)),
         readable=(readable, many("a list of directories", PATH)),
         allow_functions=(allow_functions, TEXTS),
+        spark_settings=(spark_settings, SETTINGS_OF_SPARK.or_none()),
         functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
     )
     held = Home(Path(home))
     try:
         held.refuse_lost_catalog()
-        sessions = open_sessions(master, spark, held.path / "spark.log", allow_functions)
+        log = held.path / "spark.log"
+        sessions = open_sessions(master, spark, log, allow_functions, spark_settings or {})
         catalog = SqliteCatalog(held.catalog)
         held.refuse_lost_journal(len(catalog.all()))
         journal = SqliteJournal(held.journal)

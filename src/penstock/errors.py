@@ -27,7 +27,8 @@ PenstockError
  ├─ SinkError               SINK_FAILED          a sink that cannot be written
  ├─ ActionError             ACTION_FAILED        an action of a rule that could not be done
  ├─ RunError                RUN_FAILED           a unit that Spark could not run
- │   └─ TimedOutError       TIMED_OUT            what took longer than it may
+ │   ├─ TimedOutError       TIMED_OUT            what took longer than it may
+ │   └─ CancelledError      CANCELLED            a statement that somebody cancelled
  ├─ ClosedError             CLOSED               a connection that was closed
  ├─ StalledError            STALLED              a wait for what nobody is going to do
  ├─ DiskFullError           DISK_FULL
@@ -36,7 +37,16 @@ PenstockError
  │   └─ HomeFormatError     HOME_FORMAT          a home that another version of Penstock wrote
  ├─ StateUnmatchedError     STATE_UNMATCHED      a query's state that belongs to another plan
  ├─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
- └─ SparkDiedError          SPARK_DIED           Spark's Java process has ended
+ ├─ SparkDiedError          SPARK_DIED           Spark's Java process has ended
+ └─ ServerError             SERVER               what only `penstock serve` and its clients meet
+     ├─ ConfigurationError  BAD_CONFIGURATION    a setting that cannot be read or does not fit
+     ├─ NotReadyError       NOT_READY            the home is being opened, or closed
+     ├─ NotAuthenticatedError UNAUTHENTICATED    no token where one is needed, or none of ours
+     ├─ ForbiddenError      FORBIDDEN            what a token's role or streams do not cover
+     ├─ BadRequestError     BAD_REQUEST          a request that cannot be read
+     ├─ KeyReusedError      KEY_REUSED           an idempotency key that came with other rows
+     ├─ TooLargeError       TOO_LARGE
+     └─ TooManyError        TOO_MANY             more requests than the limits allow
 """
 
 from dataclasses import dataclass
@@ -378,6 +388,15 @@ class TimedOutError(RunError):
     code = "TIMED_OUT"
 
 
+class CancelledError(RunError):
+    """A statement that was cancelled.
+
+    Nothing has to be done; what it would have changed is as it was.
+    """
+
+    code = "CANCELLED"
+
+
 class ClosedError(PenstockError):
     """A connection that was closed.
 
@@ -448,6 +467,88 @@ class SparkDiedError(PenstockError):
     """
 
     code = "SPARK_DIED"
+
+
+class ServerError(PenstockError):
+    """What only a server and its clients meet; those below say what it is.
+
+    Look at the server's log for the request's id.
+    """
+
+    code = "SERVER"
+
+
+class ConfigurationError(ServerError):
+    """A setting of the server that cannot be read, or whose value does not fit.
+
+    `penstock config` shows every setting, its value, and where that comes from.
+    """
+
+    code = "BAD_CONFIGURATION"
+
+
+class NotReadyError(ServerError):
+    """The server is opening its home, or closing it.
+
+    Ask again in some seconds; `/health/ready` says when it is ready.
+    """
+
+    code = "NOT_READY"
+
+
+class NotAuthenticatedError(ServerError):
+    """A request without a token where one is needed, or with one that the server does not know.
+
+    Send `Authorization: Bearer TOKEN`; `penstock token make` makes one.
+    """
+
+    code = "UNAUTHENTICATED"
+
+
+class ForbiddenError(ServerError):
+    """Something that the token's role or streams do not cover.
+
+    Use a token with the role that the hint names.
+    """
+
+    code = "FORBIDDEN"
+
+
+class BadRequestError(ServerError):
+    """A request that cannot be read.
+
+    Correct its body, header or parameter as the hint says.
+    """
+
+    code = "BAD_REQUEST"
+
+
+class KeyReusedError(ServerError):
+    """An idempotency key that came before with other rows.
+
+    Take a new key for each push, and the same one only to repeat it.
+    """
+
+    code = "KEY_REUSED"
+
+
+class TooLargeError(ServerError):
+    """A request or an answer that is larger than the server's limits.
+
+    Send it in parts, ask for less, or raise the limit that the hint names.
+    """
+
+    code = "TOO_LARGE"
+
+
+class TooManyError(ServerError):
+    """More requests, statements or subscribers than the server's limits allow.
+
+    Ask again later, as `Retry-After` says, or raise the limit that the hint names.
+    """
+
+    code = "TOO_MANY"
+    seconds = 1.0  # after which it may be tried again
 
 
 def describe(error: BaseException) -> str:

@@ -45,22 +45,40 @@ class Allowed:
         """Raise where statements may not read such a file, directory or pattern."""
         if not self.readable:
             return
-        fixed = list(takewhile(lambda part: not PATTERN.search(part), Path(path).parts))
-        leads_up = any(".." in part for part in Path(path).parts[len(fixed) :])
-        place = Path(*fixed).resolve()
-        if leads_up or not _is_below(place, _roots(self.readable | self.writable)):
+        place = _fixed(path)
+        if place is None or not _is_below(place, _roots(self.readable | self.writable)):
             raise NotAllowedError(
                 f"{path} may not be read",
                 hint="the operator has named the directories that are read: "
                 "connect(readable=[…]), --readable, or a line of the file `readable` in the home",
             )
 
+    def names_readable(self, path: str) -> bool:
+        """Say whether a directory is named, not just the working one, from which that is read."""
+        place = _fixed(path)
+        return place is not None and _is_below(place, _named(self.readable | self.writable))
+
+    def names_writable(self, path: str) -> bool:
+        """Say whether a directory is named, not just the working one, below which that is."""
+        return _is_below(Path(path).expanduser().resolve(), _named(self.writable))
+
+
+def _fixed(path: str) -> Path | None:
+    """Return what of a pattern is no pattern, or None where it leads up behind that."""
+    fixed = list(takewhile(lambda part: not PATTERN.search(part), Path(path).parts))
+    leads_up = any(".." in part for part in Path(path).parts[len(fixed) :])
+    return None if leads_up else Path(*fixed).resolve()
+
 
 def _roots(named: Iterable[str]) -> list[Path]:
     here = Path.cwd()
     # A service that nobody gave a directory works in the root, which means nothing.
     beginning = [] if here == here.parent else [here]
-    return [*beginning, *(Path(each).expanduser().resolve() for each in named)]
+    return [*beginning, *_named(named)]
+
+
+def _named(directories: Iterable[str]) -> list[Path]:
+    return [Path(each).expanduser().resolve() for each in directories]
 
 
 def _is_below(place: Path, roots: Iterable[Path]) -> bool:

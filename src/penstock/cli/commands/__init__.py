@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # `penstock --help` loads no command
 COMMANDS = {
     "run": "run a script and print what its queries find",
     "sql": "open a shell",
+    "serve": "serve a home to many clients, by HTTP and PostgreSQL's protocol",
+    "config": "show the settings of a server, and where each comes from",
+    "token": "make, list and revoke the tokens of a server",
     "explain": "show how a script would run",
     "demo": "watch a scene of half a minute",
     "prepare": "make Spark start in half of the time from now on",

@@ -3,7 +3,7 @@
 import logging
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -84,30 +84,31 @@ def open_sessions(
     spark: SparkSession | None = None,
     log: Path | None = None,
     allow_functions: Collection[str] = (),
+    settings: Mapping[str, str] | None = None,
 ) -> Sessions:
     """Return sessions on a Spark of our own, or beside the caller's in its application.
 
     What a Spark of our own has to say goes to the file `log`. Functions that reach outside are not
-    known to the sessions, but those of `allow_functions`.
+    known to the sessions, but those of `allow_functions`. `settings` are for a Spark of our own.
     """
     refuse_harmless(allow_functions)
     # Spark's client logs every error that it raises, with its trace; we raise it in our words.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
-    base = spark or _start(master, log)
+    base = spark or _start(master, log, settings or {})
     slots = max(1, base.sparkContext.defaultParallelism)
     small, large, wide, analysis = (base.newSession() for _ in range(4))
     for session in (large, wide):
         session.conf.set("spark.sql.shuffle.partitions", str(slots))
     kinds = ((large, SHARED), (wide, SHARED | WIDE), (analysis, SHARED), (small, SHARED | SMALL))
-    for session, settings in kinds:
+    for session, own in kinds:
         close_doors(session, allow_functions)
-        for name, value in settings.items():
+        for name, value in own.items():
             session.conf.set(name, value)
     return Sessions(small, large, wide, analysis, slots, owned=spark is None)
 
 
-def _start(master: str, log: Path | None) -> SparkSession:
+def _start(master: str, log: Path | None, settings: Mapping[str, str]) -> SparkSession:
     # Spark starts Python workers by this name; theirs must be the driver's Python.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     log4j = Path(__file__).with_name("log4j2.properties").as_uri()
@@ -116,7 +117,7 @@ def _start(master: str, log: Path | None) -> SparkSession:
     builder = builder.config("spark.driver.extraJavaOptions", options)
     builder = builder.config("spark.driver.memory", DRIVER_MEMORY)
     near = LOOPBACK if master.startswith("local") else {}
-    for name, value in (STARTING | SHARED | near).items():
+    for name, value in (STARTING | near | dict(settings) | SHARED).items():
         builder = builder.config(name, value)
     forget_dead()
     try:

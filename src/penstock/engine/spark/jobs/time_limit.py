@@ -8,14 +8,15 @@ its jobs are cancelled, and its thread in Java is interrupted.
 import itertools
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from pyspark import SparkContext
 
-from penstock.errors import TimedOutError
+from penstock.engine.spark.jobs.cancellation import current
+from penstock.errors import CancelledError, TimedOutError
 
 Result = TypeVar("Result")
 _numbers = itertools.count()
@@ -73,21 +74,29 @@ class TimeLimits:
     def within(
         self, seconds: float | None, context: SparkContext, work: Callable[[], Result]
     ) -> Result:
-        """Return what the work gives, or raise TimedOutError; None is no limit."""
-        if seconds is None:
+        """Return what the work gives, or raise TimedOutError; None is no limit.
+
+        CancelledError where somebody cancels it (cancellation.py).
+        """
+        cancellation = current()
+        if seconds is None and cancellation is None:
             return work()
         with self._lock:
             worker = self._idle.pop() if self._idle else None
         worker = worker or _Worker(context)
         done = worker.do(work)
+        awaited: list[Future[Any]] = [done]
+        if cancellation is not None:
+            awaited.append(cancellation.future)
         try:
-            return done.result(seconds)
-        except TimeoutError:
-            if not done.done():
-                worker.abandon()
-                worker = None
-                raise TimedOutError(f"it took longer than {seconds:g} s") from None
-            raise
+            wait(awaited, seconds, FIRST_COMPLETED)
+            if done.done():
+                return done.result()
+            worker.abandon()
+            worker = None
+            if cancellation is not None and cancellation.is_cancelled:
+                raise CancelledError("the statement was cancelled")
+            raise TimedOutError(f"it took longer than {seconds:g} s")
         finally:
             if worker is not None:
                 with self._lock:

@@ -1,0 +1,1 @@
+"""HTTP: health, statements, pushes and subscriptions, told by OpenAPI."""

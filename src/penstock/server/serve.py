@@ -1,0 +1,175 @@
+"""Opening a home, listening for its clients, and stopping in good order.
+
+The main thread opens the home and waits for a signal: Spark and signals want it. Everything that
+listens runs in one thread with one loop.
+"""
+
+import asyncio
+import socket
+import ssl
+import threading
+
+import uvicorn
+from starlette.types import ASGIApp
+
+import penstock
+from penstock.client import Connection
+from penstock.engine.trains.buffers import BufferBounds
+from penstock.errors import ConfigurationError, NotAllowedError, PenstockError
+from penstock.runtime.loop.supervisor import Settings
+from penstock.schedule.choice import Choice, choice_of
+from penstock.server.configuration import Configuration
+from penstock.server.http.application import application
+from penstock.server.service import Service
+from penstock.sql import SetDecider, parse
+
+BACKLOG = 2048  # clients that are at the door while one is let in
+
+
+def open_home(configuration: Configuration) -> Connection:
+    """Open the home that is to be served; nothing flows before `Connection.begin`."""
+    return penstock.connect(
+        configuration.home,
+        master=configuration.master,
+        begin=False,
+        settings=settings_of(configuration),
+        bounds=BufferBounds(
+            configuration.buffers_each,
+            configuration.buffers_total,
+            queue_bytes=configuration.buffers_sink,
+        ),
+        commands=configuration.allow_commands,
+        hosts=configuration.allow_hosts,
+        formats=configuration.allow_formats,
+        writable=configuration.allow_writable,
+        readable=configuration.allow_readable,
+        allow_functions=configuration.allow_functions,
+        spark_settings=dict(configuration.spark),
+    )
+
+
+def settings_of(configuration: Configuration) -> Settings:
+    """Return how the home is run."""
+    return Settings(
+        checkpoint_seconds=configuration.runtime_checkpoint,
+        slots=configuration.runtime_slots,
+        strategy=_choice("strategy", configuration.runtime_strategy),
+        batching=_choice("batching", configuration.runtime_batching),
+        statement_seconds=configuration.limits_statement_timeout,
+        run_seconds=configuration.limits_run_timeout,
+    )
+
+
+def _choice(what: str, text: str) -> Choice:
+    """Return a strategy or batching rule as SET takes it."""
+    try:
+        match parse(f"SET {what.upper()} {text}"):
+            case [SetDecider(name=name, options=options)]:
+                return choice_of(name, options)
+            case _:
+                raise ConfigurationError(f"runtime.{what} is {text}, which SET does not take")
+    except PenstockError as error:
+        raise ConfigurationError(
+            f"runtime.{what} is {text}: {error.message}", hint=error.hint
+        ) from None
+
+
+class Listeners:
+    """The thread in which everything listens; made with its addresses taken."""
+
+    def __init__(self, service: Service, app: ASGIApp | None = None) -> None:
+        """Take the addresses, so that one that is taken already is told at once."""
+        configuration = service.configuration
+        _refuse_open_door(service)
+        self._service = service
+        self._app = app or application(service)
+        self._context = tls_context(configuration)
+        self.http = bound(configuration.http_host, configuration.http_port)
+        self._thread = threading.Thread(target=self._run, name="penstock-listeners", daemon=True)
+        self._server: uvicorn.Server | None = None
+        self._began = threading.Event()
+
+    def addresses(self) -> list[str]:
+        """Return where it listens, as clients write it."""
+        scheme = "https" if self._context is not None else "http"
+        return [f"{scheme}://{shown_address(self.http)}"]
+
+    def start(self) -> None:
+        """Begin to listen; returns once it does."""
+        self._thread.start()
+        self._began.wait()
+
+    def stop(self) -> None:
+        """Take nothing new, let requests end for some seconds, and return once all is closed."""
+        if self._server is not None:
+            self._server.should_exit = True
+        self._thread.join(self._service.configuration.limits_stop + 5)
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        configuration = self._service.configuration
+        context = self._context
+        settings = uvicorn.Config(
+            self._app,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            limit_concurrency=configuration.limits_connections,
+            timeout_graceful_shutdown=max(1, round(configuration.limits_stop)),
+            server_header=False,
+            ws="websockets-sansio",
+            proxy_headers=False,
+            backlog=BACKLOG,
+            ssl_context_factory=None if context is None else lambda *_: context,
+        )
+        self._server = uvicorn.Server(settings)
+        self._began.set()
+        await self._server.serve(sockets=[self.http])
+
+
+def _refuse_open_door(service: Service) -> None:
+    """Raise where others than this machine could come in without a token."""
+    if not service.configuration.is_loopback and not service.needs_token:
+        raise NotAllowedError(
+            "without a token the server listens on this machine alone",
+            hint="penstock token make NAME makes one; or listen on 127.0.0.1",
+        )
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that has taken an address."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    taken = socket.socket(family, socket.SOCK_STREAM)
+    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        taken.bind((host.strip("[]"), port))
+    except OSError as error:
+        taken.close()
+        raise ConfigurationError(
+            f"{host}:{port} cannot be listened on: {error.strerror}",
+            hint="--port or --pg-port names another; 0 takes a free one",
+        ) from None
+    return taken
+
+
+def shown_address(taken: socket.socket) -> str:
+    """Return the address of a socket as clients write it."""
+    host, port = taken.getsockname()[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def tls_context(configuration: Configuration) -> ssl.SSLContext | None:
+    """Return what listeners speak TLS with, or None where they do not."""
+    if configuration.tls_certificate is None:
+        return None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(configuration.tls_certificate, configuration.tls_key)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(
+            f"the certificate {configuration.tls_certificate} cannot be used: {error}",
+            hint="tls.certificate and tls.key name files of PEM that belong together",
+        ) from None
+    return context

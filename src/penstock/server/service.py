@@ -1,0 +1,299 @@
+"""What both protocols and the page call: statements, pushes and subscriptions of callers.
+
+Usable from many threads. It is made before its home is open, so that listeners can say so.
+"""
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.client import Connection
+from penstock.engine.spark.jobs.cancellation import Cancellation, cancellable
+from penstock.errors import (
+    BadQueryError,
+    NotAuthenticatedError,
+    NotReadyError,
+    PenstockError,
+    TooManyError,
+    UnknownNameError,
+)
+from penstock.model.arguments import TEXT, require
+from penstock.runtime.durable.result_row import START, Position
+from penstock.runtime.names.directory import KnownEvent, KnownQuery, KnownRule
+from penstock.runtime.names.flows import reads_of
+from penstock.runtime.names.stream_types import catalog_name
+from penstock.runtime.statements.changes import Change
+from penstock.runtime.statements.result import Result
+from penstock.runtime.work.subscription import Subscription
+from penstock.server.access.audit import REQUEST, AuditLog
+from penstock.server.access.caller import LOCAL, Caller, Role
+from penstock.server.access.rate_limit import RateLimit
+from penstock.server.access.rights import Rights, require_role
+from penstock.server.access.tokens import TokenFile, find
+from penstock.server.configuration import Configuration
+from penstock.server.threads import Threads
+from penstock.sql import CreateQuery, SelectOnce, Statement, parse
+
+FUNCTIONS = catalog_name("FUNCTION", "").lower()
+
+
+@dataclass(frozen=True, slots=True)
+class RunningStatement:
+    """A script that is being carried out."""
+
+    id: str
+    caller: Caller
+    text: str
+    began: float  # monotonic seconds
+    cancellation: Cancellation = field(default_factory=Cancellation)
+
+
+class Service:
+    """One home for many callers."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        """Be ready to refuse; `open` gives it the home."""
+        self.configuration = configuration
+        self.threads = Threads.of(configuration)
+        self._tokens = TokenFile(Path(configuration.home))
+        self._rate = RateLimit(configuration.limits_requests)
+        self._audit = AuditLog(configuration.audit_file)
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+        self._rights: Rights | None = None
+        self._running: dict[str, RunningStatement] = {}
+        self._subscriptions: set[Subscription] = set()
+        self._is_stopping = False
+
+    # -- the home ------------------------------------------------------------------------------
+
+    def open(self, connection: Connection) -> None:
+        """Serve a home that has recovered."""
+        system = connection.system
+
+        def inputs(name: str) -> frozenset[str] | None:
+            match system.directory.get(name):
+                case KnownQuery(reads=reads) | KnownEvent(reads=reads):
+                    return _without_functions(reads)
+                case KnownRule(needs=needs):
+                    return needs
+                case None:
+                    return None
+                case _:
+                    return frozenset()
+
+        def called(statement: SelectOnce | CreateQuery) -> frozenset[str]:
+            return _without_functions(reads_of(statement.select, system.functions))
+
+        self._rights = Rights(inputs, called, system.allowed)
+        self._connection = connection
+
+    def stop(self) -> None:
+        """Take nothing new, end subscriptions, cancel what is asked."""
+        self._is_stopping = True
+        with self._lock:
+            subscriptions, running = list(self._subscriptions), list(self._running.values())
+        for subscription in subscriptions:
+            subscription.close()
+        for each in running:
+            each.cancellation.cancel()
+
+    def close(self) -> None:
+        """Let go of threads and files; the connection is the opener's to close."""
+        self.threads.close()
+        self._audit.close()
+
+    @property
+    def is_ready(self) -> bool:
+        """Say whether the home has recovered, goes on, and is not being closed."""
+        held = self._connection
+        return not self._is_stopping and held is not None and not _fatal(held)
+
+    @property
+    def connection(self) -> Connection:
+        """Return the open home; NotReadyError while it is opened or closed."""
+        if self._connection is None or self._is_stopping:
+            doing = "closed" if self._is_stopping else "opened"
+            raise NotReadyError(f"the home is being {doing}", hint="ask again in some seconds")
+        return self._connection
+
+    # -- who asks ------------------------------------------------------------------------------
+
+    @property
+    def needs_token(self) -> bool:
+        """Say whether callers have to show a token: as soon as there is one."""
+        return bool(self._tokens.tokens() or self.configuration.tokens)
+
+    def caller(self, token: str | None, peer: str) -> Caller:
+        """Return who asks, by the token; `peer` is the address, for the log.
+
+        Raises:
+            NotAuthenticatedError: there are tokens, and this is none of them.
+            TooManyError: the caller asks too often.
+        """
+        if not self.needs_token:
+            caller = LOCAL
+        elif token is None:
+            raise NotAuthenticatedError(
+                "a token is needed", hint="send Authorization: Bearer TOKEN"
+            )
+        else:
+            found = find(token, (*self._tokens.tokens(), *self.configuration.tokens))
+            if found is None:
+                raise NotAuthenticatedError(
+                    f"no such token (from {peer})", hint="penstock token list shows their names"
+                )
+            caller = found.caller
+        self._rate.require(caller.name)
+        return caller
+
+    # -- statements ----------------------------------------------------------------------------
+
+    def script(self, caller: Caller, text: str) -> list[Result]:
+        """Carry out a script that the caller may carry out; what changes something is audited.
+
+        Raises:
+            ForbiddenError: a statement takes another role, or a stream that the token does not
+                reach; nothing was carried out.
+            PenstockError: as `Connection.script`.
+        """
+        connection = self.connection
+        require("a statement", text=(text, TEXT))
+        statements = parse(text)
+        changes = any(isinstance(each, Change) or _is_setting(each) for each in statements)
+        try:
+            self._require(caller, statements, text)
+            results = self._carried_out(connection, caller, text)
+        except PenstockError as error:
+            if changes or error.code == "FORBIDDEN":
+                self._audit.note(caller, text, error.code)
+            raise
+        if changes:
+            self._audit.note(caller, text, "done")
+        return results
+
+    def select(self, caller: Caller, text: str) -> pa.Table:
+        """Return the rows of one statement that gives rows."""
+        results = self.script(caller, text)
+        if len(results) != 1 or results[0].table is None:
+            raise BadQueryError(
+                "one statement that gives rows was expected",
+                hint="SELECT, SHOW and DESCRIBE give rows",
+            )
+        return results[0].table
+
+    def running(self, caller: Caller) -> list[RunningStatement]:
+        """Return the caller's scripts that are being carried out; an admin sees everybody's."""
+        with self._lock:
+            running = list(self._running.values())
+        return [each for each in running if _may_see(caller, each)]
+
+    def cancel(self, caller: Caller, statement: str) -> None:
+        """Cancel a script by its id: a SELECT ends at once, a change that has begun is finished."""
+        for each in self.running(caller):
+            if each.id == statement:
+                each.cancellation.cancel()
+                return
+        raise UnknownNameError(
+            f"no statement {statement} is being carried out", hint="it may be over"
+        )
+
+    # -- rows ----------------------------------------------------------------------------------
+
+    def push(
+        self,
+        caller: Caller,
+        stream: str,
+        rows: pa.Table | Sequence[Mapping[str, Any]],
+        key: str | None = None,
+        fingerprint: bytes = b"",
+    ) -> int:
+        """Hand rows to a push stream; return how many were accepted.
+
+        Rows that come with a `key` again are accepted once: then this returns 0. `fingerprint`
+        tells whether they are the same rows.
+        """
+        connection = self.connection
+        assert self._rights is not None  # noqa: S101  (there is a connection)
+        self._rights.require_stream(caller, stream, Role.WRITE, "pushing")
+        before = connection.push(stream, rows)
+        del before, key, fingerprint
+        return len(rows)
+
+    def end(self, caller: Caller, stream: str) -> None:
+        """End a push stream for good."""
+        connection = self.connection
+        assert self._rights is not None  # noqa: S101  (as above)
+        self._rights.require_stream(caller, stream, Role.WRITE, "ending")
+        connection.end(stream)
+        self._audit.note(caller, f"end of {stream}", "done")
+
+    def subscribe(self, caller: Caller, query: str, after: Position | None = START) -> Subscription:
+        """Return a reader of a query's rows, to be closed by `release`."""
+        connection = self.connection
+        assert self._rights is not None  # noqa: S101  (as above)
+        self._rights.require_stream(caller, query, Role.READ, "subscribing")
+        most = self.configuration.limits_subscribers
+        if len(self._subscriptions) >= most:
+            raise TooManyError(
+                f"{most:,} subscribers are here already", hint="limits.subscribers allows more"
+            )
+        subscription = connection.subscribe(
+            query, after=after, max_rows=self.configuration.limits_behind
+        )
+        with self._lock:
+            self._subscriptions.add(subscription)
+        return subscription
+
+    def release(self, subscription: Subscription) -> None:
+        """Close a subscription."""
+        subscription.close()
+        with self._lock:
+            self._subscriptions.discard(subscription)
+
+    @property
+    def subscribers(self) -> int:
+        """Return how many subscriptions are open."""
+        return len(self._subscriptions)
+
+    def require_role(self, caller: Caller, role: Role, why: str) -> None:
+        """Raise ForbiddenError where the caller's role does not do."""
+        require_role(caller, role, why)
+
+    def _require(self, caller: Caller, statements: list[Statement], text: str) -> None:
+        assert self._rights is not None  # noqa: S101  (as above)
+        del text
+        self._rights.require(caller, statements)
+
+    def _carried_out(self, connection: Connection, caller: Caller, text: str) -> list[Result]:
+        running = RunningStatement(REQUEST.get(), caller, text, time.monotonic())
+        with self._lock:
+            self._running[running.id] = running
+        try:
+            with cancellable(running.cancellation):
+                return connection.script(text)
+        finally:
+            with self._lock, suppress(KeyError):
+                del self._running[running.id]
+
+
+def _fatal(connection: Connection) -> bool:
+    return connection.system.supervisor.fatal is not None
+
+
+def _may_see(caller: Caller, running: RunningStatement) -> bool:
+    return caller.role is Role.ADMIN or running.caller.name == caller.name
+
+
+def _is_setting(statement: Statement) -> bool:
+    return type(statement).__name__.startswith("Set")
+
+
+def _without_functions(names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for name in names if not name.startswith(FUNCTIONS))

@@ -1,0 +1,85 @@
+"""Threads for work that would block the loop that serves: statements, pushes, and reading rows.
+
+Each kind has its own, so that long SELECTs hold up no push, and neither of them a subscriber.
+"""
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import ParamSpec, TypeVar
+
+from penstock.errors import TooManyError
+from penstock.server.configuration import Configuration
+
+P = ParamSpec("P")
+T = TypeVar("T")
+PUSHING = 8  # threads that decode and append; the log takes one of a stream at a time
+PUSHES_WAITING = 10_000
+READING = 4  # threads that take what is there, and wait for nothing
+
+
+@dataclass(slots=True)
+class Lane:
+    """Some threads of one kind, and how much may wait for them."""
+
+    name: str
+    threads: int
+    waiting: int
+    hint: str = "ask again later"
+    _pool: ThreadPoolExecutor = field(init=False)
+    _there: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix=f"penstock-{self.name}")
+
+    async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what the work gives, done by one of the threads; TooManyError where all wait."""
+        context = contextvars.copy_context()
+        with self._lock:
+            if self._there >= self.threads + self.waiting:
+                raise TooManyError(f"too much waits ({self.name})", hint=self.hint)
+            self._there += 1
+        future = self._pool.submit(context.run, self._done, work, args, kwargs)
+        future.add_done_callback(self._leave)
+        return await asyncio.wrap_future(future)
+
+    def close(self) -> None:
+        """Take nothing more, and do not wait for what is under way."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _done(
+        self, work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> T:
+        return work(*args, **kwargs)
+
+    def _leave(self, _: object) -> None:
+        with self._lock:
+            self._there -= 1
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """The lanes of a server."""
+
+    statements: Lane
+    pushes: Lane
+    reads: Lane
+
+    @classmethod
+    def of(cls, configuration: Configuration) -> "Threads":
+        """Return lanes as wide as the configuration allows."""
+        hint = "limits.statements and limits.waiting allow more"
+        return cls(
+            Lane("statements", configuration.limits_statements, configuration.limits_waiting, hint),
+            Lane("pushes", PUSHING, PUSHES_WAITING),
+            Lane("reads", READING, 1_000_000),
+        )
+
+    def close(self) -> None:
+        """Let them end."""
+        for lane in (self.statements, self.pushes, self.reads):
+            lane.close()
