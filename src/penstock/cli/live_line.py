@@ -1,6 +1,6 @@
 """The live line: a run's figures on one line of a terminal."""
 
-from penstock.cli.figures import LiveFigures
+from penstock.runtime.quality.live_figures import LiveFigures
 
 MINUTE, HOUR = 60, 3600
 TENTHS_BELOW = 10.0

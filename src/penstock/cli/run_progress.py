@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.cli.figures import observe
 from penstock.cli.live_line import live_line
 from penstock.cli.news import News
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
+from penstock.runtime.quality.live_figures import observe
 
 LOOK_SECONDS = 0.1  # how soon a signal or a failure is noticed
 DRAW_SECONDS = 0.5

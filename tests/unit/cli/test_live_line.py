@@ -1,7 +1,7 @@
 import pytest
 
-from penstock.cli.figures import LiveFigures
 from penstock.cli.live_line import clock, count, live_line, span
+from penstock.runtime.quality.live_figures import LiveFigures
 
 
 def test_the_line_holds_every_figure_that_there_is() -> None:

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from penstock.cli.commands.command import Command, add_master
 from penstock.cli.demo.sampler import RowSampler
-from penstock.cli.demo.scene import DemoScene
 from penstock.cli.demo.story import CalmDelay, ClosingFigures, StoryMoment, is_calm, summary
 from penstock.cli.durations import seconds
-from penstock.cli.figures import observe
 from penstock.cli.guard import FAILED
 from penstock.cli.home_session import opened
 from penstock.cli.news import news_of
@@ -26,9 +24,11 @@ from penstock.engine.states.tuples.gate import GateState
 from penstock.errors import BadOptionError
 from penstock.qos.monitor.durations import START
 from penstock.runtime.names.directory import Directory
+from penstock.runtime.quality.live_figures import observe
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.schema import show
+from penstock.scene.demo_scene import DemoScene
 
 ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars
 and a rule that acts on it; then tell what happened. Needs no network and no data."""

@@ -1,1 +1,1 @@
-"""The scene that `penstock demo` plays: a house and a street."""
+"""What `penstock demo` shows and tells of its scene."""

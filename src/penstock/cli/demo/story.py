@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from penstock.cli.demo.scene import SCRIPTS, DemoScene
 from penstock.cli.live_line import count, counted, span
 from penstock.engine.sinks.table_text import table_text
+from penstock.scene.demo_scene import SCRIPTS, DemoScene
 
 FIGURES = ["query", "state", "rows_in", "rows_out", "p50_ms", "delay_p50_ms", "late_rows"]
 CONTRACT_FIGURES = ["query", "max_error", "error_p95", "wrong_share", "shed_rows", "kept"]

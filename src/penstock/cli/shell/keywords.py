@@ -20,6 +20,7 @@ KEYWORDS = (
         "BUFFERS",
         "CONTRACTS",
         "DEAD_LETTERS",
+        "DEFINITIONS",
         "HISTORY",
         "LATENCIES",
         "PROPERTIES",

@@ -9,7 +9,6 @@ from prompt_toolkit.history import FileHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
-from penstock.cli.figures import observe
 from penstock.cli.live_line import counted, live_line
 from penstock.cli.shell.completion import SqlCompleter, known_names
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
@@ -18,6 +17,7 @@ from penstock.cli.shell.statement_end import is_complete
 from penstock.client import Connection
 from penstock.clock import Clock
 from penstock.runtime.names.directory import Directory
+from penstock.runtime.quality.live_figures import observe
 from penstock.runtime.topology.topology import Topology
 
 PROMPT = "penstock> "

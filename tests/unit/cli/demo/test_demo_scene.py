@@ -6,7 +6,6 @@ import pytest
 
 from penstock.cli.commands.demo import demo_seconds
 from penstock.cli.demo.sampler import RowSampler, row_text
-from penstock.cli.demo.scene import DemoScene
 from penstock.cli.demo.story import (
     FIGURES,
     CalmDelay,
@@ -23,6 +22,7 @@ from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.views.relations.contracts import QOS
 from penstock.runtime.views.relations.queries import QUERIES
 from penstock.runtime.views.relations.rules import RULES
+from penstock.scene.demo_scene import DemoScene
 from penstock.sql import CreateEvent, CreateQuery, CreateRule, CreateStream, CreateTable, parse
 
 

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.cli.figures import observe
 from penstock.model.trains import END_OF_TIME
+from penstock.runtime.quality.live_figures import observe
 from tests.unit.cli.fakes import FakeSystem, live_query, source_reader
 
 SECOND = 1_000_000

@@ -39,11 +39,11 @@ def observe(topology: Topology, now: float) -> LiveFigures:
         p50=_largest(query.meter.latencies.quantile(0.5, now) for query in queries),
         p99=_largest(query.meter.latencies.quantile(0.99, now) for query in queries),
         delay=_largest(query.meter.delays.quantile(0.5, now) for query in queries),
-        lag=_largest(_lag(source_reader, now) for source_reader in source_readers),
+        lag=_largest(lag_of(source_reader, now) for source_reader in source_readers),
     )
 
 
-def _lag(source_reader: SourceReader, now: float) -> float | None:
+def lag_of(source_reader: SourceReader, now: float) -> float | None:
     """Return how far the stream's watermark is behind now, where that says something."""
     if source_reader.ended or source_reader.watermark in (BEGIN_OF_TIME, END_OF_TIME):
         return None
