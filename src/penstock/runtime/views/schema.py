@@ -7,7 +7,7 @@ import pyarrow as pa
 from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
-from penstock.runtime.views.relations.definitions import FUNCTIONS, TABLES, TYPES
+from penstock.runtime.views.relations.definitions import DEFINITIONS, FUNCTIONS, TABLES, TYPES
 from penstock.runtime.views.relations.events import EVENTS
 from penstock.runtime.views.relations.history import HISTORY
 from penstock.runtime.views.relations.properties import PROPERTIES
@@ -42,6 +42,7 @@ VIEWS = {
         CATALOGUE,
         CONTRACTS,
         DEAD_LETTERS,
+        DEFINITIONS,
         EVENTS,
         FUNCTIONS,
         HISTORY,

@@ -42,6 +42,7 @@ Kinds = Literal[
     "TRAINS",
     "CONTRACTS",
     "DEAD_LETTERS",
+    "DEFINITIONS",
     "HISTORY",
     "LATENCIES",
     "VIEWS",

@@ -1,14 +1,22 @@
-"""`system.tables`, `system.types` and `system.functions`: what queries can name beside streams."""
+"""`system.definitions`, `system.tables`, `system.types` and `system.functions`: what there is."""
 
 from collections.abc import Iterator
 
+from penstock.catalog import Catalog
 from penstock.functions.operators.function import Function
 from penstock.model.definitions import FunctionDefinition, PythonFunction
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.names.known_functions import KnownFunctions
-from penstock.runtime.names.stream_types import StreamTypes
+from penstock.runtime.names.stream_types import StreamTypes, catalog_name
 from penstock.runtime.sources.table_versions import TableVersions
 from penstock.runtime.views.view import Row, View, columns, first_line
+
+
+def definition_rows(catalog: Catalog) -> Iterator[Row]:
+    """Yield a row for everything that was defined, with the statement that makes it again."""
+    for entry in catalog.all():
+        name = entry.name.removeprefix(catalog_name(entry.kind, ""))
+        yield {"kind": entry.kind.lower(), "name": name, "sql": entry.text}
 
 
 def table_rows(directory: Directory, tables: TableVersions) -> Iterator[Row]:
@@ -65,6 +73,12 @@ def _written_row(definition: FunctionDefinition) -> Row:
     }
 
 
+DEFINITIONS = View(
+    "definitions",
+    "everything that was defined, as SQL",
+    columns("kind STRING, name STRING, sql STRING"),
+    lambda of: definition_rows(of.catalog),
+)
 TABLES = View(
     "tables",
     "tables, and the version of each that is read now",
