@@ -20,6 +20,7 @@ from penstock.runtime.loop.supervisor import Settings
 from penstock.schedule.choice import Choice, choice_of
 from penstock.server.configuration import Configuration
 from penstock.server.http.application import application
+from penstock.server.page.routes import routes as page_routes
 from penstock.server.service import Service
 from penstock.sql import SetDecider, parse
 
@@ -82,7 +83,8 @@ class Listeners:
         configuration = service.configuration
         _refuse_open_door(service)
         self._service = service
-        self._app = app or application(service)
+        pages = [page_routes(service)] if configuration.http_page else []
+        self._app = app or application(service, pages)
         self._context = tls_context(configuration)
         self.http = bound(configuration.http_host, configuration.http_port)
         self._thread = threading.Thread(target=self._run, name="penstock-listeners", daemon=True)

@@ -5,7 +5,7 @@ Usable from many threads. It is made before its home is open, so that listeners 
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,6 +70,7 @@ class Service:
         self._running: dict[str, RunningStatement] = {}
         self._subscriptions: set[Subscription] = set()
         self._is_stopping = False
+        self._at_stop: list[Callable[[], None]] = []
 
     # -- the home ------------------------------------------------------------------------------
 
@@ -94,9 +95,15 @@ class Service:
         self._rights = Rights(inputs, called, system.allowed)
         self._connection = connection
 
+    def at_stop(self, act: Callable[[], None]) -> None:
+        """Call this when the service stops, for those who wait for what it will do."""
+        self._at_stop.append(act)
+
     def stop(self) -> None:
         """Take nothing new, end subscriptions, cancel what is asked."""
         self._is_stopping = True
+        for act in self._at_stop:
+            act()
         with self._lock:
             subscriptions, running = list(self._subscriptions), list(self._running.values())
         for subscription in subscriptions:

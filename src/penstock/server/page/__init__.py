@@ -1,0 +1,1 @@
+"""The page: its files, its examples, and the feed of figures that it shows."""

@@ -1,0 +1,1 @@
+"""The feed: figures sampled once for all who look at them, and what changed since."""

@@ -1,0 +1,138 @@
+// One query: is it all right, what it gives now, how it did, what it is, what came too late.
+import { html, useEffect, useMemo, useRef, useState } from "../vendor/view.js";
+import { amend, go, to } from "../lib/address.js";
+import { listen, rows as askRows, text as askText } from "../lib/api.js";
+import { mayWrite, useLive } from "../lib/live.js";
+import { duration, literal, quoted, rate, share } from "../lib/format.js";
+import { Empty, Figure, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
+import { History, RowPlot } from "../lib/plots.js";
+import { Actions, promised } from "./queries.js";
+
+const KEPT = 1000; // rows of a query that the page holds
+const SHOWN = 100;
+
+export function Query({ name, part, given }) {
+  const live = useLive();
+  if (!live.overview) return html`<${Loading} what=${name} />`;
+  const row = live.tables.queries[name] ?? Object.values(live.tables.queries).find((each) => each.query.toLowerCase() === name.toLowerCase());
+  if (!row) return html`<h1>${name}</h1><${Empty}>There is no query of this name. It may have been dropped. <a href=${to(["queries"])}>All queries</a><//>`;
+  const tabs = [["rows", "Rows"], ["history", "History"], ["plan", "Definition and plan"], ["late", "Late rows", row.late_rows]];
+  return html`<nav class="crumbs" aria-label="Path"><a href=${to(["queries"])}>Queries</a></nav>
+    <div class="title"><h1>${row.query}</h1> <${State} of=${row.state} />
+      <span class="buttons"><${Alter} row=${row} /><${Actions} row=${row} dropped=${() => go(["queries"])} /><a class="button" href=${to(["graph"], { query: row.query })}>In the graph</a></span></div>
+    ${row.cause && html`<div class="trouble"><p><${Mark} tone=${row.state === "FAILED" ? "bad" : "warn"}>${row.cause}<//></p></div>`}
+    <dl class="facts strip">
+      <div><dt>Rows out</dt><dd><${Figure} value=${row.out_per_s} as=${rate} unit="rows/s" />, <${Figure} value=${row.rows_out} /> in all</dd></div>
+      <div><dt>Delay p50, p99</dt><dd>${duration(row.delay_p50_ms)}, ${duration(row.delay_p99_ms)}</dd></div>
+      <div><dt>Latency p99 and promise</dt><dd>${promised(row)}</dd></div>
+      <div><dt>Error p95</dt><dd>${row.max_error ? `${share(row.error_p95)} of ${share(row.max_error)} allowed` : "exact"}</dd></div>
+      <div><dt>Shed</dt><dd title=${row.shed_at}>${row.shed_rows ? html`<${Figure} value=${row.shed_rows} /> rows` : "nothing"}</dd></div>
+      <div><dt>Queued</dt><dd><${Figure} value=${row.queued_rows} /> rows</dd></div></dl>
+    <${Tabs} label="Parts of ${row.query}" tabs=${tabs} chosen=${part} address=${(key) => to(["queries", row.query, key])} />
+    ${part === "history" ? html`<${History} kind="query" name=${row.query} given=${given} />`
+      : part === "plan" ? html`<${Plan} name=${row.query} />`
+      : part === "late" ? html`<${Late} row=${row} />`
+      : html`<${LiveRows} name=${row.query} given=${given} />`}`;
+}
+
+/** Changes what may change while it runs: its promise and what it weighs. */
+function Alter({ row }) {
+  if (!mayWrite() || !["RUNNING", "STOPPED", "SUSPENDED"].includes(row.state)) return null;
+  const press = async () => {
+    const answer = await ask({
+      title: `Goals of ${row.query}`, verb: "Change",
+      fields: [
+        { name: "latency", label: "Latency at most, in seconds (empty: no promise)", type: "number", value: row.max_latency_ms ? row.max_latency_ms / 1000 : "" },
+        { name: "weight", label: "Weight", type: "number", value: row.weight ?? 1 },
+      ],
+    });
+    if (!answer) return;
+    const [latency, weight] = [answer.get("latency"), answer.get("weight")].map(Number);
+    const goal = answer.get("latency") === "" ? "NULL" : `INTERVAL ${latency} SECONDS`;
+    await carryOut(`ALTER QUERY ${quoted(row.query)} SET (max_latency => ${goal}, weight => ${weight || 1})`);
+  };
+  return html`<button onClick=${press}>Goals …</button>`;
+}
+
+/** Return the last rows of a query, as they come, and whether they still do. */
+function useQueryRows(name, paused) {
+  const [state, set] = useState({ rows: [], link: "connecting", seen: 0 });
+  const rows = useRef([]);
+  const seen = useRef(0);
+  const last = useRef("");
+  useEffect(() => {
+    if (paused) return;
+    const stop = new AbortController();
+    let dirty = false;
+    let link = "connecting";
+    const draw = setInterval(() => {
+      if (!dirty) return;
+      dirty = false;
+      set({ rows: rows.current, link, seen: seen.current });
+    }, 250);
+    const heard = ({ event, id, data }) => {
+      link = event === "end" ? "ended" : "live";
+      dirty = true;
+      if (id) last.current = id;
+      if (event !== "message") return;
+      rows.current.push(JSON.parse(data));
+      seen.current += 1;
+      if (rows.current.length > 2 * KEPT) rows.current = rows.current.slice(-KEPT);
+    };
+    (async () => {
+      while (!stop.signal.aborted && link !== "ended") {
+        try {
+          await listen(`v1/queries/${encodeURIComponent(name)}/rows`, heard, { signal: stop.signal, lastId: last.current });
+        } catch (error) {
+          if (stop.signal.aborted) return;
+          if (error.status && error.status < 500) return set({ rows: rows.current, link: "refused", error, seen: seen.current });
+        }
+        link = link === "ended" ? link : "lost";
+        dirty = true;
+        await new Promise((go) => setTimeout(go, 1000));
+      }
+    })();
+    return () => { stop.abort(); clearInterval(draw); };
+  }, [name, paused]);
+  return state;
+}
+
+const LINKS = { connecting: ["calm", "waiting for rows"], live: ["good", "rows come as they are delivered"], lost: ["bad", "connection lost; trying again"], ended: ["calm", "the query has ended"], refused: ["bad", "refused"] };
+
+function LiveRows({ name, given }) {
+  const [paused, pause] = useState(false);
+  const { rows, link, error, seen } = useQueryRows(name, paused);
+  const [types] = useAnswer((signal) => askRows(`DESCRIBE ${quoted(name)}`, signal), name);
+  const form = given.form ?? "both";
+  const [tone, word] = paused ? ["calm", "paused"] : LINKS[link];
+  const newest = useMemo(() => rows.slice(-SHOWN).reverse(), [rows, seen, rows.length]);
+  return html`<div class="filters"><${Mark} tone=${tone}>${word}<//>
+      <button onClick=${() => pause(!paused)}>${paused ? "Go on" : "Pause"}</button>
+      <label>Show<select value=${form} onChange=${(event) => amend({ form: event.target.value })}><option value="both">table and plot</option><option value="table">table</option><option value="plot">plot</option></select></label>
+      <span class="note">${seen > rows.length ? `the last ${rows.length} of ${seen} rows` : `${seen} rows`}</span></div>
+    ${error && html`<${Trouble} error=${error} />`}
+    ${!rows.length && !error && html`<${Empty}>No rows yet. They appear here as the query delivers them.<//>`}
+    ${rows.length > 0 && form !== "table" && html`<${RowPlot} rows=${rows} seen=${seen} types=${types} given=${given} name=${name} />`}
+    ${rows.length > 0 && form !== "plot" && html`<${Rows} rows=${newest} label="The newest rows of ${name}" />`}`;
+}
+
+function Plan({ name }) {
+  const [parts, wrong, again] = useAnswer(async (signal) => {
+    const [definition, columns, plan] = await Promise.all([
+      askRows(`SELECT sql FROM system.definitions WHERE kind = 'query' AND name = ${literal(name)}`, signal),
+      askRows(`DESCRIBE ${quoted(name)}`, signal), askText(`EXPLAIN ${quoted(name)}`, signal)]);
+    return { definition: definition[0]?.sql, columns, plan };
+  }, name);
+  if (wrong) return html`<${Trouble} error=${wrong} again=${again} />`;
+  if (!parts) return html`<${Loading} what="its plan" />`;
+  return html`${parts.definition && html`<h2>Definition <a class="button" href=${to(["sql"], { text: parts.definition })}>Open in the editor</a></h2><pre class="code" tabindex="0">${parts.definition}</pre>`}
+    <h2>Columns</h2><${Rows} rows=${parts.columns} label="Columns of ${name}" />
+    <h2>Plan <button onClick=${again}>Measure again</button></h2><pre class="code" tabindex="0">${parts.plan}</pre>`;
+}
+
+function Late({ row }) {
+  const [rows, wrong, again] = useRows(`SELECT * FROM ${quoted(row.query)}.late LIMIT 200`);
+  if (!row.late_rows) return html`<${Empty}>No row came too late for it.<//>`;
+  if (wrong) return html`<${Trouble} error=${wrong} again=${again} />`;
+  return rows ? html`<${Rows} rows=${rows} label="Late rows of ${row.query}" />` : html`<${Loading} what="late rows" />`;
+}
