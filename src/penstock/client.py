@@ -257,6 +257,30 @@ class Connection:
             raise self._system.supervisor.fatal
         return self._system.streams.push_source(stream).push(rows)
 
+    def push_once(self, stream: str, rows: object, key: str, *, fingerprint: bytes = b"") -> int:
+        """Hand rows to a push stream unless they came with this key before.
+
+        So whoever is not told that a push went well, and repeats it, loses and doubles nothing,
+        over the end of this process as well. Keys are remembered for a day (`Settings`).
+
+        Args:
+            stream: a stream that was created `FROM push()`.
+            rows: as `push` takes them.
+            key: what names this push among all of the stream's.
+            fingerprint: what tells these rows from others, where a key may be used again wrongly.
+
+        Returns:
+            How many rows were taken: all, or 0 where they had come before.
+
+        Raises:
+            BadRowError: a row does not fit the stream's columns; nothing was taken.
+            KeyReusedError: the key came before with other rows.
+        """
+        require("ps.push_once", stream=(stream, TEXT), key=(key, TEXT))
+        if self._system.supervisor.fatal is not None:
+            raise self._system.supervisor.fatal
+        return self._system.keyed_pushes.push(stream, rows, key, fingerprint)
+
     def end(self, stream: str) -> None:
         """End a push stream for good: its last windows close."""
         require("ps.end", stream=(stream, TEXT))

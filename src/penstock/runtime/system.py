@@ -22,6 +22,7 @@ from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.definitions.definitions import Definitions
 from penstock.runtime.definitions.function_definitions import FunctionDefinitions
+from penstock.runtime.definitions.keyed_pushes import KeyedPushes
 from penstock.runtime.definitions.kind import NOBODY, Newcomers
 from penstock.runtime.definitions.query_definitions import EventDefinitions, QueryDefinitions
 from penstock.runtime.definitions.recovery import Recovery
@@ -33,6 +34,7 @@ from penstock.runtime.definitions.tables import TableDefinitions
 from penstock.runtime.durable.home import Home
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.pending_actions import PendingActions
+from penstock.runtime.durable.push_keys import PushKeys
 from penstock.runtime.durable.result_index import ResultIndex
 from penstock.runtime.durable.results import ResultLogs
 from penstock.runtime.loop.actions import Acting, Doors
@@ -106,6 +108,7 @@ class System:
         self.warnings: list[str] = []
         self.result_index = ResultIndex(self.home.result_index)
         self.pending_actions = PendingActions(self.home.pending_actions)
+        self.push_keys = PushKeys(self.home.push_keys, self.clock.now, settings.key_seconds)
         self.calls = Callables({name.lower(): each for name, each in parts.actions.items()})
         self._build_names(parts)
         self._build_floor(parts, settings)
@@ -184,8 +187,16 @@ class System:
         directory, topology = self.directory, self.topology
         sources = SourceMaker(self.sessions, self.clock, self.allowed, self.pool.wake)
         self.streams = Streams(
-            directory, topology, self.home, sources, self.places, self.binder.analyst, self.warn
+            directory,
+            topology,
+            self.home,
+            sources,
+            self.places,
+            self.binder.analyst,
+            self.warn,
+            self.push_keys,
         )
+        self.keyed_pushes = KeyedPushes(self.streams.keyed_source, self.push_keys)
         targets = RuleTargets(self.binder, self.contents, self.allowed, self.calls)
         lanes = ActionLanes(topology, self.pending_actions)
         self.rules = Rules(directory, self.catalog, topology, self.cutter, lanes, targets)
@@ -322,7 +333,8 @@ class System:
         for source_reader in topology.source_readers.values():
             with suppress(SparkDiedError), death_told():
                 source_reader.interface.close()
-        for each in (self.journal, self.pending_actions, self.catalog, self.result_index):
+        stores = (self.journal, self.pending_actions, self.push_keys, self.catalog)
+        for each in (*stores, self.result_index):
             each.close()
         self.home.seal()
         self.home.close()

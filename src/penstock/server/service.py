@@ -22,8 +22,10 @@ from penstock.errors import (
     PenstockError,
     TooManyError,
     UnknownNameError,
+    shortened,
 )
 from penstock.model.arguments import TEXT, require
+from penstock.model.schema import Schema
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.names.directory import KnownEvent, KnownQuery, KnownRule
 from penstock.runtime.names.flows import reads_of
@@ -38,8 +40,9 @@ from penstock.server.access.rights import Rights, require_role
 from penstock.server.access.tokens import TokenFile, find
 from penstock.server.configuration import Configuration
 from penstock.server.threads import Threads
-from penstock.sql import CreateQuery, SelectOnce, Statement, parse
+from penstock.sql import CreateQuery, Describe, SelectOnce, Show, Statement, parse
 
+AGAIN = "ask again in some seconds"
 FUNCTIONS = catalog_name("FUNCTION", "").lower()
 
 
@@ -67,7 +70,7 @@ class Service:
         self._lock = threading.Lock()
         self._connection: Connection | None = None
         self._rights: Rights | None = None
-        self._running: dict[str, RunningStatement] = {}
+        self._running: dict[int, RunningStatement] = {}
         self._subscriptions: set[Subscription] = set()
         self._is_stopping = False
         self._at_stop: list[Callable[[], None]] = []
@@ -127,8 +130,15 @@ class Service:
         """Return the open home; NotReadyError while it is opened or closed."""
         if self._connection is None or self._is_stopping:
             doing = "closed" if self._is_stopping else "opened"
-            raise NotReadyError(f"the home is being {doing}", hint="ask again in some seconds")
+            raise NotReadyError(f"the home is being {doing}", hint=AGAIN)
         return self._connection
+
+    @property
+    def rights(self) -> Rights:
+        """Return what judges statements; NotReadyError while the home is opened."""
+        if self._rights is None:
+            raise NotReadyError("the home is being opened", hint=AGAIN)
+        return self._rights
 
     # -- who asks ------------------------------------------------------------------------------
 
@@ -175,7 +185,7 @@ class Service:
         statements = parse(text)
         changes = any(isinstance(each, Change) or _is_setting(each) for each in statements)
         try:
-            self._require(caller, statements, text)
+            self.rights.require(caller, statements)
             results = self._carried_out(connection, caller, text)
         except PenstockError as error:
             if changes or error.code == "FORBIDDEN":
@@ -187,13 +197,16 @@ class Service:
 
     def select(self, caller: Caller, text: str) -> pa.Table:
         """Return the rows of one statement that gives rows."""
-        results = self.script(caller, text)
-        if len(results) != 1 or results[0].table is None:
-            raise BadQueryError(
-                "one statement that gives rows was expected",
-                hint="SELECT, SHOW and DESCRIBE give rows",
-            )
-        return results[0].table
+        match parse(text):  # before it is carried out: a change would be done, and no rows come
+            case [SelectOnce() | Describe() | Show(as_json=False, into=None)]:
+                table = self.script(caller, text)[0].table
+                assert table is not None  # noqa: S101  (these give rows)
+                return table
+            case _:
+                raise BadQueryError(
+                    "one statement that gives rows was expected",
+                    hint="SELECT, SHOW and DESCRIBE give rows",
+                )
 
     def running(self, caller: Caller) -> list[RunningStatement]:
         """Return the caller's scripts that are being carried out; an admin sees everybody's."""
@@ -203,13 +216,13 @@ class Service:
 
     def cancel(self, caller: Caller, statement: str) -> None:
         """Cancel a script by its id: a SELECT ends at once, a change that has begun is finished."""
-        for each in self.running(caller):
-            if each.id == statement:
-                each.cancellation.cancel()
-                return
-        raise UnknownNameError(
-            f"no statement {statement} is being carried out", hint="it may be over"
-        )
+        meant = [each for each in self.running(caller) if each.id == statement]
+        for each in meant:
+            each.cancellation.cancel()
+        if not meant:
+            raise UnknownNameError(
+                f"no statement {shortened(statement)} is being carried out", hint="it may be over"
+            )
 
     # -- rows ----------------------------------------------------------------------------------
 
@@ -227,25 +240,31 @@ class Service:
         tells whether they are the same rows.
         """
         connection = self.connection
-        assert self._rights is not None  # noqa: S101  (there is a connection)
-        self._rights.require_stream(caller, stream, Role.WRITE, "pushing")
-        before = connection.push(stream, rows)
-        del before, key, fingerprint
-        return len(rows)
+        self.rights.require_stream(caller, stream, Role.WRITE, "pushing")
+        if key is None:
+            connection.push(stream, rows)
+            return len(rows)
+        # A key is the caller's own: two clients may both count from one.
+        own = f"{caller.name}/{key}"
+        return connection.push_once(stream, rows, own, fingerprint=fingerprint)
+
+    def columns(self, caller: Caller, stream: str) -> Schema:
+        """Return the columns of a stream that the caller may push to."""
+        connection = self.connection
+        self.rights.require_stream(caller, stream, Role.WRITE, "pushing")
+        return connection.system.directory.stream(stream).definition.schema
 
     def end(self, caller: Caller, stream: str) -> None:
         """End a push stream for good."""
         connection = self.connection
-        assert self._rights is not None  # noqa: S101  (as above)
-        self._rights.require_stream(caller, stream, Role.WRITE, "ending")
+        self.rights.require_stream(caller, stream, Role.WRITE, "ending")
         connection.end(stream)
         self._audit.note(caller, f"end of {stream}", "done")
 
     def subscribe(self, caller: Caller, query: str, after: Position | None = START) -> Subscription:
         """Return a reader of a query's rows, to be closed by `release`."""
         connection = self.connection
-        assert self._rights is not None  # noqa: S101  (as above)
-        self._rights.require_stream(caller, query, Role.READ, "subscribing")
+        self.rights.require_stream(caller, query, Role.READ, "subscribing")
         most = self.configuration.limits_subscribers
         if len(self._subscriptions) >= most:
             raise TooManyError(
@@ -273,21 +292,16 @@ class Service:
         """Raise ForbiddenError where the caller's role does not do."""
         require_role(caller, role, why)
 
-    def _require(self, caller: Caller, statements: list[Statement], text: str) -> None:
-        assert self._rights is not None  # noqa: S101  (as above)
-        del text
-        self._rights.require(caller, statements)
-
     def _carried_out(self, connection: Connection, caller: Caller, text: str) -> list[Result]:
         running = RunningStatement(REQUEST.get(), caller, text, time.monotonic())
         with self._lock:
-            self._running[running.id] = running
+            self._running[id(running)] = running
         try:
             with cancellable(running.cancellation):
                 return connection.script(text)
         finally:
             with self._lock, suppress(KeyError):
-                del self._running[running.id]
+                del self._running[id(running)]
 
 
 def _fatal(connection: Connection) -> bool:

@@ -19,6 +19,7 @@ T = TypeVar("T")
 PUSHING = 8  # threads that decode and append; the log takes one of a stream at a time
 PUSHES_WAITING = 10_000
 READING = 4  # threads that take what is there, and wait for nothing
+JOINING = 2  # threads that subscribe, which waits for the runtime to come to rest
 
 
 @dataclass(slots=True)
@@ -68,6 +69,7 @@ class Threads:
     statements: Lane
     pushes: Lane
     reads: Lane
+    joins: Lane
 
     @classmethod
     def of(cls, configuration: Configuration) -> "Threads":
@@ -76,10 +78,11 @@ class Threads:
         return cls(
             Lane("statements", configuration.limits_statements, configuration.limits_waiting, hint),
             Lane("pushes", PUSHING, PUSHES_WAITING),
-            Lane("reads", READING, 1_000_000),
+            Lane("reads", READING, configuration.limits_subscribers),
+            Lane("joins", JOINING, configuration.limits_subscribers),
         )
 
     def close(self) -> None:
         """Let them end."""
-        for lane in (self.statements, self.pushes, self.reads):
+        for lane in (self.statements, self.pushes, self.reads, self.joins):
             lane.close()

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_metadata, to_arrow_schema
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_metadata, from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from penstock.functions.data.vectors import ELEMENT, Kind, kind_of
@@ -32,6 +33,11 @@ def arrow_schema(schema: Schema) -> pa.Schema:
 def schema_of(struct: StructType) -> Schema:
     """Return Spark's schema as ours."""
     return Schema(tuple(Column(field.name, _type_of(field)) for field in struct))
+
+
+def sql_types(schema: pa.Schema) -> list[str]:
+    """Return the columns' types as SQL writes them; Arrow's own word where SQL has none."""
+    return [_sql_type(field) for field in schema]
 
 
 def vectors_in(schema: pa.Schema) -> dict[str, Kind]:
@@ -90,6 +96,17 @@ def _told(field: pa.Field, kind: Kind | None) -> pa.Field:
 def _type_of(field: StructField) -> str:
     element = _element(field.metadata)
     return field.dataType.simpleString() if element is None else vector_type(element)
+
+
+def _sql_type(field: pa.Field) -> str:
+    try:
+        return (
+            schema_of(from_arrow_schema(pa.schema([field]), prefer_timestamp_ntz=True))
+            .columns[0]
+            .type
+        )
+    except (PySparkException, TypeError):
+        return str(field.type)
 
 
 def _element(metadata: Mapping[str, Any] | None) -> str | None:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from penstock.catalog import CatalogEntry
@@ -22,6 +23,7 @@ from penstock.runtime.definitions.definition_binder import at_shed_by
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
 from penstock.runtime.durable.home import Home
 from penstock.runtime.durable.manifest import Manifest
+from penstock.runtime.durable.push_keys import PushKeys
 from penstock.runtime.names.directory import Directory, KnownStream
 from penstock.runtime.queries.sink_places import SinkPlaces
 from penstock.runtime.sources.archive import Archive
@@ -59,6 +61,7 @@ class Streams:
     places: SinkPlaces
     analyst: SparkAnalyst
     warn: Callable[[str], None]
+    keys: PushKeys
 
     def prepared(self, statement: CreateStream) -> Enter:
         """Raise what is wrong with a stream; return what makes it."""
@@ -88,6 +91,7 @@ class Streams:
         source_reader.interface.close()
         topology.buffers.drop(source_reader.key)
         topology.gone_streams.add(source_reader.key)
+        self.keys.forget_stream(source_reader.key)
         if (archive := topology.archives.pop(source_reader.key, None)) is not None:
             archive.remove()
         for directory in (self.home.stream(name), self.home.rejects(name)):
@@ -110,6 +114,8 @@ class Streams:
         name, topology = file_of(scan), self.topology
         interface = self.sources.make(definition, self.home.stream(name))
         source_reader = SourceReader(scan, definition, interface, self.home.rejects(name))
+        if isinstance(interface, Push):
+            interface.on_open = partial(self.keys.settle, source_reader.key)
         self.directory.add(KnownStream(definition, scan))
         topology.source_readers[source_reader.key] = source_reader
         buffer = topology.buffers.open(source_reader.key, definition.schema, keep=KEEP_TRAINS)

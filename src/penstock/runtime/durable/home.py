@@ -6,6 +6,8 @@ home/
  ├─ catalog.db  journal.db
  ├─ sums.json   checksums of the databases, while nobody is at home
  ├─ firings.db  what rules have still to do, and could not do
+ ├─ pushes.db   keys of pushes, so that a client may repeat one
+ ├─ tokens.json  audit.jsonl    who may come in by a server, and who changed what
  ├─ commands  hosts  formats  writable  readable    what the operator allows, one a line
  ├─ written     files that statements wrote, one a line: they may be written anew
  ├─ state/      checkpoints
@@ -98,6 +100,11 @@ class Home:
     def pending_actions(self) -> Path:
         """Return the file of what rules have to do, which may not exist yet."""
         return self.path / "firings.db"
+
+    @property
+    def push_keys(self) -> Path:
+        """Return the file of keys of pushes, which may not exist yet."""
+        return self.path / "pushes.db"
 
     def refuse_lost_catalog(self) -> None:
         """Raise where the catalog was lost: the home must not be taken for a new one.

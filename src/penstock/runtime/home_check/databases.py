@@ -47,6 +47,7 @@ def database_findings(copies: Copies) -> list[Finding]:
     home = copies.home
     found = [_catalog(copies), _journal(copies)]
     remedies = {"firings.db": "set it aside: what rules had still to do is given up"}
+    remedies["pushes.db"] = "set it aside: pushes that are repeated are taken for new ones"
     remedies["results/shelf.db"] = "set it aside: results of the past are given up"
     for name, remedy in remedies.items():
         if copies.has(name):

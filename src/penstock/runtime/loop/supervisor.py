@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.errors import PenstockError, RunError, describe
+from penstock.runtime.durable.push_keys import KEEP_SECONDS
 from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN
@@ -46,6 +47,7 @@ class Settings:
         statement_seconds: how long a one-time SELECT may take; None is no limit.
         run_seconds: how long one SELECT of a unit's run may take before its query is held; None
             is no limit.
+        key_seconds: how long keys of pushes are remembered, at least.
         limits: the most that one run or delivery takes of what waits.
     """
 
@@ -56,6 +58,7 @@ class Settings:
     batching: Choice = EVERYTHING
     statement_seconds: float | None = 600.0  # who waits for rows has gone by then
     run_seconds: float | None = 1800.0  # a run over a long past may take minutes on a slow machine
+    key_seconds: float = KEEP_SECONDS
     limits: RunLimits = RUN_LIMITS
 
 

@@ -9,6 +9,7 @@ has any more are left out, and counted.
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -48,6 +49,7 @@ class SubscriberQueue:
         self.closed = False
         self._ended = False
         self._failure: PenstockError | None = None
+        self.on_news: Callable[[], None] | None = None
 
     @property
     def ended(self) -> bool:
@@ -65,7 +67,7 @@ class SubscriberQueue:
             if delivery.number >= number:
                 whole = DeliveredRows(delivery.number, 0, delivery.rows)
                 self._put(whole.without(index) if delivery.number == number else whole)
-            self._changed.notify_all()
+            self._tell()
 
     def look(self) -> None:
         """See what the log has by now; the reader reads it there."""
@@ -77,20 +79,20 @@ class SubscriberQueue:
         """Say that nothing more will be delivered; the reader still gets the rest."""
         with self._changed:
             self._ended = True
-            self._changed.notify_all()
+            self._tell()
 
     def fail(self, error: PenstockError) -> None:
         """Say that everything has stopped; the reader gets the rest, and then the error."""
         with self._changed:
             self._failure = error
-            self._changed.notify_all()
+            self._tell()
 
     def close(self) -> None:
         """Want nothing more: a reader that waits stops."""
         with self._changed:
             self.closed = True
             self._queue.clear()
-            self._changed.notify_all()
+            self._tell()
 
     def take(self, timeout: float | None) -> DeliveredRows | None:
         """Return the next rows, or None where none came in time, or nothing will come."""
@@ -101,6 +103,12 @@ class SubscriberQueue:
         if self._failure is not None and not self.closed and not self._ended:
             raise self._failure
         return None
+
+    def _tell(self) -> None:
+        """Wake who waits; the lock is held."""
+        self._changed.notify_all()
+        if self.on_news is not None:
+            self.on_news()
 
     @property
     def _waits(self) -> bool:

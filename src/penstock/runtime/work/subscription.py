@@ -1,6 +1,6 @@
 """Reading a query's results while they come, row by row or as Arrow tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import Any, Self
 
@@ -109,6 +109,13 @@ class Subscription:
             self._values = iter(())
             self._hand_out(stretch, rest.num_rows)
             yield rest
+
+    def on_news(self, function: Callable[[], None]) -> None:
+        """Have a function called whenever something comes, or it ends: who waits needs no thread.
+
+        It is called by whoever delivers, and must neither wait nor call back.
+        """
+        self._subscriber_queue.on_news = function
 
     def deliver(self, delivery: Delivery) -> None:
         """Take rows for the reader; a delivery's number again changes nothing."""

@@ -31,6 +31,7 @@ class Configuration:
     tls_key: str | None
     limits_body: int
     limits_answer: int
+    limits_upload: float
     limits_statements: int
     limits_waiting: int
     limits_subscribers: int

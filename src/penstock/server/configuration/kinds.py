@@ -67,6 +67,10 @@ def _seconds(given: Any) -> float:
     return length
 
 
+def _told(seconds: float) -> str:
+    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
+
+
 def _bytes(given: Any) -> int:
     found = SIZE.fullmatch(str(given).strip().lower())
     size = int(found[1]) * BYTES[found[2] or ""] if found else 0
@@ -156,7 +160,7 @@ TEXTS = Kind("a list of texts", _texts, _list)
 PAIRS = Kind("a table of names and values", _pairs, _table)
 FLAG = Kind("true or false", _flag, lambda value: str(value).lower())
 LENGTH_OF_TIME = Kind(
-    "a length of time above zero, such as 30s or 5m", _seconds, lambda value: quoted(f"{value:g}s")
+    "a length of time above zero, such as 30s or 5m", _seconds, lambda value: quoted(_told(value))
 )
 BYTE_SIZE = Kind("a number of bytes above zero, such as 64MiB", _bytes, str)
 PORT = whole(0, 65_535)

@@ -68,6 +68,7 @@ SETTINGS = (
     Setting("tls.key", or_none(TEXT), None, "a file of the certificate's key"),
     Setting("limits.body", BYTE_SIZE, 64 * MIB, "bytes of a request, when unpacked as well"),
     Setting("limits.answer", BYTE_SIZE, 256 * MIB, "bytes of the rows of one answer"),
+    Setting("limits.upload", LENGTH_OF_TIME, 60.0, "how long a request's body may take to come"),
     Setting("limits.statements", whole(1, 1_000), 8, "statements that are carried out at once"),
     Setting("limits.waiting", whole(0, 100_000), 64, "statements that may wait for that"),
     Setting("limits.subscribers", whole(0, 1_000_000), 1_000, "subscribers at once"),

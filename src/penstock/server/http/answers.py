@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import batches, joined, json_lines, json_objects
+from penstock.engine.trains.types import sql_types
 from penstock.engine.trains.vectors import shown
 from penstock.errors import TooLargeError
 from penstock.runtime.statements.result import Result
@@ -89,7 +90,7 @@ def _result_json(result: Result) -> bytes:
         return json.dumps(told, ensure_ascii=False).encode()
     table = shown(result.table)
     names = json.dumps(table.column_names, ensure_ascii=False)
-    types = json.dumps([str(field.type) for field in table.schema])
+    types = json.dumps(sql_types(table.schema))
     rows = b",".join(_rows_json(table))
     return f'{{"columns":{names},"types":{types},"rows":['.encode() + rows + b"]}"
 

@@ -105,3 +105,55 @@ RESULTS: dict[int | str, dict[str, Any]] = {
         },
     }
 }
+_ROWS = {"type": "array", "items": {"type": "object"}}
+_TWO = [
+    {"ts": "2026-01-01T00:00:00Z", "car": "a", "mph": 50},
+    {"ts": "2026-01-01T00:00:01Z", "car": "b", "mph": 70},
+]
+ROWS_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {"oneOf": [_ROWS, {"type": "object"}]},
+            "examples": {"rows": {"value": _TWO}, "row": {"value": _TWO[0]}},
+        },
+        "application/x-ndjson": {
+            "schema": {"type": "string"},
+            "example": '{"car": "a", "mph": 50}\n{"car": "b", "mph": 70}\n',
+        },
+        "text/csv": {"schema": {"type": "string"}, "example": "car,mph\na,50\nb,70\n"},
+        "application/vnd.apache.arrow.stream": {"schema": {"type": "string", "format": "binary"}},
+    },
+}
+ACCEPTED: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "how many rows were accepted; 0 where they came with this key before",
+        "content": {
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["accepted"],
+                    "properties": {
+                        "accepted": {"type": "integer", "minimum": 0},
+                        "repeated": {"type": "boolean"},
+                    },
+                },
+                "examples": {
+                    "taken": {"value": {"accepted": 2}},
+                    "repeated": {"value": {"accepted": 0, "repeated": True}},
+                },
+            }
+        },
+    }
+}
+EVENT_STREAM: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "rows as they come",
+        "content": {
+            "text/event-stream": {
+                "schema": {"type": "string"},
+                "example": 'id: 1-0\ndata: {"car":"b","mph":70}\n\nevent: end\ndata: {}\n\n',
+            }
+        },
+    }
+}

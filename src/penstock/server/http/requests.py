@@ -8,12 +8,24 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from penstock.errors import BadRequestError, TooLargeError
+from penstock.server.configuration import Configuration
 
 T = TypeVar("T")
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """Return the body, or raise TooLargeError as soon as it is known to be larger."""
+async def body_of(request: Request, configuration: Configuration) -> bytes:
+    """Return the body; raise as soon as it is known to be too large, or takes too long."""
+    try:
+        async with asyncio.timeout(configuration.limits_upload):
+            return await _body(request, configuration.limits_body)
+    except TimeoutError:
+        raise BadRequestError(
+            f"the body did not come within {configuration.limits_upload:g} s",
+            hint="send it in parts; limits.upload of the configuration allows more",
+        ) from None
+
+
+async def _body(request: Request, most: int) -> bytes:
     told = request.headers.get("content-length", "")
     if told.isdecimal() and int(told) > most:
         raise _too_large(most)

@@ -4,12 +4,13 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import StreamingResponse
 
-from penstock.errors import BadRequestError, PenstockError
+from penstock.errors import BadRequestError, PenstockError, UnknownNameError
 from penstock.server.access import Caller
 from penstock.server.access.audit import REQUEST
 from penstock.server.http.answers import (
@@ -44,7 +45,7 @@ async def sql(request: Request, caller: Asking, service: Serving) -> Response:
     `application/vnd.apache.arrow.stream`. With `text/event-stream` there is an event `progress`
     every second, and then `result` or `error`. A client that goes away cancels its SELECT.
     """
-    text = _text(await body_of(request, service.configuration.limits_body), kind_of(request))
+    text = _text(await body_of(request, service.configuration), kind_of(request))
     kind = accepted(request.headers.get("accept"), OFFERED)
     if kind is None:
         raise BadRequestError(
@@ -56,7 +57,7 @@ async def sql(request: Request, caller: Asking, service: Serving) -> Response:
         return StreamingResponse(_progress(service, caller, identity, work), media_type=EVENTS)
 
     def abandon() -> None:
-        service.cancel(caller, identity)
+        _abandon(service, caller, identity)
 
     body = await unless_gone(request, service.threads.statements.do(work), abandon)
     return Response(body, media_type=kind)
@@ -135,9 +136,13 @@ async def _progress(
             yield _event("error", json.dumps(told(error), ensure_ascii=False))
     finally:
         if not task.done():
-            for each in service.running(caller):
-                if each.id == identity:
-                    each.cancellation.cancel()
+            _abandon(service, caller, identity)
+
+
+def _abandon(service: Service, caller: Caller, identity: str) -> None:
+    """Cancel a statement whose client has gone; one that has not begun is not there yet."""
+    with suppress(UnknownNameError):
+        service.cancel(caller, identity)
 
 
 def _event(name: str, data: str) -> bytes:

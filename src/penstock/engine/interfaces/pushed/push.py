@@ -37,9 +37,14 @@ class Push:
         around: Surroundings,
         segment_bytes: int = SEGMENT_BYTES,
     ) -> None:
-        """Keep the options; `on_arrival` is called after each append, by the thread that pushed."""
+        """Keep the options.
+
+        `on_arrival` is called after each append, by the thread that pushed; `on_open` is told how
+        many tuples the log has, before anybody can append.
+        """
         options = read_options(definition.source, OPTIONS)
         self.on_arrival: Callable[[], None] | None = None
+        self.on_open: Callable[[int], None] | None = None
         self._stream = definition
         self._time = event_time(definition)
         self._lenient: bool = options["lenient"]
@@ -128,9 +133,13 @@ class Push:
         When it returns, the rows survive the end of this process, and with `sync => true` also
         a loss of power. Raises BadRowError with the row and the column that do not fit.
         """
+        return self.append(self.checked(rows))
+
+    def checked(self, rows: object) -> pa.Table:
+        """Return rows of any form in the stream's schema; BadRowError where they do not fit."""
         table = table_of(rows, arrow_schema(self._stream.schema), lenient=self._lenient)
         require_times(table, self._time)
-        return self.append(table)
+        return table
 
     def append(
         self, table: pa.Table, depth: int = 0, intend: Callable[[int], None] | None = None
@@ -154,6 +163,11 @@ class Push:
             position = log.rows
         self._tell()
         return position
+
+    @property
+    def syncs(self) -> bool:
+        """Say whether what is pushed survives a loss of power."""
+        return self._sync
 
     @property
     def waits(self) -> bool:
@@ -183,6 +197,8 @@ class Push:
             segment_bytes=self._segment_bytes,
         )
         try:
+            if self.on_open is not None:
+                self.on_open(log.rows)
             self._waiting = deque(log.after(*place))
         except BaseException:
             log.close()
