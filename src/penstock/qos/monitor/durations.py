@@ -7,8 +7,11 @@ slots are forgotten, so a span is up to one slot shorter than it says.
 
 import math
 from array import array
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 ACCURACY = 0.025  # of a value: a quantile is within it of the value of its rank
 LEAST_SECONDS = 1e-6  # what is below counts as nothing
@@ -96,6 +99,17 @@ class Durations:
     def weight(self, now: float, span: Span = MINUTE) -> float:
         """Return how much was counted."""
         return sum(self._weights(span, now).values())
+
+    def at_most(self, limits: Sequence[float]) -> list[float]:
+        """Return how much since the start was at most each of the rising limits, and at last all.
+
+        What is above a limit by no more than twice the accuracy counts as at most that limit.
+        """
+        ends = [_bucket(limit) for limit in limits]
+        counts = [0.0] * (len(ends) + 1)
+        for bucket, weight in self._total.copy().items():
+            counts[bisect_left(ends, bucket)] += weight
+        return list(accumulate(counts))
 
     def _weights(self, span: Span, now: float) -> Weights:
         """Return a copy: the writer may add a bucket meanwhile."""

@@ -8,6 +8,7 @@ appends, where it will append: after a crash that tells whether it did.
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -263,16 +264,26 @@ class PendingActions:
 
     def figures(self, rule: str) -> RuleFigures:
         """Return what a rule has done and not done."""
+        return self._figures("WHERE rule = ?", rule).get(rule, RuleFigures())
+
+    def all_figures(self) -> dict[str, RuleFigures]:
+        """Return what each rule has done and not done, but for rules that never fired."""
+        return self._figures("")
+
+    def _figures(self, where: str, *values: str) -> dict[str, RuleFigures]:
         with self._file.transaction():  # both at one moment
             names = ", ".join(COUNTERS)
-            counted = self._file.rows(f"SELECT {names}, cause FROM counters WHERE rule = ?", rule)
-            left = dict(
-                self._file.rows(
-                    "SELECT dead, sum(count - done) FROM firings WHERE rule = ? GROUP BY dead", rule
-                )
+            counted = self._file.rows(f"SELECT rule, {names}, cause FROM counters {where}", *values)
+            left = self._file.rows(
+                f"SELECT rule, dead, sum(count - done) FROM firings {where} GROUP BY rule, dead",
+                *values,
             )
-        told = dict(zip((*COUNTERS, "cause"), counted[0], strict=True)) if counted else {}
-        return RuleFigures(waiting=left.get(0, 0), dead=left.get(1, 0), **told)
+        found: dict[str, dict[str, Any]] = {}
+        for rule, *told in counted:
+            found[rule] = dict(zip((*COUNTERS, "cause"), told, strict=True))
+        for rule, dead, count in left:
+            found.setdefault(rule, {})["dead" if dead else "waiting"] = count
+        return {rule: RuleFigures(**each) for rule, each in found.items()}
 
     def forget(self, rule: str) -> None:
         """Forget everything of a rule."""

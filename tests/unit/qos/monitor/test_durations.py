@@ -55,6 +55,24 @@ def test_a_span_has_what_is_younger_and_nothing_that_is_older(
     assert durations.weight(now, START) == len(added)
 
 
+@given(COUNTED, st.lists(SECONDS, unique=True).map(sorted))
+def test_counts_up_to_limits_are_those_of_the_rows_within_the_accuracy(
+    counted: list[tuple[float, int]], limits: list[float]
+) -> None:
+    durations, before = Durations(), [0.0] * (len(limits) + 1)
+    for seconds, rows in counted:
+        durations.add(seconds, rows, 0.0)
+        found = durations.at_most(limits)
+        assert all(old <= new for old, new in zip(before, found, strict=True))
+        before = found
+    assert found == sorted(found)
+    assert found[-1] == sum(rows for _, rows in counted)
+    for limit, many in zip(limits, found, strict=False):
+        assert many >= sum(rows for seconds, rows in counted if seconds <= limit)
+        near = limit * (1 + 2.1 * ACCURACY)
+        assert many <= sum(rows for seconds, rows in counted if seconds <= near)
+
+
 def test_what_took_no_time_or_is_no_number_took_nothing() -> None:
     durations = Durations()
     for seconds in (0.0, -3.0, math.nan):

@@ -107,7 +107,7 @@ def _verdict(query: LiveQuery, now: float) -> Row:
 
 def _shed(query: LiveQuery, topology: Topology, keep_rate: KeepRate) -> Row:
     """Return what the gates before a query keep, may drop, and have dropped."""
-    gates = _gates(query, topology)
+    gates = gates_before(query, topology)
     most = _promise(query).limit(aggregates=not query.shows_tuples).most
     return {
         "keep": math.prod(map(keep_rate, gates)),
@@ -122,7 +122,7 @@ def _whole(directory: Directory, query: LiveQuery) -> str:
     return known.whole if isinstance(known, KnownQuery) else ""
 
 
-def _gates(query: LiveQuery, topology: Topology) -> list[LiveUnit]:
+def gates_before(query: LiveQuery, topology: Topology) -> list[LiveUnit]:
     """Return the gates that a query reads through, those first that are below others."""
     names = [name for name, node in query.nodes.items() if isinstance(node, Gate)]
     return [live for name in names if (live := topology.units.get(name)) is not None]

@@ -46,7 +46,7 @@ def _rows(topology: Topology, now: float) -> Iterator[Row]:
         yield {
             "unit": short(name),
             "what": unit_text(live.unit),
-            "kind": _kind(live.unit),
+            "kind": kind_of(live.unit),
             "queries": len(served.get(name, ())),
             "state": "HELD" if live.cause else "ENDED" if live.ended else "RUNNING",
             "runs": live.runs,
@@ -62,7 +62,8 @@ def _rows(topology: Topology, now: float) -> Iterator[Row]:
         }
 
 
-def _kind(unit: Unit) -> str:
+def kind_of(unit: Unit) -> str:
+    """Return `bundle`, `gate` or `node`."""
     if unit.bundle is not None:
         return "bundle"
     return "gate" if isinstance(unit.root, Gate) else "node"

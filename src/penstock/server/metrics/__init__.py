@@ -1,0 +1,1 @@
+"""Metrics: what runs, as Prometheus reads it at GET /metrics."""
