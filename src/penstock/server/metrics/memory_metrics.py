@@ -1,8 +1,7 @@
 """What Spark's Java takes of the driver's memory; our own process tells that by itself."""
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from prometheus_client.metrics_core import Metric
 
@@ -45,12 +44,11 @@ class JavaMetrics:
     def metrics(self) -> Iterator[Metric]:
         """Yield the metrics, without samples where Java has not answered."""
         self._asked = self._asked or self._asker.submit(self._ask)  # or it is still being asked
-        try:
-            found = self._asked.result(PATIENCE_SECONDS)
-        except NotYet:
-            found = None
-        else:
-            self._asked = None
+        found = None
+        if wait((self._asked,), PATIENCE_SECONDS).done:
+            asked, self._asked = self._asked, None
+            # A Java that is about to end fails in many ways; all else is worth a scrape.
+            found = asked.result() if asked.exception() is None else None
         return families(JAVA_FIGURES, (), [] if found is None else [((), found)])
 
     def close(self) -> None:

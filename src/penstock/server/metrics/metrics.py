@@ -1,7 +1,8 @@
 """All metrics of a running Penstock, as the text that Prometheus reads."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from prometheus_client import (
     CollectorRegistry,
@@ -10,7 +11,7 @@ from prometheus_client import (
     ProcessCollector,
     generate_latest,
 )
-from prometheus_client.metrics_core import InfoMetricFamily, Metric
+from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from penstock import __version__
@@ -25,16 +26,24 @@ from penstock.server.metrics.stream_metrics import stream_metrics
 from penstock.server.metrics.work_metrics import unit_metrics, work_metrics
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is measured of a home that is open."""
+
+    inspected: Inspected
+    checkpoints: CheckpointWriter
+
+
 class Metrics:
     """What a scrape gives. Nothing rests for it: counts are read while they go on."""
 
-    def __init__(self, inspected: Inspected, checkpoints: CheckpointWriter) -> None:
-        """Look at nothing before the first scrape."""
+    def __init__(self, watched: Callable[[], Watched | None]) -> None:
+        """Look at nothing before the first scrape; `watched` is None while no home is open."""
         self._java = JavaMetrics(java_memory)
         self._registry = CollectorRegistry(auto_describe=False)
         self._scraping = threading.Lock()
         self.requests = RequestMetrics(self._registry)
-        self._registry.register(Running(inspected, checkpoints, self._java))
+        self._registry.register(Running(watched, self._java))
         ProcessCollector(registry=self._registry)
         PlatformCollector(registry=self._registry)
         GCCollector(registry=self._registry)
@@ -52,17 +61,23 @@ class Metrics:
 class Running(Collector):
     """The metrics that are made when somebody asks."""
 
-    def __init__(
-        self, inspected: Inspected, checkpoints: CheckpointWriter, java: JavaMetrics
-    ) -> None:
-        self._inspected, self._checkpoints, self._java = inspected, checkpoints, java
+    def __init__(self, watched: Callable[[], Watched | None], java: JavaMetrics) -> None:
+        self._watched, self._java = watched, java
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric."""
-        of, now = self._inspected, self._inspected.clock.now()
-        controller = of.supervisor.quality.shedding_controller
+        watched = self._watched()
+        is_up = watched is not None and watched.inspected.supervisor.fatal is None
+        yield GaugeMetricFamily(
+            "penstock_up", "1 while a home is open and goes on, else 0.", float(is_up)
+        )
         yield InfoMetricFamily("penstock_build", "The version that runs.", {"version": __version__})
-        yield from work_metrics(of.supervisor, self._checkpoints)
+        if watched is not None:
+            yield from self._metrics(watched.inspected, watched.checkpoints)
+
+    def _metrics(self, of: Inspected, checkpoints: CheckpointWriter) -> Iterator[Metric]:
+        now, controller = of.clock.now(), of.supervisor.quality.shedding_controller
+        yield from work_metrics(of.supervisor, checkpoints)
         yield from unit_metrics(of.topology)
         yield from stream_metrics(of.topology, now)
         yield from query_metrics(of.topology, lambda gate: controller.share(gate, now), now)

@@ -20,7 +20,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 OTHER = "other"  # clients choose methods and paths; what is no route's is not told apart
 BROKEN = 500  # the status of what ended without an answer
-_STATUS = {"http.response.start": BROKEN, "websocket.accept": 101, "websocket.close": 403}
+# The messages that begin an answer; those of WebSockets have no status of their own.
+STATUS = {"http.response.start": BROKEN, "websocket.accept": 101, "websocket.close": 403}
 
 
 class RequestMetrics:
@@ -82,7 +83,7 @@ class _Request:
         """Return what sends messages and sees the first."""
 
         async def sent(message: Message) -> None:
-            if (status := _STATUS.get(message["type"])) is not None:
+            if (status := STATUS.get(message["type"])) is not None:
                 self.answered(message.get("status", status))
             await send(message)
 

@@ -32,11 +32,6 @@ OUTLOOK_FIGURES: Sequence[Figure[Outlook]] = (
     Gauge("penstock_backlog_seconds", "How long what waits now will take.", lambda o: o.wait),
 )
 SUPERVISOR_FIGURES: Sequence[Figure[Supervisor]] = (
-    Gauge(
-        "penstock_up",
-        "1 while the system works, 0 once something stopped all of it.",
-        lambda s: float(s.fatal is None),
-    ),
     Gauge("penstock_slots", "Units that may run at once.", lambda s: s.slots),
     Counter(
         "penstock_busy_seconds",
