@@ -19,7 +19,7 @@ from penstock.engine.spark.application.java_memory import java_memory
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.views.inspected import Inspected
 from penstock.server.metrics.memory_metrics import JavaMetrics
-from penstock.server.metrics.query_metrics import query_metrics
+from penstock.server.metrics.query_metrics import query_metrics, state_metric
 from penstock.server.metrics.request_metrics import RequestMetrics
 from penstock.server.metrics.rule_metrics import rule_metrics
 from penstock.server.metrics.stream_metrics import stream_metrics
@@ -81,5 +81,6 @@ class Running(Collector):
         yield from unit_metrics(of.topology)
         yield from stream_metrics(of.topology, now)
         yield from query_metrics(of.topology, lambda gate: controller.share(gate, now), now)
+        yield state_metric(of.directory, of.catalog)
         yield from rule_metrics(of.topology, of.pending_actions)
         yield from self._java.metrics()

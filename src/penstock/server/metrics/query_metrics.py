@@ -1,12 +1,15 @@
 """What queries delivered, how late, what waits for them, and what became of their contracts."""
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from penstock.catalog import Catalog
+from penstock.model.definitions import QueryState
 from penstock.qos.monitor.durations import Durations
+from penstock.runtime.names.directory import Directory
 from penstock.runtime.quality.waiting_trains import Waiting, waiting_for, waits_in
 from penstock.runtime.queries.suspension import missed_rows
 from penstock.runtime.topology.topology import Topology
@@ -171,7 +174,6 @@ def query_metrics(topology: Topology, keep_rate: KeepRate, now: float) -> Iterat
         ((live.name,), SeenPromise(live.promise, now)) for live in queries.values() if live.promise
     ]
     yield from families(CONTRACT_FIGURES, LABELS, promises)
-    yield _states(queries.values())
 
 
 def _seen(live: LiveQuery, topology: Topology, keep_rate: KeepRate, waiting: Waiting) -> SeenQuery:
@@ -186,13 +188,17 @@ def _seen(live: LiveQuery, topology: Topology, keep_rate: KeepRate, waiting: Wai
     )
 
 
-def _states(queries: Iterable[LiveQuery]) -> Metric:
-    """Return the state that each query is in as a label."""
+def state_metric(directory: Directory, catalog: Catalog) -> Metric:
+    """Return the state of every query that is defined, as a label."""
     found = GaugeMetricFamily(
         "penstock_query_state",
-        "1 for the state that a query is in: RUNNING, FAILED, SUSPENDED, FINISHED …",
+        "1 for the state that a query is in: RUNNING, FAILED, STOPPED, SUSPENDED, WAITING or "
+        "FINISHED.",
         labels=("query", "state"),
     )
-    for live in queries:
-        found.add_metric((live.name, live.state.name), 1.0)
+    for entry in catalog.all():
+        if entry.kind == "QUERY":
+            is_back = directory.get(entry.name) is not None  # it is not, such as over a lost table
+            state = (entry.state or QueryState.RUNNING) if is_back else QueryState.FAILED
+            found.add_metric((entry.name, state.value), 1.0)
     return found
