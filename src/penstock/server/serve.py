@@ -20,6 +20,8 @@ from penstock.runtime.loop.supervisor import Settings
 from penstock.schedule.choice import Choice, choice_of
 from penstock.server.configuration import Configuration
 from penstock.server.http.application import application
+from penstock.server.metrics.routes import metrics_of
+from penstock.server.metrics.routes import routes as metrics_routes
 from penstock.server.page.routes import routes as page_routes
 from penstock.server.service import Service
 from penstock.sql import SetDecider, parse
@@ -83,8 +85,10 @@ class Listeners:
         configuration = service.configuration
         _refuse_open_door(service)
         self._service = service
-        pages = [page_routes(service)] if configuration.http_page else []
-        self._app = app or application(service, pages)
+        self._metrics = metrics_of(service)
+        routers = [metrics_routes(self._metrics)]
+        routers += [page_routes(service)] if configuration.http_page else []
+        self._app = app or self._metrics.requests.around(application(service, routers))
         self._context = tls_context(configuration)
         self.http = bound(configuration.http_host, configuration.http_port)
         self._thread = threading.Thread(target=self._run, name="penstock-listeners", daemon=True)
@@ -106,6 +110,7 @@ class Listeners:
         if self._server is not None:
             self._server.should_exit = True
         self._thread.join(self._service.configuration.limits_stop + 5)
+        self._metrics.close()
 
     def _run(self) -> None:
         asyncio.run(self._serve())
