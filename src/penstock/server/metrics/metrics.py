@@ -9,6 +9,7 @@ from prometheus_client import (
     GCCollector,
     PlatformCollector,
     ProcessCollector,
+    disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.metrics_core import GaugeMetricFamily, InfoMetricFamily, Metric
@@ -42,6 +43,8 @@ class Metrics:
         self._java = JavaMetrics(java_memory)
         self._registry = CollectorRegistry(auto_describe=False)
         self._scraping = threading.Lock()
+        # They are a gauge more for every counter, which nobody asks for.
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # it ships no annotation
         self.requests = RequestMetrics(self._registry)
         self._registry.register(Running(watched, self._java))
         ProcessCollector(registry=self._registry)

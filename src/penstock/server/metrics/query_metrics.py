@@ -87,7 +87,7 @@ QUERY_FIGURES: Sequence[Figure[SeenQuery]] = (
     Counter("penstock_query_rows", "Rows that a query has delivered.", lambda q: q.live.meter.rows),
     Histogram(
         "penstock_query_latency_seconds",
-        "From a row's arrival to its delivery, the time in which a window was open included.",
+        "From the arrival of the newest tuple in a row to its delivery: what contracts promise.",
         lambda q: q.latencies,
     ),
     Histogram(

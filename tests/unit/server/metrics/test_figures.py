@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.server.metrics.figure import Figure
+from penstock.server.metrics.figure import Counter, Figure
 from penstock.server.metrics.memory_metrics import JAVA_FIGURES
 from penstock.server.metrics.query_metrics import (
     CONTRACT_FIGURES,
@@ -48,6 +48,7 @@ TABLES: tuple[Sequence[Figure[Any]], ...] = (
     UNIT_FIGURES,
 )
 ALL = [figure for table in TABLES for figure in table]
+PAGE = (Path(__file__).parents[4] / "docs/reference/metrics.md").read_text()
 UNITS_THAT_ARE_NO_BASE = re.compile(r"_(ms|millis|milliseconds|us|minutes|kb|mb|percent)(_|$)")
 ACTIONS = ("push", "push", "take in", "turn", "deliver", "checkpoint", "end")
 
@@ -62,6 +63,15 @@ def test_a_metric_is_named_as_prometheus_names_them(figure: Figure[Any]) -> None
 
 def test_no_two_metrics_have_one_name() -> None:
     assert len({figure.name for figure in ALL}) == len(ALL)
+
+
+def test_the_page_of_metrics_tells_of_every_one() -> None:
+    told = dict(
+        re.findall(r"^\| `(penstock\w+)` \| \w+ \| (?:`.*` \| )?(.*?) \|$", PAGE, re.MULTILINE)
+    )
+    for figure in ALL:
+        name = f"{figure.name}_total" if isinstance(figure, Counter) else figure.name
+        assert told[name] == figure.about
 
 
 @settings(max_examples=examples(40))
