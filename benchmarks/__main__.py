@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from benchmarks.band_join import band_join
 from benchmarks.calm import calm
 from benchmarks.create_latency import create_latency
+from benchmarks.estimates import estimates
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
@@ -26,6 +27,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "push_latency": push_latency,
     "calm": calm,
     "create_latency": create_latency,
+    "estimates": estimates,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,

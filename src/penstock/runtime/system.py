@@ -162,7 +162,7 @@ class System:
         self.checkpoints = CheckpointWriter(
             self.topology, self.control, journal, home.state, clock, seconds
         )
-        self._deliveries = Deliveries(*self._work, settings.limits)
+        self._deliveries = Deliveries(*self._work, settings.limits, timings=self.statistics.timings)
         self.quiescence = Quiescence(self.topology, self.pool, self._deliveries, self.checkpoints)
 
     def _build_queries(self) -> None:

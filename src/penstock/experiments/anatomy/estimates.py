@@ -7,9 +7,8 @@ import numpy as np
 
 from penstock.experiments.trial import Effort
 from penstock.plan.sharing.units import cut_at_shared
-from penstock.qos.contracts.admission import TAIL
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.estimates import TrainSize, estimated
+from penstock.qos.load.estimates import TAIL, TrainSize, estimated
 from penstock.qos.load.network import network_of
 from penstock.schedule import make_strategy
 from penstock.schedule.costs.flow import flow_of

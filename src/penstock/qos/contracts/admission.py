@@ -10,14 +10,18 @@ from dataclasses import dataclass, field, replace
 
 from penstock.errors import BadOptionError
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.estimates import PlanEstimate, TrainSize, busiest, estimated
+from penstock.qos.load.estimates import (
+    NO_CORRECTIONS,
+    Corrections,
+    PlanEstimate,
+    TrainSize,
+    busiest,
+    estimated,
+)
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import Network
 
 MOST_LOAD = 0.9  # beyond it queues grow with every burst, and estimates with every error
-# A contract is about p99, an estimate about the mean. This is how far they are apart where latency
-# is distributed exponentially; `penstock simulate estimates` finds 3 to 4.
-TAIL = 4.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class ProposedPlan:
     network: Network
     trains: Mapping[str, TrainSize] = field(default_factory=dict)
     state_bytes: float = 0.0
+    corrections: Corrections = NO_CORRECTIONS
+
+    def estimate(self) -> PlanEstimate:
+        """Return the latencies and the memory that the graph comes to."""
+        return estimated(self.network, self.trains, self.corrections)
+
+    def only(self, query: str) -> "ProposedPlan":
+        """Return the graph of one query alone."""
+        others = frozenset(self.network.roots) - {query}
+        return replace(self, network=self.network.without(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +124,7 @@ def admission(
     room = room or Room()
     present, then = _most_load(before.network), _most_load(after.network)
     adds, left = then - present, room.load - present
-    found = estimated(after.network, after.trains)
+    found = after.estimate()
     shortages = (
         *_loads(after.network, room),
         *_latencies(query, before, found, contracts),
@@ -123,10 +137,9 @@ def admission(
 
 def least_latency(plan: ProposedPlan, query: str) -> float:
     """Return what a query's own units take while nothing else is to do."""
-    others = frozenset(plan.network.roots) - {query}
-    alone = plan.network.without(others)
-    calm = replace(alone, rates=dict.fromkeys(alone.rates, 1e-9))
-    return estimated(calm, plan.trains).latency[query]
+    alone = plan.only(query)
+    calm = replace(alone.network, rates=dict.fromkeys(alone.network.rates, 1e-9))
+    return replace(alone, network=calm).estimate().work[query]
 
 
 def _most_load(network: Network) -> float:
@@ -148,13 +161,13 @@ def _latencies(
     query: str, before: ProposedPlan, after: PlanEstimate, contracts: Mapping[str, Contract]
 ) -> list[Shortage]:
     """Return whose latency would break by it: who is late already is not held against it."""
-    present = estimated(before.network, before.trains).latency
+    present = before.estimate()
     found = []
-    for name, latency in after.latency.items():
-        limit = contracts.get(name, Contract()).max_latency
-        was_kept = name == query or TAIL * present.get(name, math.inf) <= limit
-        if was_kept and TAIL * latency > limit:
-            found.append(Shortage("latency", name, TAIL * latency, limit))
+    for name in after.latency:
+        limit, tail = contracts.get(name, Contract()).max_latency, after.tail(name)
+        was_kept = name == query or (name in present.latency and present.tail(name) <= limit)
+        if was_kept and tail > limit:
+            found.append(Shortage("latency", name, tail, limit))
     return found
 
 
@@ -168,11 +181,10 @@ def _memory(plan: ProposedPlan, found: PlanEstimate, room: Room) -> list[Shortag
 def _has_room_alone(
     query: str, plan: ProposedPlan, contracts: Mapping[str, Contract], room: Room
 ) -> bool:
-    network = plan.network.without(frozenset(plan.network.roots) - {query})
-    latency = estimated(network, plan.trains).latency[query]
-    return (
-        not _loads(network, room) and TAIL * latency <= contracts.get(query, Contract()).max_latency
-    )
+    alone = plan.only(query)
+    tail = alone.estimate().tail(query)
+    limit = contracts.get(query, Contract()).max_latency
+    return not _loads(alone.network, room) and tail <= limit
 
 
 def _seconds(value: float) -> str:

@@ -13,35 +13,72 @@ load (Takagi's gated polling, with results at
 the end of the run; Fuhrmann and Cooper's decomposition is the case of one unit). If it comes in an
 idle time it waits only for what its own train causes. What is assumed, and how far off it is:
 decision 0018 and `penstock simulate estimates`.
+
+Where some of the plan runs already, it is known how long tuples take there, hand-overs and all:
+the model then says by how many times that grows (`Corrections`, decision 0050). What takes no
+part in the queues is added: reading, the wait for a watermark, handing over.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from penstock.qos.load.load import load_of, seconds_ahead
 from penstock.qos.load.network import Edge, Network
 
 ROUNDS = 60  # of the fixed point: it halves the distance or better each time
 NEARLY = 1e-9
+# A contract is about p99, an estimate about the mean. This is how far they are apart where latency
+# is distributed exponentially; `penstock simulate estimates` finds 3 to 4.
+TAIL = 4.6
 
 
 @dataclass(frozen=True, slots=True)
 class PlanEstimate:
-    """Mean latency of each query and memory of all buffers; infinite past what can be done."""
+    """Mean latency of each query and memory of all buffers; infinite past what can be done.
+
+    `work` is the part of a latency that is spent at units and before them, `held` that in which
+    the query itself waits for a watermark.
+    """
 
     latency: Mapping[str, float]
+    work: Mapping[str, float]
+    held: Mapping[str, float]
     memory_bytes: float
     load: float
     round_seconds: float
 
+    def tail(self, query: str) -> float:
+        """Return about what p99 of a query's latency is: what is no work varies little."""
+        return self.latency[query] + (TAIL - 1) * self.work[query]
+
+    def delay(self, query: str) -> float:
+        """Return the mean latency without the wait that the query asks for."""
+        return self.latency[query] - self.held[query]
+
 
 @dataclass(frozen=True, slots=True)
 class TrainSize:
-    """How a stream comes: tuples together, and the seconds in which they gather."""
+    """How a stream comes: tuples together, and the seconds in which they gather.
+
+    `lag` is how long after its arrival a train can be taken.
+    """
 
     rows: float = 1.0
     seconds: float = 0.0
+    lag: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """By how many times tuples take longer at nodes than the model says: known, and elsewhere."""
+
+    known: Mapping[str, float] = field(default_factory=dict)
+    others: float = 1.0
+
+    def at(self, node: str) -> float:
+        """Return the factor of a node."""
+        return self.known.get(node, self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +97,73 @@ class _Round:
 
 
 SINGLE_TUPLES = TrainSize()
+NO_CORRECTIONS = Corrections()
 
 
-def estimated(network: Network, trains: Mapping[str, TrainSize] | None = None) -> PlanEstimate:
+def estimated(
+    network: Network,
+    trains: Mapping[str, TrainSize] | None = None,
+    corrections: Corrections = NO_CORRECTIONS,
+) -> PlanEstimate:
     """Return the mean latencies and the memory that a network comes to on its processors.
 
     The processors are taken as one of all their slots; only the work of a run is done by one slot.
     """
     trains = trains or {}
     load = max(load_of(network).values(), default=0.0)
-    if load >= 1 or busiest(network) >= 1:
+    if _is_too_much(network):
         endless = dict.fromkeys(network.roots, math.inf)
-        return PlanEstimate(endless, math.inf, load, math.inf)
+        return PlanEstimate(
+            endless, endless, dict.fromkeys(network.roots, 0.0), math.inf, load, math.inf
+        )
+    going = _round(network, trains)
+    waits = {
+        edge: _wait(network, trains, edge, going) * corrections.at(edge[1])
+        for edge in network.arriving
+    }
+    lags = {name: each.lag + each.seconds / 2 for name, each in trains.items()}
+    nowhere = dict.fromkeys(network.arriving, 0.0)
+    lag = _along(network, lags, nowhere)
+    work = _along(network, {}, waits)
+    held = _along(network, {}, {edge: network.nodes[edge[1]].held for edge in network.arriving})
+    return PlanEstimate(
+        {
+            query: lag[root] + work[root] + held[root] + network.delivery_seconds
+            for query, root in network.roots.items()
+        },
+        {query: work[root] for query, root in network.roots.items()},
+        {query: held[root] for query, root in network.roots.items()},
+        _memory(network, waits),
+        load,
+        going.mean,
+    )
+
+
+def corrections_of(
+    network: Network, trains: Mapping[str, TrainSize], measured: Mapping[str, float]
+) -> Corrections:
+    """Return how far off the model is where nodes of this network were measured.
+
+    `measured` are the mean seconds from when a tuple could be taken to the end of its run.
+    """
+    if _is_too_much(network):
+        return NO_CORRECTIONS
     going = _round(network, trains)
     waits = {edge: _wait(network, trains, edge, going) for edge in network.arriving}
-    return PlanEstimate(
-        _latencies(network, trains, waits), _memory(network, waits), load, going.mean
-    )
+    told = {name: _mean_at(network, name, waits) for name in network.nodes}
+    pairs = {
+        name: (measured[name], told[name])
+        for name in told
+        if measured.get(name, 0.0) > 0 and told[name] > 0
+    }
+    if not pairs:
+        return NO_CORRECTIONS
+    others = sum(real for real, _ in pairs.values()) / sum(model for _, model in pairs.values())
+    return Corrections({name: real / model for name, (real, model) in pairs.items()}, others)
+
+
+def _is_too_much(network: Network) -> bool:
+    return max(load_of(network).values(), default=0.0) >= 1 or busiest(network) >= 1
 
 
 def busiest(network: Network) -> float:
@@ -101,7 +188,7 @@ def _trains_a_second(network: Network, trains: Mapping[str, TrainSize]) -> dict[
 
 def _round(network: Network, trains: Mapping[str, TrainSize]) -> _Round:
     """Return the round that reproduces itself."""
-    slots, setup = _slots(network), network.run_seconds / _slots(network)
+    slots = _slots(network)
     coming = _trains_a_second(network, trains)
     total = sum(coming.values())
     if total <= 0:
@@ -114,11 +201,14 @@ def _round(network: Network, trains: Mapping[str, TrainSize]) -> _Round:
         node: sum(coming[stream] for stream in flows if stream in coming)
         for (_, node), flows in network.arriving.items()
     }
-    mean = setup + first
+    setups = {node: network.setup(node) / slots for node in reached}
+    runs = sum(reached.values())
+    least = sum(many * setups[node] for node, many in reached.items()) / runs if runs else 0.0
+    mean = least + first
     for _ in range(ROUNDS):
-        fixed = setup * sum(1 - math.exp(-many * mean) for many in reached.values())
+        fixed = sum(setups[node] * (1 - math.exp(-many * mean)) for node, many in reached.items())
         idle = math.exp(-total * mean)
-        fixed = max(fixed, setup)
+        fixed = max(fixed, least)
         mean = (fixed + idle * first) / (1 - busy)
     square = fixed**2 + 2 * fixed * busy * mean + squares * mean
     square += idle * (2 * fixed * first + squares / total)
@@ -137,14 +227,18 @@ def _wait(network: Network, trains: Mapping[str, TrainSize], edge: Edge, going: 
 
     Whoever reads the same buffer has the same train to do, half of them before.
     """
-    setup, length = network.run_seconds, 2 * going.rest
+    setup, length = network.setup(edge[1]), 2 * going.rest
     streams = [stream for stream in network.arriving[edge] if network.rates[stream] > 0]
     own = setup + _train_seconds(network, trains, edge, streams)
     others = [other for other in network.arriving if other[0] == edge[0] and other != edge]
     works = [_train_seconds(network, trains, other, streams) for other in others]
-    due = [math.exp(-going.reached[other[1]] * length) * setup for other in others]
+    setups = [network.setup(other[1]) for other in others]
+    due = [
+        math.exp(-going.reached[other[1]] * length) * each
+        for other, each in zip(others, setups, strict=True)
+    ]
     halves = 2 * _slots(network)
-    alone = own + (sum(works) + len(others) * setup) / halves
+    alone = own + (sum(works) + sum(setups)) / halves
     rate = sum(network.arriving[edge].values())
     in_round = going.rest + own + rate * network.seconds_on(edge) * length
     in_round += (sum(works) + sum(due)) / halves
@@ -165,19 +259,27 @@ def _train_seconds(
     return sum(found) / len(found) if found else 0.0
 
 
-def _latencies(
-    network: Network, trains: Mapping[str, TrainSize], waits: Mapping[Edge, float]
+def _along(
+    network: Network, begin: Mapping[str, float], steps: Mapping[Edge, float]
 ) -> dict[str, float]:
-    """Return the sum of waits along each query's ways, by how many tuples go each."""
-    times = {name: trains.get(name, SINGLE_TUPLES).seconds / 2 for name in network.rates}
-    tuples = dict(network.rates)
+    """Return, by node, the sum of steps along the ways to it, by how many tuples go each."""
+    found = {name: begin.get(name, 0.0) for name in network.rates}
     for name, node in network.nodes.items():
-        many = {below: tuples.get(below, 0.0) for below in node.inputs}
-        total = sum(many.values())
-        spent = sum(many[below] * (times[below] + waits[below, name]) for below in node.inputs)
-        times[name] = spent / total if total > 0 else 0.0
-        tuples[name] = total
-    return {query: times[root] for query, root in network.roots.items()}
+        shares = _input_shares(network, name)
+        found[name] = sum(shares[each] * (found[each] + steps[each, name]) for each in node.inputs)
+    return found
+
+
+def _mean_at(network: Network, name: str, waits: Mapping[Edge, float]) -> float:
+    """Return how long a tuple takes at a node, over all of its inputs."""
+    return sum(share * waits[each, name] for each, share in _input_shares(network, name).items())
+
+
+def _input_shares(network: Network, name: str) -> dict[str, float]:
+    """Return which share of a node's tuples comes from each input; none where none come."""
+    many = {each: sum(network.arriving[each, name].values()) for each in network.nodes[name].inputs}
+    total = sum(many.values())
+    return {each: rate / total if total > 0 else 0.0 for each, rate in many.items()}
 
 
 def _memory(network: Network, waits: Mapping[Edge, float]) -> float:

@@ -4,8 +4,8 @@ Nodes are whatever runs: units as they are cut, or operators. An edge from a buf
 has what one of its tuples costs there and how many come out for it, so that a join's sides differ.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from penstock.schedule.costs.work import Crossing, UnitWork
@@ -19,14 +19,19 @@ HERE = ""  # the processor, where there is only one
 class NetworkNode:
     """What runs: its inputs, the size of what comes out, and where it runs.
 
-    Where `sheds` is false no gate may stand before it: what it reads are no longer single tuples
-    that could be missed, but answers.
+    Of its time it is at work the share `busy`. A run of it takes `setup` seconds whatever it takes
+    in, or the network's where that is None. Its rows are `held` for so long by its input's
+    watermark, which is no work. Where `sheds` is false no gate may stand before it: what it reads
+    are no longer single tuples that could be missed, but answers.
     """
 
     inputs: Mapping[str, Crossing]
     tuple_bytes: float = 0.0
     processor: str = HERE
     sheds: bool = True
+    setup: float | None = None
+    busy: float = 0.0
+    held: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,7 @@ class Network:
     """Nodes, inputs first; rates of streams in tuples a second; the node of each query.
 
     `slots` are the tasks that each processor can run at once, `run_seconds` what a run costs
-    whatever it takes.
+    whatever it takes, `delivery_seconds` what it takes to hand an answer over.
     """
 
     nodes: Mapping[str, NetworkNode]
@@ -43,6 +48,7 @@ class Network:
     slots: Mapping[str, float] = field(default_factory=lambda: {HERE: 1})
     run_seconds: float = 0.0
     stream_bytes: Mapping[str, float] = field(default_factory=dict)
+    delivery_seconds: float = 0.0
 
     @cached_property
     def queries_above(self) -> Mapping[str, frozenset[str]]:
@@ -88,6 +94,11 @@ class Network:
         """Return what a tuple costs the node that it comes to."""
         return self.nodes[edge[1]].inputs[edge[0]].seconds
 
+    def setup(self, name: str) -> float:
+        """Return what a run of a node costs whatever it takes."""
+        own = self.nodes[name].setup
+        return self.run_seconds if own is None else own
+
     @cached_property
     def readers(self) -> Mapping[str, tuple[str, ...]]:
         """Return who reads each node and stream."""
@@ -103,7 +114,16 @@ class Network:
         nodes = {
             name: node for name, node in self.nodes.items() if self.queries_above[name] - queries
         }
-        return Network(nodes, self.rates, roots, self.slots, self.run_seconds, self.stream_bytes)
+        return replace(self, nodes=nodes, roots=roots)
+
+    def within(self, names: Collection[str]) -> "Network":
+        """Return the network of some nodes, as far as all that they read is in it, too."""
+        nodes: dict[str, NetworkNode] = {}
+        for name, node in self.nodes.items():
+            if name in names and node.inputs.keys() <= self.rates.keys() | nodes.keys():
+                nodes[name] = node
+        roots = {query: root for query, root in self.roots.items() if root in nodes}
+        return replace(self, nodes=nodes, roots=roots)
 
 
 def network_of(work: UnitWork, slots: int = 1) -> Network:

@@ -6,6 +6,7 @@ one. A query with a sink of its own has a worker of its own: a slow or broken si
 What waits for a sink is bounded: beyond that it is left out, and its query held with that cause.
 """
 
+import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from penstock.errors import SinkError, describe
 from penstock.model.definitions import QueryState
 from penstock.model.trains import END_OF_TIME
 from penstock.runtime.durable.journal import Journal
+from penstock.runtime.quality.timings import Timings
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import READER, LiveQuery, Tap, deliver_together
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
@@ -38,6 +40,14 @@ class _Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Outcomes:
+    """What failed of deliveries that went together, query by query, and how long they took."""
+
+    failures: Sequence[Exception | None]
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Deliveries:
     """A query delivers once at a time; what it takes is recorded before it is handed over."""
 
@@ -48,6 +58,7 @@ class Deliveries:
     limits: RunLimits = RUN_LIMITS
     taps: list[Tap] = field(default_factory=list)
     under_way: set[str] = field(default_factory=set)
+    timings: Timings = field(default_factory=Timings)
 
     def start(self) -> None:
         """Start to deliver whatever waits."""
@@ -144,9 +155,14 @@ class Deliveries:
         name = loads[0].query.reader
         self.pool.submit(
             f"{SINK}{name}" if loads[0].query.sinks else name,
-            lambda: deliver_together(work, self.journal, self.clock, self.taps),
+            lambda: self._deliver(work),
             lambda future: self._delivered(loads, future),
         )
+
+    def _deliver(self, work: Sequence[tuple[LiveQuery, Sequence[Train]]]) -> Outcomes:
+        began = time.perf_counter()
+        failures = deliver_together(work, self.journal, self.clock, self.taps)
+        return Outcomes(failures, time.perf_counter() - began)
 
     def _delivered(self, loads: Sequence[_Load], future: Future[object]) -> None:
         self.under_way.difference_update(load.query.reader for load in loads)
@@ -154,11 +170,13 @@ class Deliveries:
             load.query.in_hand = False
         error = future.exception()
         if isinstance(error, Exception):
-            failures: object = [error] * len(loads)
+            found = Outcomes([error] * len(loads))
         else:
-            failures = future.result()
-        assert isinstance(failures, list)  # noqa: S101  (what `deliver_together` returns)
-        for load, failure in zip(loads, failures, strict=True):
+            told = future.result()
+            assert isinstance(told, Outcomes)  # noqa: S101  (what `_deliver` returns)
+            found = told
+            self.timings.delivered(found.seconds, self.clock.now())
+        for load, failure in zip(loads, found.failures, strict=True):
             self._settle(load, failure)
 
     def _settle(self, load: _Load, failure: Exception | None) -> None:

@@ -1,5 +1,6 @@
 """Source poller: asks the sources for trains and puts them into their buffers."""
 
+import time
 from collections.abc import Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -19,6 +20,14 @@ from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.worker_pool import Workers
 
 RETRY_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class TrainRead:
+    """A train that was read, and how long that took."""
+
+    train: Train
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +84,11 @@ class SourcePoller:
                 lambda future: self._read(source_reader, cut, future),
             )
 
-    def _work(self, source_reader: SourceReader, cut: PendingTrain) -> Train:
-        now = self.clock.now()
+    def _work(self, source_reader: SourceReader, cut: PendingTrain) -> TrainRead:
+        began, now = time.perf_counter(), self.clock.now()
         train = source_reader.read(cut, now)
         self.watching.take(source_reader.key, source_reader.definition, train.rows, now)
-        return train
+        return TrainRead(train, time.perf_counter() - began)
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""
@@ -91,8 +100,9 @@ class SourcePoller:
             source_reader.failed(describe(error), self.clock.now() + RETRY_SECONDS)
             source_reader.put_back(cut)
             return
-        train = future.result()
-        assert isinstance(train, Train)  # noqa: S101  (what `read` returns)
+        read = future.result()
+        assert isinstance(read, TrainRead)  # noqa: S101  (what `_work` returns)
+        train = read.train
         if (buffer := self.topology.buffers.get(source_reader.key)) is not None:
             buffer.append(train)
         source_reader.recovered()
@@ -103,3 +113,5 @@ class SourcePoller:
                 train.rows.count, train.info.first, train.info.last
             )
         self.statistics.wrote(source_reader.key, train.rows.count, train.info.size, now)
+        self.statistics.timings.worked(source_reader.key, read.seconds, now)
+        self.statistics.timings.appended(source_reader.key, train.info, now)

@@ -50,6 +50,24 @@ NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one
 SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anything is shed
 
 
+@dataclass(frozen=True, slots=True)
+class UnitCost:
+    """What a unit's tuple costs without its share of a run, and a run whatever it takes in.
+
+    Both add up to what its runs took. `net` is the share of its tuples.
+    """
+
+    seconds: float
+    setup: float
+    net: float
+
+    @classmethod
+    def of(cls, record: RunRecord, net: float) -> "UnitCost":
+        """Return the cost of a unit that has run."""
+        tuples = net * record.seconds / record.rows_in if record.rows_in > 0 else 0.0
+        return cls(tuples, (1 - net) * record.seconds / record.runs, net)
+
+
 @dataclass(slots=True)
 class Quality:
     """The load as it was last seen, and what is shed for it."""
@@ -175,17 +193,34 @@ class Quality:
         """Return the network of some units, whether they run or would."""
         work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
         found = network_of(work, self.slots)
+        costs = self._unit_costs(found.nodes, seen.run_seconds, now)
+        others = _mean_cost(costs, self.statistics, now)
         nodes = {}
         for name, node in found.nodes.items():
             is_gate = isinstance(units[name].root, Gate)
-            net = net_share(self.statistics.record(name, now), seen.run_seconds)
+            cost = costs.get(name, others)
             inputs = {
-                leaf: Crossing(each.seconds * net, 1.0 if is_gate else each.selectivity)
+                leaf: Crossing(
+                    each.seconds * cost.net if name in costs else cost.seconds or each.seconds,
+                    1.0 if is_gate else each.selectivity,
+                )
                 for leaf, each in node.inputs.items()
             }
-            nodes[name] = replace(node, inputs=inputs, sheds=is_gate)
+            nodes[name] = replace(node, inputs=inputs, sheds=is_gate, setup=cost.setup)
         rates = {name: self._level(name) for name in found.rates}
-        return replace(found, nodes=nodes, rates=rates)
+        delivery = self.statistics.timings.handing_over.or_else(0.0)
+        return replace(found, nodes=nodes, rates=rates, delivery_seconds=delivery)
+
+    def _unit_costs(
+        self, names: Iterable[str], run_seconds: float, now: float
+    ) -> dict[str, UnitCost]:
+        """Return the costs of the units that have run."""
+        records = {name: self.statistics.record(name, now) for name in names}
+        return {
+            name: UnitCost.of(record, net_share(record, run_seconds))
+            for name, record in records.items()
+            if record.runs > 0
+        }
 
     def limits(self, network: Network) -> dict[str, Limit]:
         """Return what each query, or each bundle of queries, may give up of its tuples."""
@@ -275,6 +310,22 @@ class Quality:
             if keep != (gate := gate_state(live.state)).keep:
                 self.changes += 1
                 gate.keep = keep
+
+
+def _mean_cost(costs: Mapping[str, UnitCost], statistics: Statistics, now: float) -> UnitCost:
+    """Return what a unit is taken to cost that has not run: of all tuples and runs, the mean.
+
+    Gates are no measure: they need no more than a hash.
+    """
+    heavy = [name for name in costs if name not in statistics.light]
+    records = {name: statistics.record(name, now) for name in heavy}
+    rows = sum(each.rows_in for each in records.values())
+    runs = sum(each.runs for each in records.values())
+    if not rows or not runs:
+        return UnitCost(0.0, 0.0, 1.0)
+    tuples = sum(costs[name].seconds * each.rows_in for name, each in records.items())
+    setups = sum(costs[name].setup * each.runs for name, each in records.items())
+    return UnitCost(max(LEAST_SECONDS, tuples / rows), setups / runs, 1.0)
 
 
 def _in_slots(network: Network) -> Network:

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit
+from penstock.runtime.quality.timings import Timings
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.schedule import Observation
@@ -61,6 +62,7 @@ class Statistics:
     sizes: dict[str, Sizes] = field(default_factory=dict)
     last_runs: dict[str, tuple[int, float]] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
+    timings: Timings = field(default_factory=Timings)
     _cuts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def ran(
@@ -83,6 +85,8 @@ class Statistics:
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
         if before.ever and alone:
             self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
+        if before.ever:
+            self.timings.worked(unit, seconds, now)
         self.last_runs[unit] = (rows_in, seconds)
         self.busy_seconds += seconds
 
@@ -238,6 +242,7 @@ class Statistics:
         }
         self.records = {n: each for n, each in self.records.items() if n in same}
         self.light &= topology.units.keys()
+        self.timings.forget_all_but(same | topology.source_readers.keys())
         self.profiles = {n: each for n, each in self.profiles.items() if n in same}
         self.passed = {n: each for n, each in self.passed.items() if n in buffers}
         self.known = {n: each for n, each in self.known.items() if n in nodes}

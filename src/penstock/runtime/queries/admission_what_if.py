@@ -1,16 +1,18 @@
 """An admission what-if: the plan with one more query, and what it was promised."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit, cut_at_shared
-from penstock.qos.contracts.admission import TAIL, ProposedPlan
+from penstock.qos.contracts.admission import ProposedPlan
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.estimates import TrainSize, estimated
+from penstock.qos.load.estimates import corrections_of
 from penstock.qos.load.network import Network
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.quality.quality import Quality
+from penstock.runtime.quality.timed_network import timed, train_sizes, work_seconds
 from penstock.runtime.topology.placement import placement_of
 from penstock.schedule.costs.shape import shape_of
 
@@ -32,15 +34,26 @@ class AdmissionWhatIf:
         self._roots = {name: key(root) for name, root in graph.queries.items()}
         self._known = known
         seen = self._statistics.observation(self._topology, now)
-        network = quality.network_of(shape_of(shared), self._units, seen, now)
-        trains = {name: self._train(name) for name in network.rates}
+        found = quality.network_of(shape_of(shared), self._units, seen, now)
+        timings = self._statistics.timings
+        network = timed(found, self._units, self._topology, timings, now)
+        trains = train_sizes(network, self._topology, timings)
+        measured = work_seconds(network, timings)
+        corrections = corrections_of(network.within(measured), trains, measured)
         states = sum(live.state_bytes for live in self._topology.units.values())
-        self.plan = ProposedPlan(network, trains, float(states))
+        self.plan = ProposedPlan(network, trains, float(states), corrections)
+        self._shares = timings.time_shares(self._topology, now)
 
     @property
     def network(self) -> Network:
         """Return what would run."""
         return self.plan.network
+
+    @property
+    def utilization(self) -> float:
+        """Return the share of its time that the busiest part would be at work."""
+        units = {name: node.busy for name, node in self.network.nodes.items()}
+        return replace(self._shares, units=units).utilization(sum(self.network.slots.values()))
 
     @property
     def measured(self) -> tuple[int, int]:
@@ -57,12 +70,13 @@ class AdmissionWhatIf:
 
     def broken(self) -> set[str]:
         """Return the queries that are late already: a newcomer is not to blame for that."""
-        latency = estimated(self.network, self.plan.trains).latency
+        found = self.plan.estimate()
+        names = {name: self.name_of(name) for name in self._topology.queries}
         return {
             name
             for name, query in self._topology.queries.items()
-            if TAIL * latency.get(self.name_of(name), 0.0)
-            > Contract.of(query.definition.goals).max_latency
+            if names[name] in found.latency
+            and found.tail(names[name]) > Contract.of(query.definition.goals).max_latency
         }
 
     def contracts(self, but: Collection[str] = ()) -> dict[str, Contract]:
@@ -82,14 +96,6 @@ class AdmissionWhatIf:
     def _in(self, unit: str) -> set[str]:
         found: Unit | None = self._units.get(unit)
         return {key(each) for each in found.roots} if found is not None else {unit}
-
-    def _train(self, name: str) -> TrainSize:
-        source_reader = self._topology.source_readers.get(name)
-        return TrainSize(
-            max(1.0, source_reader.rows / source_reader.number)
-            if source_reader and source_reader.number
-            else 1.0
-        )
 
 
 def _hardest(contracts: Iterable[Contract]) -> Contract:

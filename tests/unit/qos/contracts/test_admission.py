@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 from penstock.qos.contracts.admission import (
-    TAIL,
     Admitted,
     ProposedPlan,
     Refused,
@@ -56,7 +55,7 @@ def test_the_contract_that_would_break_is_named() -> None:
     before, after = plans(150.0)
     alone = admission("b", before, after, {})
     assert isinstance(alone, Admitted)
-    limit = TAIL * alone.estimate.latency["a"] * 0.99
+    limit = alone.estimate.tail("a") * 0.99
     found = admission("b", before, after, {"a": Contract(limit)})
     assert isinstance(found, Refused)
     assert [each.whose for each in found.shortages] == ["a"]

@@ -234,13 +234,16 @@ class Dispatcher:
         assert isinstance(ran, UnitRun)  # noqa: S101  (what the work returns)
         live.runs = number
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
+        now = self.clock.now()
+        for train in written:
+            self.statistics.timings.appended(live.unit.key, train.info, now)
         if isinstance(live.state, GateState):
             live.state.note_whole(live.decided, ranges_of(group), written[0].info.number)
         self.statistics.wrote(
             live.unit.key,
             sum(train.rows.count for train in written),
             sum(train.info.size for train in written),
-            self.clock.now(),
+            now,
         )
         for name, trains in group.items():
             if trains and (source := self.topology.buffers.get(name)) is not None:

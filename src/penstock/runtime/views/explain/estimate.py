@@ -3,8 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 
-from penstock.qos.contracts.admission import TAIL
-from penstock.qos.load.estimates import estimated
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
 from penstock.runtime.loop.supervisor import Supervisor
@@ -41,16 +39,20 @@ def _lines(
 ) -> Iterator[str]:
     before, after = plans
     at = after.name_of(name)
-    found = estimated(after.network, after.plan.trains)
-    with_it, without = load_of(after.network)[HERE], load_of(before.network)[HERE]
+    found = after.plan.estimate()
+    with_it, without = after.utilization, before.utilization
+    needs = load_of(after.network)[HERE]
     promised = after.contracts()[at].max_latency
     limit = f"; max_latency {_seconds(promised)}" if math.isfinite(promised) else ""
     if running is not None:
-        yield f"  load     {with_it:.3f} of each slot's time, with all that runs"
+        yield f"  load     {with_it:.3f} of the busiest part's time, with all that runs"
     else:
-        yield f"  load     {without:.3f} of each slot's time without it, {with_it:.3f} with it"
-    mean = found.latency[at]
-    yield f"  latency  {_seconds(mean)} on average, p99 about {_seconds(TAIL * mean)}{limit}"
+        both = f"{without:.3f} of the busiest part's time without it, {with_it:.3f} with it"
+        yield f"  load     {both}"
+    yield f"  needed   {needs:.3f} of each slot's time by tuples alone, with all that runs"
+    mean, tail = found.latency[at], found.tail(at)
+    yield f"  latency  {_seconds(mean)} on average, p99 about {_seconds(tail)}{limit}"
+    yield f"  delay    {_seconds(found.delay(at))} of that on average"
     states = _size(after.plan.state_bytes)
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured

@@ -58,11 +58,13 @@ def load_rows(supervisor: Supervisor, now: float) -> list[Row]:
     topology, quality = supervisor.topology, supervisor.quality
     gates = [each for each in list(topology.units.values()) if isinstance(each.unit.root, Gate)]
     keeper = quality.shedding_controller
+    shares = supervisor.statistics.timings.time_shares(topology, now)
     return [
         {
             "slots": supervisor.slots,
-            "load": round(quality.outlook.load, 3),
-            "load_soon": round(quality.outlook.ahead, 3),
+            "load": round(shares.utilization(supervisor.slots), 3),
+            "needed": round(quality.outlook.load, 3),
+            "needed_soon": round(quality.outlook.ahead, 3),
             "waits_s": round(quality.outlook.wait, 3),
             "gates": len(gates),
             "gates_shut": sum(keeper.share(each, now) < 1 for each in gates),
@@ -175,7 +177,8 @@ LOAD = View(
     "load",
     "how much there is to do, and what is shed for it",
     columns(
-        "slots BIGINT, load DOUBLE, load_soon DOUBLE, waits_s DOUBLE, gates BIGINT, "
+        "slots BIGINT, load DOUBLE, needed DOUBLE, needed_soon DOUBLE, waits_s DOUBLE, "
+        "gates BIGINT, "
         "gates_shut BIGINT, changes BIGINT, short DOUBLE, suspended BIGINT"
     ),
     lambda of: load_rows(of.supervisor, of.clock.now()),

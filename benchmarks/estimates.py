@@ -1,0 +1,347 @@
+"""What SHOW LOAD and EXPLAIN ESTIMATE say, beside what is measured, in the steady state.
+
+Each workload runs at rates that make its measured load about 0.2, 0.5 and 0.9. The measured load is
+the share of its time that the busiest part is at work: what has reached 1 can do no more, while the
+machine's CPU may still be half idle, since a unit, a source and the supervisor do one thing at a
+time. It is taken from counters that no estimate reads: the seconds that units have run, and the
+CPU of the threads that read, deliver and supervise. The share of all cores stands beside it.
+
+Latencies are means of all rows in the measured time, from counters as well. One query of each
+workload is created only after EXPLAIN ESTIMATE was asked for it.
+"""
+
+import math
+import os
+import re
+import shutil
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from pyspark.sql import SparkSession
+
+import penstock
+from benchmarks.cpu import TICKS, sampling
+from benchmarks.measurement import Effort, Outcome, median
+from benchmarks.session import collect_garbage
+from penstock.client import Connection
+
+LOADS = (0.2, 0.5, 0.9)
+NEAR = 1.2  # a load is what was wanted if it is not further off than by this factor
+TRIES = 4  # at a rate that gives the load that is wanted
+TRAINS = 10  # a second, of a fast stream
+LIMIT = 1.5  # the factor within which estimates are to be
+ASKED = 5  # queries that estimates are taken of: each holds everything still for a moment
+COLUMNS = (
+    "workload",
+    "rows/s",
+    "measured load",
+    "of all cores",
+    "SHOW LOAD",
+    "EXPLAIN",
+    "latency",
+    "EXPLAIN: factors",
+    "new query: latency",
+    "foretold",
+    "load with it",
+    "foretold load",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Queries over `readings`, and over `orders` where they are joined; the last one comes late."""
+
+    name: str
+    queries: Sequence[str]
+    rate: float  # to begin with
+    slower: float = 0.0  # by how much orders are slower, 0 without them
+
+    def streams(self, rate: float) -> str:
+        """Return the definitions of the streams."""
+        found = _stream("readings", rate, 0)
+        return found + (_stream("orders", max(1.0, rate / self.slower), 1) if self.slower else "")
+
+
+def _stream(name: str, rate: float, seed: int) -> str:
+    return f"""
+        CREATE STREAM {name} (ts TIMESTAMP, k INT, v DOUBLE) TIMESTAMP BY ts
+          SLACK INTERVAL 0.2 SECONDS
+          FROM generator(rate => {rate:.0f}, seed => {seed}, k => CAST(u1 * 200 AS INT),
+            v => u2 * 100, rows_per_train => {max(1000, int(rate / TRAINS))});
+    """
+
+
+def _windows(seconds: str, many: int) -> list[str]:
+    aggregates = ("count(*)", "sum(v)", "avg(v)", "max(v)", "min(v)")
+    return [
+        f"SELECT window_end, k, {aggregates[n % 5]} AS x FROM readings [RANGE {seconds}] "
+        f"WHERE v > {n // 5} GROUP BY k"
+        for n in range(many)
+    ]
+
+
+def _joins(many: int) -> list[str]:
+    return [
+        f"SELECT r.ts, r.k, o.v FROM readings [RANGE {n + 1} SECONDS] AS r "
+        f"JOIN orders [RANGE {n + 1} SECONDS] AS o ON r.k = o.k"
+        for n in range(many)
+    ]
+
+
+FILTERS = [f"SELECT ts, k, v * {n + 2} AS w FROM readings WHERE v > {90 + n}" for n in range(8)]
+WORKLOADS = (
+    Workload("8 filters", FILTERS, 500_000),
+    Workload("4 windows of 1 s", _windows("1 SECOND", 4), 300_000),
+    Workload("4 windows of 10 s", _windows("10 SECONDS", 4), 300_000),
+    Workload("2 joins", _joins(2), 3_000, slower=20),
+    Workload(
+        "20 mixed",
+        [
+            *FILTERS[:6],
+            *_windows("1 SECOND", 5),
+            *_windows("10 SECONDS", 3),
+            *_windows("4 SECONDS SLIDE 1 SECOND", 4),
+            *_joins(1),
+            "SELECT window_end, count(*) AS x FROM readings [RANGE 2 SECONDS]",
+        ],
+        10_000,
+        slower=100,
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    """How long each phase takes: trying a rate, warming up, measuring."""
+
+    trying: float
+    warm: float
+    measured: float
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What EXPLAIN ESTIMATE says, in seconds."""
+
+    load: float
+    latency: float
+
+
+@dataclass(slots=True)
+class Point:
+    """What was measured of a workload at a rate, and what was told of it."""
+
+    workload: str
+    rate: float
+    load: float = 0.0
+    cores: float = 0.0
+    shown: float = 0.0
+    latencies: dict[str, float] = field(default_factory=dict)
+    estimates: dict[str, Told] = field(default_factory=dict)
+    foretold: Told = field(default_factory=lambda: Told(0.0, 0.0))
+
+    @property
+    def newest(self) -> str:
+        """Return the query that came last."""
+        return list(self.latencies)[-1]
+
+    def factors(self) -> list[float]:
+        """Return by how much each latency is over or under what was told, of those that ran."""
+        return [told.latency / self.latencies[name] for name, told in self.estimates.items()]
+
+    def worst(self) -> float:
+        """Return the largest factor by which anything that was told is off."""
+        told = [(self.shown, self.load), (self.foretold.load, self.load)]
+        told += [(each.load, self.load) for each in self.estimates.values()]
+        told += [(self.foretold.latency, self.latencies[self.newest])]
+        ratios = [*self.factors(), *(one / other for one, other in told)]
+        return max(max(each, 1 / each) if each > 0 else math.inf for each in ratios)
+
+    def row(self) -> list[str]:
+        """Return its line of the table."""
+        factors = self.factors()
+        asked = [self.latencies[name] for name in self.estimates]
+        explained = median(each.load for each in self.estimates.values())
+        return [
+            self.workload,
+            f"{self.rate:,.0f}",
+            f"{self.load:.2f}",
+            f"{self.cores:.2f}",
+            f"{self.shown:.2f}",
+            f"{explained:.2f}",
+            f"{min(asked) * 1000:.0f} to {max(asked) * 1000:.0f} ms",
+            f"{min(factors):.2f} to {max(factors):.2f}",
+            f"{self.latencies[self.newest] * 1000:.0f} ms",
+            f"{self.foretold.latency * 1000:.0f} ms",
+            f"{self.load:.2f}",
+            f"{self.foretold.load:.2f}",
+        ]
+
+
+def estimates(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
+    """Measure all workloads at all loads."""
+    seconds = Seconds(2.0, 2.0, 3.0) if effort.tiny else Seconds(8.0, 20.0, 30.0)
+    loads = LOADS[:1] if effort.tiny else LOADS
+    points = []
+    for workload in WORKLOADS:
+        bench = Bench(spark, directory, workload, seconds)
+        for load in loads:
+            points.append(bench.at(load))
+            print("  " + " | ".join(points[-1].row()), flush=True)
+    worst = max(each.worst() for each in points)
+    notes = (f"The worst of all figures is off by a factor of {worst:.2f}; {LIMIT} is the limit.",)
+    title = f"SHOW LOAD and EXPLAIN ESTIMATE beside what is measured, {os.cpu_count()} cores"
+    rows = [each.row() for each in points]
+    return Outcome("estimates", title, COLUMNS, rows, notes, [asdict(each) for each in points])
+
+
+@dataclass(slots=True)
+class Bench:
+    """One workload; `known` are the loads that rates have given."""
+
+    spark: SparkSession
+    directory: Path
+    workload: Workload
+    seconds: Seconds
+    known: dict[float, float] = field(default_factory=dict)
+
+    def at(self, load: float) -> Point:
+        """Return what is measured and told at a rate that gives about this load."""
+        for _ in range(TRIES):
+            rate = self._rate(load)
+            if (found := self._tried(rate)) is not None:
+                self.known[rate] = found
+                if 1 / NEAR < found / load < NEAR:
+                    break
+        return self._measured(self._rate(load))
+
+    def _rate(self, load: float) -> float:
+        """Return the rate that should give a load, by those that were tried nearest to it."""
+        if not self.known:
+            return self.workload.rate * load
+        rates = sorted(self.known, key=lambda rate: abs(math.log(self.known[rate] / load)))
+        if len(rates) == 1:
+            return rates[0] * load / self.known[rates[0]]
+        (x0, y0), (x1, y1) = sorted((math.log(r), math.log(self.known[r])) for r in rates[:2])
+        slope = min(1.5, max(0.3, (y1 - y0) / (x1 - x0))) if x1 > x0 else 1.0
+        nearest = rates[0]
+        return float(nearest * (load / self.known[nearest]) ** (1 / slope))
+
+    def _tried(self, rate: float) -> float | None:
+        with self._running(rate, self.workload.queries) as ps:
+            time.sleep(self.seconds.trying)
+            before = _Counters.of(ps)
+            time.sleep(self.seconds.trying)
+            return _Counters.of(ps).load(before)
+
+    def _measured(self, rate: float) -> Point:
+        point = Point(self.workload.name, rate)
+        *first, late = self.workload.queries
+        with self._running(rate, first) as ps, sampling(self.spark) as usage:
+            time.sleep(self.seconds.warm)
+            point.foretold = _told(ps, late)
+            ps.sql(f"CREATE QUERY late AS {late}")
+            time.sleep(self.seconds.warm)
+            before = _Counters.of(ps)
+            point.shown = median(_shown_each_second(ps, self.seconds.measured))
+            after = _Counters.of(ps)
+            point.load, elapsed = after.load(before), after.at - before.at
+            point.cores = usage.between(before.at, after.at) / elapsed / (os.cpu_count() or 1)
+            point.latencies = after.latencies(before)
+            self.known[rate] = point.load
+            names = list(point.latencies)
+            for name in names[:: max(1, len(names) // ASKED)]:
+                point.estimates[name] = _told(ps, name)
+        return point
+
+    @contextmanager
+    def _running(self, rate: float, queries: Sequence[str]) -> Iterator[Connection]:
+        collect_garbage(self.spark)
+        home = self.directory / uuid4().hex
+        asked = "".join(f"CREATE QUERY q{n} AS {sql};" for n, sql in enumerate(queries))
+        with penstock.connect(home, spark=self.spark) as ps:
+            ps.script(self.workload.streams(rate) + asked)
+            yield ps
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _shown_each_second(ps: Connection, seconds: float) -> list[float]:
+    found = []
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        time.sleep(1)
+        found.append(float(ps.sql("SHOW LOAD").table.to_pylist()[0]["load"]))
+    return found
+
+
+def _told(ps: Connection, query: str) -> Told:
+    text = ps.sql(f"EXPLAIN ESTIMATE {query}").message
+    loads = re.search(r"load +([\d.]+)(?:.*?, ([\d.]+) with it)?", text)
+    latency = re.search(r"latency +(?:([\d.]+) (m?s)|for ever)", text)
+    assert loads is not None
+    assert latency is not None
+    unit = {"ms": 0.001, "s": 1.0, None: math.inf}[latency[2]]
+    return Told(float(loads[2] or loads[1]), float(latency[1] or 1) * unit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counters:
+    """Seconds at work so far: of units, and of the driver's threads by their names."""
+
+    at: float
+    slots: int
+    units: Mapping[str, float]
+    threads: Counter[str]
+    rows: Mapping[str, tuple[int, float]]
+
+    @classmethod
+    def of(cls, ps: Connection) -> "_Counters":
+        topology = ps.system.topology
+        return cls(
+            time.time(),
+            ps.system.supervisor.slots,
+            {name: live.busy_seconds for name, live in topology.units.items()},
+            _thread_seconds(),
+            {
+                name: (query.meter.timed_rows, query.meter.latency_seconds)
+                for name, query in topology.queries.items()
+            },
+        )
+
+    def load(self, before: "_Counters") -> float:
+        """Return the share of the time since then that the busiest part was at work."""
+        elapsed = self.at - before.at
+        units = [(self.units[name] - before.units.get(name, 0.0)) / elapsed for name in self.units]
+        threads = {
+            name: (self.threads[name] - before.threads[name]) / elapsed
+            for name in ("penstock", "penstock-read", "penstock-deliver")
+        }
+        total = sum(units) + sum(threads.values())
+        return max(total / self.slots, *units, threads["penstock"])
+
+    def latencies(self, before: "_Counters") -> dict[str, float]:
+        """Return the mean latency of each query's rows since then."""
+        found = {}
+        for name, (rows, seconds) in self.rows.items():
+            rows_before, seconds_before = before.rows[name]
+            assert rows > rows_before, f"{name} delivered nothing"
+            found[name] = (seconds - seconds_before) / (rows - rows_before)
+        return found
+
+
+def _thread_seconds() -> Counter[str]:
+    found: Counter[str] = Counter()
+    for thread in threading.enumerate():
+        try:
+            told = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
+        except OSError:  # it has just ended
+            continue
+        cells = told.rpartition(")")[2].split()
+        found[re.sub(r"_\d+$", "", thread.name)] += (int(cells[11]) + int(cells[12])) / TICKS
+    return found

@@ -1,0 +1,90 @@
+"""Timings: who is at work for which share of the time, and how old rows are when they get on.
+
+Only the supervisor's thread, or a thread while quiesced, adds to them; others may look meanwhile.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from penstock.model.trains import TrainInfo
+from penstock.qos.load.utilization import TimeShares
+from penstock.qos.monitor.activity import NO_ACTIVITY, Activity
+from penstock.runtime.topology.topology import Topology
+from penstock.schedule.costs.observation import UNMEASURED, Average
+
+
+@dataclass(frozen=True, slots=True)
+class Age:
+    """Mean seconds of rows as their trains were put into a buffer (decision 0043).
+
+    `delay` is since they could be given, `held` from the newest tuple in them until then.
+    """
+
+    delay: Average = UNMEASURED
+    held: Average = UNMEASURED
+
+    def add(self, info: TrainInfo, now: float) -> "Age":
+        """Return it with the rows of a train more."""
+        delay, held = now - info.ready, info.ready - info.arrived
+        return Age(
+            self.delay.add(delay, now, weight=info.rows),
+            self.held.add(held, now, weight=info.rows),
+        )
+
+
+NO_AGE = Age()
+
+
+@dataclass(slots=True)
+class Timings:
+    """By the keys of units and streams; `handing_over` is of one delivery."""
+
+    activities: dict[str, Activity] = field(default_factory=dict)
+    supervisor: Activity = NO_ACTIVITY
+    deliveries: Activity = NO_ACTIVITY
+    handing_over: Average = UNMEASURED
+    ages: dict[str, Age] = field(default_factory=dict)
+
+    def worked(self, name: str, seconds: float, now: float) -> None:
+        """Note that a unit or the reader of a stream was at work until now."""
+        self.activities[name] = self.activities.get(name, NO_ACTIVITY).add(seconds, now)
+
+    def supervised(self, seconds: float, now: float) -> None:
+        """Note a step of the supervisor."""
+        self.supervisor = self.supervisor.add(seconds, now)
+
+    def delivered(self, seconds: float, now: float) -> None:
+        """Note deliveries that went together."""
+        self.deliveries = self.deliveries.add(seconds, now)
+        self.handing_over = self.handing_over.add(seconds, now)
+
+    def appended(self, name: str, info: TrainInfo, now: float) -> None:
+        """Note how old the rows of a unit's or a stream's new train are."""
+        if info.rows:
+            self.ages[name] = self.ages.get(name, NO_AGE).add(info, now)
+
+    def age(self, name: str) -> Age:
+        """Return how old the rows of a unit or a stream are."""
+        return self.ages.get(name, NO_AGE)
+
+    def share(self, name: str, now: float) -> float:
+        """Return the share of the time that a unit or the reader of a stream is at work."""
+        return self.activities.get(name, NO_ACTIVITY).share(now)
+
+    def frequency(self, name: str, now: float) -> float:
+        """Return how many trains a second a unit or a stream gives."""
+        return self.activities.get(name, NO_ACTIVITY).frequency(now)
+
+    def time_shares(self, topology: Topology, now: float) -> TimeShares:
+        """Return the shares of the time of all that runs."""
+        return TimeShares(
+            {name: self.share(name, now) for name in list(topology.units)},
+            {name: self.share(name, now) for name in list(topology.source_readers)},
+            self.supervisor.share(now),
+            self.deliveries.share(now),
+        )
+
+    def forget_all_but(self, names: Collection[str]) -> None:
+        """Drop what is known of units that are gone or have changed."""
+        self.activities = {name: each for name, each in self.activities.items() if name in names}
+        self.ages = {name: each for name, each in self.ages.items() if name in names}
