@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.plan.operators import Operator, Scan, SessionAggregate, key, walk
+from penstock.plan.operators import (
+    Operator,
+    Scan,
+    SessionAggregate,
+    WindowAggregate,
+    key,
+    walk,
+)
 from penstock.plan.operators.completion import waiting_operators
 from penstock.plan.sharing.units import Unit
 from penstock.qos.load.estimates import TrainSize
@@ -72,8 +79,8 @@ def _holds(unit: Unit, network: Network, topology: Topology) -> float:
 
     That is the slack, and until the next tuple comes. What reads windows has waited for it.
     """
-    own = set(map(key, waiting_operators(unit.stateful, unit.root).values()))
-    if not own:
+    own = {key(each) for each in waiting_operators(unit.stateful, unit.root).values()}
+    if unit.stateful is None or not _waits(unit.stateful):
         return 0.0
     gap = unit.stateful.gap / MICROSECONDS if isinstance(unit.stateful, SessionAggregate) else 0.0
     nodes = list(walk(unit.root))
@@ -83,7 +90,9 @@ def _holds(unit: Unit, network: Network, topology: Topology) -> float:
 
 
 def _waits(operator: Operator) -> bool:
-    return bool(waiting_operators(operator, operator))
+    """Say whether an operator waits for a time; windows over ROWS wait for a tuple of theirs."""
+    found = waiting_operators(operator, operator).values()
+    return any(not isinstance(each, WindowAggregate) or each.axis == "time" for each in found)
 
 
 def _slack(nodes: Iterable[Operator], network: Network, topology: Topology) -> float:
