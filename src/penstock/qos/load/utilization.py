@@ -12,7 +12,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class TimeShares:
-    """The shares of the time that units run, sources are read, and the driver does the rest."""
+    """The shares of the time that units run, sources are read, and the driver does the rest.
+
+    The latter is CPU: it has a core only while it uses it.
+    """
 
     units: Mapping[str, float] = field(default_factory=dict)
     sources: Mapping[str, float] = field(default_factory=dict)

@@ -41,10 +41,11 @@ class _Load:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What failed of deliveries that went together, query by query, and how long they took."""
+    """What failed of deliveries that went together, by query; the CPU they took, and when."""
 
     failures: Sequence[Exception | None]
     seconds: float = 0.0
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +161,9 @@ class Deliveries:
         )
 
     def _deliver(self, work: Sequence[tuple[LiveQuery, Sequence[Train]]]) -> Outcomes:
-        began = time.perf_counter()
+        began = time.thread_time()  # to wait for a sink is no work
         failures = deliver_together(work, self.journal, self.clock, self.taps)
-        return Outcomes(failures, time.perf_counter() - began)
+        return Outcomes(failures, time.thread_time() - began, self.clock.now())
 
     def _delivered(self, loads: Sequence[_Load], future: Future[object]) -> None:
         self.under_way.difference_update(load.query.reader for load in loads)
@@ -175,9 +176,16 @@ class Deliveries:
             told = future.result()
             assert isinstance(told, Outcomes)  # noqa: S101  (what `_deliver` returns)
             found = told
-            self.timings.delivered(found.seconds, self.clock.now())
+            self.timings.delivered(found.seconds, found.at)
         for load, failure in zip(loads, found.failures, strict=True):
+            if failure is None and not load.again:
+                self._time(load, found.at)
             self._settle(load, failure)
+
+    def _time(self, load: _Load, now: float) -> None:
+        """Note how old the rows were that a query has handed over."""
+        for train in load.trains:
+            self.timings.appended(load.query.reader, train.info, now)
 
     def _settle(self, load: _Load, failure: Exception | None) -> None:
         query = load.query

@@ -54,11 +54,12 @@ SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anythin
 class UnitCost:
     """What a unit's tuple costs without its share of a run, and a run whatever it takes in.
 
-    Both add up to what its runs took. `net` is the share of its tuples.
+    Both add up to what its runs took. `net` is the share of its tuples. Without any measure a tuple
+    costs what operators do, and a run what runs do elsewhere.
     """
 
     seconds: float
-    setup: float
+    setup: float | None
     net: float
 
     @classmethod
@@ -193,7 +194,7 @@ class Quality:
         """Return the network of some units, whether they run or would."""
         work = work_of(flow_of(shape, seen), parts_of(units.values()), seen)
         found = network_of(work, self.slots)
-        costs = self._unit_costs(found.nodes, seen.run_seconds, now)
+        costs = self._unit_costs(seen.run_seconds, now)
         others = _mean_cost(costs, self.statistics, now)
         nodes = {}
         for name, node in found.nodes.items():
@@ -208,14 +209,11 @@ class Quality:
             }
             nodes[name] = replace(node, inputs=inputs, sheds=is_gate, setup=cost.setup)
         rates = {name: self._level(name) for name in found.rates}
-        delivery = self.statistics.timings.handing_over.or_else(0.0)
-        return replace(found, nodes=nodes, rates=rates, delivery_seconds=delivery)
+        return replace(found, nodes=nodes, rates=rates)
 
-    def _unit_costs(
-        self, names: Iterable[str], run_seconds: float, now: float
-    ) -> dict[str, UnitCost]:
+    def _unit_costs(self, run_seconds: float, now: float) -> dict[str, UnitCost]:
         """Return the costs of the units that have run."""
-        records = {name: self.statistics.record(name, now) for name in names}
+        records = {name: self.statistics.record(name, now) for name in self.statistics.records}
         return {
             name: UnitCost.of(record, net_share(record, run_seconds))
             for name, record in records.items()
@@ -322,9 +320,9 @@ def _mean_cost(costs: Mapping[str, UnitCost], statistics: Statistics, now: float
     rows = sum(each.rows_in for each in records.values())
     runs = sum(each.runs for each in records.values())
     if not rows or not runs:
-        return UnitCost(0.0, 0.0, 1.0)
+        return UnitCost(0.0, None, 1.0)
     tuples = sum(costs[name].seconds * each.rows_in for name, each in records.items())
-    setups = sum(costs[name].setup * each.runs for name, each in records.items())
+    setups = sum((costs[name].setup or 0.0) * each.runs for name, each in records.items())
     return UnitCost(max(LEAST_SECONDS, tuples / rows), setups / runs, 1.0)
 
 

@@ -242,7 +242,8 @@ class Statistics:
         }
         self.records = {n: each for n, each in self.records.items() if n in same}
         self.light &= topology.units.keys()
-        self.timings.forget_all_but(same | topology.source_readers.keys())
+        readers = {query.reader for query in topology.queries.values()}
+        self.timings.forget_all_but(same | readers | topology.source_readers.keys())
         self.profiles = {n: each for n, each in self.profiles.items() if n in same}
         self.passed = {n: each for n, each in self.passed.items() if n in buffers}
         self.known = {n: each for n, each in self.known.items() if n in nodes}

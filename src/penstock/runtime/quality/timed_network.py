@@ -37,7 +37,9 @@ def timed(
             held = _holds(units[name], network, topology)
         busy = timings.share(name, now) or _busy(network, name, often[name])
         nodes[name] = replace(node, busy=busy, held=held)
-    return replace(network, nodes=nodes)
+    handed = list(timings.handing_over(topology).values())
+    delivery = max(0.0, sum(handed) / len(handed)) if handed else 0.0
+    return replace(network, nodes=nodes, delivery_seconds=delivery)
 
 
 def work_seconds(network: Network, timings: Timings) -> dict[str, float]:

@@ -37,12 +37,11 @@ NO_AGE = Age()
 
 @dataclass(slots=True)
 class Timings:
-    """By the keys of units and streams; `handing_over` is of one delivery."""
+    """By the keys of units and streams; ages also by the names of queries as readers."""
 
     activities: dict[str, Activity] = field(default_factory=dict)
     supervisor: Activity = NO_ACTIVITY
     deliveries: Activity = NO_ACTIVITY
-    handing_over: Average = UNMEASURED
     ages: dict[str, Age] = field(default_factory=dict)
 
     def worked(self, name: str, seconds: float, now: float) -> None:
@@ -56,16 +55,26 @@ class Timings:
     def delivered(self, seconds: float, now: float) -> None:
         """Note deliveries that went together."""
         self.deliveries = self.deliveries.add(seconds, now)
-        self.handing_over = self.handing_over.add(seconds, now)
 
     def appended(self, name: str, info: TrainInfo, now: float) -> None:
-        """Note how old the rows of a unit's or a stream's new train are."""
+        """Note how old the rows of a unit's or a stream's new train are, or those handed over."""
         if info.rows:
             self.ages[name] = self.ages.get(name, NO_AGE).add(info, now)
 
     def age(self, name: str) -> Age:
-        """Return how old the rows of a unit or a stream are."""
+        """Return how old the rows of a unit, a stream or a query are."""
         return self.ages.get(name, NO_AGE)
+
+    def handing_over(self, topology: Topology) -> dict[str, float]:
+        """Return how much older the rows of each query that has some are than its input's."""
+        found = {}
+        for name, query in topology.queries.items():
+            writer = topology.writers.get(query.input)
+            before = self.age(query.input if writer is None else writer.unit.key).delay
+            after = self.age(query.reader).delay
+            if before.weight > 0 and after.weight > 0:
+                found[name] = after.value - before.value
+        return found
 
     def share(self, name: str, now: float) -> float:
         """Return the share of the time that a unit or the reader of a stream is at work."""

@@ -1,13 +1,13 @@
 """An admission what-if: the plan with one more query, and what it was promised."""
 
 from collections.abc import Collection, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.plan.operators import key
 from penstock.plan.sharing.units import Unit, cut_at_shared
 from penstock.qos.contracts.admission import ProposedPlan
 from penstock.qos.contracts.contracts import Contract
-from penstock.qos.load.estimates import corrections_of
+from penstock.qos.load.estimates import PlanEstimate, corrections_of
 from penstock.qos.load.network import Network
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.names.directory import KnownQuery
@@ -15,6 +15,15 @@ from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.timed_network import timed, train_sizes, work_seconds
 from penstock.runtime.topology.placement import placement_of
 from penstock.schedule.costs.shape import shape_of
+
+
+@dataclass(frozen=True, slots=True)
+class Foretold:
+    """Mean latency of a query, about what p99 of it is, and the part that the system adds."""
+
+    latency: float
+    tail: float
+    delay: float
 
 
 class AdmissionWhatIf:
@@ -43,6 +52,7 @@ class AdmissionWhatIf:
         states = sum(live.state_bytes for live in self._topology.units.values())
         self.plan = ProposedPlan(network, trains, float(states), corrections)
         self._shares = timings.time_shares(self._topology, now)
+        self._handing_over = timings.handing_over(self._topology)
 
     @property
     def network(self) -> Network:
@@ -54,6 +64,13 @@ class AdmissionWhatIf:
         """Return the share of its time that the busiest part would be at work."""
         units = {name: node.busy for name, node in self.network.nodes.items()}
         return replace(self._shares, units=units).utilization(sum(self.network.slots.values()))
+
+    def foretold(self, query: str, found: PlanEstimate) -> Foretold:
+        """Return what an estimate of the plan says of one query."""
+        at = self.name_of(query)
+        delivery = self.network.delivery_seconds
+        more = self._handing_over.get(query, delivery) - delivery
+        return Foretold(found.latency[at] + more, found.tail(at) + more, found.delay(at) + more)
 
     @property
     def measured(self) -> tuple[int, int]:

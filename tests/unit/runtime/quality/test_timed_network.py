@@ -100,7 +100,6 @@ def test_of_a_query_that_runs_the_estimate_is_what_was_measured(hall: Hall) -> N
     for second in range(1, 40):
         timings.appended(key(S), train(50, second - 0.1, second - 0.1), second)
         timings.appended(key(COUNTED), train(5, second - 3.0, second - 0.4), second)
-        timings.delivered(0.05, second)
     found = timed(plain, units, hall.topology, timings, 39.0)
     trains = train_sizes(found, hall.topology, timings)
     assert trains == {key(S): TrainSize(1.0, lag=pytest.approx(0.1))}

@@ -50,9 +50,9 @@ def _lines(
         both = f"{without:.3f} of the busiest part's time without it, {with_it:.3f} with it"
         yield f"  load     {both}"
     yield f"  needed   {needs:.3f} of each slot's time by tuples alone, with all that runs"
-    mean, tail = found.latency[at], found.tail(at)
-    yield f"  latency  {_seconds(mean)} on average, p99 about {_seconds(tail)}{limit}"
-    yield f"  delay    {_seconds(found.delay(at))} of that on average"
+    told = after.foretold(name, found)
+    yield f"  latency  {_seconds(told.latency)} on average, p99 about {_seconds(told.tail)}{limit}"
+    yield f"  delay    {_seconds(told.delay)} of that on average"
     states = _size(after.plan.state_bytes)
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured
