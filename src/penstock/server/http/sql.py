@@ -29,6 +29,7 @@ from penstock.server.service import Service
 
 ROUTES = APIRouter(prefix="/v1", tags=["statements"])
 PROGRESS_SECONDS = 1.0
+FORM = "application/x-www-form-urlencoded"
 OFFERED = (JSON, *TABLES, EVENTS)
 
 
@@ -92,8 +93,8 @@ async def cancel(statement: str, caller: Asking, service: Serving) -> Response:
 
 
 def _text(body: bytes, kind: str) -> str:
-    """Return the SQL of a body: `{"sql": "…"}`."""
-    if kind != JSON:
+    """Return the SQL of a body: `{"sql": "…"}`; `curl -d` calls that a form."""
+    if kind not in (JSON, FORM, ""):
         raise BadRequestError(
             f"the body is {kind or 'of no type'}", hint=f"send Content-Type: {JSON}"
         )

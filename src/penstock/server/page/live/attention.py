@@ -84,7 +84,7 @@ class Attention:
         return count > 0 and at - self._grew.get(key, -RECENT_SECONDS) < RECENT_SECONDS
 
     def _load(self, now: Sample) -> Iterator[Item]:
-        soon = now.load["load_soon"]
+        soon = now.load["needed_soon"]
         if soon > FULL:
             tone: Tone = "bad" if soon > OVER else "warn"
             waits = now.load["waits_s"]

@@ -46,6 +46,7 @@ class Feed:
         self._listeners: set[Listener] = set()
         self._somebody = threading.Event()
         self._ended = threading.Event()
+        self._has_failed = False  # told once: it would fail each second
         self.sampling_seconds = 0.0
         self.samples = 0
 
@@ -109,7 +110,13 @@ class Feed:
             # Something came or went while it was read: the next sample sees it whole.
             LOG.debug("a sample was given up: %r", error)
             return 0.0
-        self._frame = self._frames.of(seen)
+        try:
+            self._frame = self._frames.of(seen)
+        except Exception:  # a defect of ours: pages show old figures, and say so
+            if not self._has_failed:
+                LOG.exception("no frame could be made of a sample")
+            self._has_failed = True
+            return 0.0
         self._wake()
         took = time.thread_time() - began
         self.sampling_seconds, self.samples = self.sampling_seconds + took, self.samples + 1

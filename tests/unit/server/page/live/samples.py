@@ -18,7 +18,7 @@ UNIT = {
     "memory_bytes": 0, "cause": "", "keep": None,
 }  # fmt: skip
 RULE = {"state": "ENABLED", "cause": "", "fired": 0, "dead": 0}
-LOAD = {"slots": 2, "load": 0.1, "load_soon": 0.1, "waits_s": 0.0, "gates": 0, "gates_shut": 0}
+LOAD = {"slots": 2, "load": 0.1, "needed_soon": 0.1, "waits_s": 0.0, "gates": 0, "gates_shut": 0}
 SYSTEM = {"strategy": "round_robin", "checkpoint": 1, "queued_rows": 0}
 
 Rows = Mapping[str, Mapping[str, Any]]

@@ -35,8 +35,8 @@ def test_where_all_is_well_nothing_needs_attention() -> None:
         ("rule", "bad", {"rules": {"x": {"state": "FAILED", "cause": "its function is gone"}}}),
         ("rule", "warn", {"rules": {"x": {"cause": "the webhook answered 500"}}}),
         ("dead", "warn", {"rules": {"x": {"dead": 3}}}),
-        ("load", "warn", {"load": {"load_soon": 0.95}}),
-        ("load", "bad", {"load": {"load_soon": 1.4}}),
+        ("load", "warn", {"load": {"needed_soon": 0.95}}),
+        ("load", "bad", {"load": {"needed_soon": 1.4}}),
     ],
 )  # fmt: skip
 def test_trouble_is_told_with_its_kind_and_how_bad_it_is(

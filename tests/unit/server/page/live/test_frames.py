@@ -6,7 +6,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.runtime.views.relations.contracts import LOAD
 from penstock.server.page.live.frames import Frame, Frames, event
+from tests.unit.server.page.live import samples
 from tests.unit.server.page.live.samples import seen
 
 NAMES = st.sampled_from(["a", "b", 'it"s\n<b>', "ü"])
@@ -116,3 +118,7 @@ def test_no_text_breaks_out_of_an_event() -> None:
     told = event("all", {"cause": "a\n\nevent: end\ndata: {}\r\n\u2028"}, 7)
     assert data(told) == {"cause": "a\n\nevent: end\ndata: {}\r\n\u2028"}
     assert told.count(b"\n") == 4
+
+
+def test_the_load_that_tests_make_up_has_columns_of_the_view_alone() -> None:
+    assert samples.LOAD.keys() <= set(LOAD.columns.names)
