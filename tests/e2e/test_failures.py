@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.engine.spark.jobs.processor import Processor
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import Rows
 from penstock.errors import DiskFullError, RunError
 from penstock.runtime.work import live_query
@@ -181,6 +182,7 @@ def test_a_run_that_failed_half_way_counts_nothing_twice(
 ) -> None:
     monkeypatch.setattr("penstock.engine.states.parts.COMPACT_PARTS", 3)
     # Parts go to disk, and are combined.
+    monkeypatch.setattr(MemoryBudget, "has_room", lambda *_: False)
     monkeypatch.setattr("penstock.engine.trains.rows.SMALL_ROWS", 5)
     owner = Rows if fails == "leave_memory" else Processor
     does, failures = getattr(owner, fails), []

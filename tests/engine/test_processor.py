@@ -12,8 +12,15 @@ from pyspark.sql.functions import col
 
 from penstock.engine.spark.analysis import SparkAnalyst
 from penstock.engine.spark.application.session import Sessions, open_sessions
-from penstock.engine.spark.jobs.processor import SINGLE_ROWS, Processor
-from penstock.engine.trains.rows import SMALL_ROWS, Rows, in_files, in_memory, write_parquet
+from penstock.engine.spark.jobs.processor import OF_PARTIALS, SINGLE_ROWS, Processor
+from penstock.engine.trains.rows import (
+    SMALL_ROWS,
+    Rows,
+    in_files,
+    in_memory,
+    laid_together,
+    write_parquet,
+)
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import RunError
 from penstock.model.schema import Column, Schema
@@ -269,6 +276,43 @@ def test_what_arrow_answers_needs_no_job(
     parts = [in_memory(each) for each in made]
     assert jobs(spark, lambda: made.append(processor.close(unit, parts, at_start(unit)))) == 0
     assert made[-1].to_pylist() == [{"k": "x", "s": 45}]
+
+
+def test_of_partials_arrow_answers_more_than_of_tuples(
+    spark: SparkSession, sessions: Sessions, tmp_path: Path, unit_of: Callable[[str], Unit]
+) -> None:
+    unit = unit_of("SELECT n, count(*) AS c FROM s [RANGE 10 SECONDS] GROUP BY n")
+    processor = Processor(sessions, tmp_path, driver_rows=2)
+    partials = processor.panes(unit, {key(SCAN): [in_memory(rows(0, 10))]})
+    assert partials is not None
+    few, many = partials.slice(0, OF_PARTIALS), laid_together([partials] * 2)
+    for some, asked in ((few, 0), (many, 1)):
+        parts = [in_memory(some)]
+        assert jobs(spark, lambda p=parts: processor.compact(unit, p)) == asked
+        assert jobs(spark, lambda p=parts: processor.close(unit, p, at_start(unit))) == asked
+
+
+@pytest.mark.parametrize("driver_rows", [0, 1_000])
+def test_many_rows_of_windows_come_by_time_and_the_same_way_again(
+    sessions: Sessions,
+    tmp_path: Path,
+    unit_of: Callable[[str], Unit],
+    monkeypatch: pytest.MonkeyPatch,
+    driver_rows: int,
+) -> None:
+    unit = unit_of("SELECT window_start, n, count(*) AS c FROM s [RANGE 10 SECONDS] GROUP BY n")
+    processor, (first, _) = Processor(sessions, tmp_path, driver_rows=driver_rows), at_start(unit)
+    tuples = rows(0, 100).take(np.random.default_rng(7).permutation(100))
+    parts = [processor.panes(unit, {key(SCAN): [in_memory(tuples)]}) for _ in range(2)]
+    monkeypatch.setattr("penstock.engine.spark.jobs.processor.SMALL_ROWS", 10)
+    held = [in_memory(part) for part in parts if part is not None]
+    found = processor.close(unit, held, (first, first + 1_000))
+    on_disk = [spilled(each.table, processor.spill) for each in held]
+    assert processor.close(unit, on_disk, (first, first + 1_000)).equals(found)
+    assert found.num_rows == 100
+    assert set(found["c"].to_pylist()) == {2}
+    starts = found["window_start"].to_pylist()
+    assert starts == sorted(starts)
 
 
 # -- aggregates in large -------------------------------------------------------------------

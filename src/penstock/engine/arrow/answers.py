@@ -153,7 +153,8 @@ class _Answering:
         table = grouped(pa.table(columns), keys, asked)
         if table is None:
             raise UnlikeSparkError
-        found = tuple(_array(table.combine_chunks(), at) for at in range(table.num_columns))
+        table = table.combine_chunks()
+        found = tuple(_array(table, at) for at in range(table.num_columns))
         return Frame(found, tuple(table.schema), table.num_rows)
 
     def _matched(self, match: Match) -> Frame:

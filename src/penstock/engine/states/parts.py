@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from penstock.engine.states.state import KeptPart
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows
 
 
@@ -41,8 +42,10 @@ def crowded(parts: Sequence[Part]) -> list[Part]:
     return []
 
 
-def spill_large(parts: Iterable[Part], directory: Path) -> None:
-    """Spill the parts that are not small."""
+def spill_large(parts: Iterable[Part], directory: Path, room: MemoryBudget | None = None) -> None:
+    """Spill the parts that are not small, as far as there is no room for them."""
     for part in parts:
-        if not part.rows.is_small:
+        if part.rows.table is None or part.rows.is_small:
+            continue
+        if room is None or not room.has_room(part.rows):
             part.rows.leave_memory(directory)

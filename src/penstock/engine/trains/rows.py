@@ -27,7 +27,7 @@ COMPACT_PARTS = 16  # a scan of sixteen files costs twice a scan of one (docs/de
 ENOSPC = 28
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Rows:
     """Rows of one schema, in memory, in files, or both (the same rows twice)."""
 

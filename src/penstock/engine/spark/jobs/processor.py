@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -23,6 +24,7 @@ from penstock.engine.spark.jobs.lanes import JobLanes
 from penstock.engine.spark.jobs.time_limit import TimeLimits
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.trains.arrow_bridge import collect, collect_small
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import (
     SMALL_ROWS,
     Rows,
@@ -32,10 +34,12 @@ from penstock.engine.trains.rows import (
     laid_together,
     write_parquet,
 )
+from penstock.engine.trains.sort_order import in_order_of, sorted_rows
 from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
+from penstock.plan.operators.windows.window_aggregate import PANE
 from penstock.plan.sharing.units import Unit
 
 Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
@@ -49,6 +53,9 @@ PARTIALS = "partials"
 SINGLE_ROWS = 1_000_000
 DRIVER_ROWS = 500_000  # that Arrow answers in a fifth of the time (docs/decisions/0044)
 DRIVER_BYTES = 64 << 20  # of rows that Arrow answers in the driver
+# So many times as many partials are combined there: the driver has made them, most of them are in
+# its memory, and the rows that come of them must go there, too.
+OF_PARTIALS = 8
 
 
 class Processor:
@@ -68,7 +75,7 @@ class Processor:
         """
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self._driver_rows = driver_rows
-        self.limits = TimeLimits()
+        self.limits, self.room = TimeLimits(), MemoryBudget()
         self._lanes = JobLanes(sessions.slots)
 
     @property
@@ -116,7 +123,13 @@ class Processor:
         if not any(rows.count for each in inputs.values() for rows in each):
             return None
         raw = unit.aggregate is not None and unit.aggregate.raw is not None
-        return self._over(unit, inputs, unit.pane_sql, None, single=not raw, ahead=ahead)
+        leaves, sql = (
+            self.leaves(unit, inputs, ahead=ahead),
+            unit.pane_sql(self.views(unit, ahead=ahead)),
+        )
+        if raw:
+            return self.select(leaves, sql, None, single=False)
+        return self._partials(leaves, sql, 1)
 
     def close(
         self,
@@ -129,7 +142,8 @@ class Processor:
     ) -> pa.Table:
         """Return the result rows of the windows of these numbers, the first and the last.
 
-        With `touched`, only those of windows and keys that these partials belong to.
+        With `touched`, only those of windows and keys that these partials belong to. Rows come by
+        time, in an order that a replay gives again.
         """
         view = own(f"{unit.key}_{PARTIALS}")
         leaves: dict[str, Leaf] = {view: (parts, None)}
@@ -137,7 +151,19 @@ class Processor:
             leaves[f"{view}_touched"] = (touched, None)
         marked = f"{view}_touched" if touched is not None else None
         sql = unit.close_sql(view, numbers, emitted=emitted, touched=marked)
-        return self.select(leaves, sql, unit.root.schema, single=True)
+        schema, times = unit.root.schema, [time.column for time in unit.root.times]
+        if not any(rows.count for rows in parts):
+            return empty_table(schema)
+        found = self._in_driver(leaves, sql, OF_PARTIALS)
+        table = self._by_spark(leaves, sql, single=True) if found is None else found
+        table = fit(table, arrow_schema(schema))
+        if unit.is_ordered:
+            return table
+        # Arrow's groups come in the order of their first partials; sorting many takes longer than
+        # all else.
+        if found is not None and table.num_rows > SMALL_ROWS:
+            return in_order_of(table, times)
+        return sorted_rows(table, times)
 
     def compact(
         self, unit: Unit, parts: Sequence[Rows], collapse_before: int | None = None
@@ -147,7 +173,13 @@ class Processor:
         assert aggregate is not None  # noqa: S101  (only aggregates have partials)
         view = own(f"{unit.key}_{PARTIALS}")
         sql = aggregate.compact_sql(view, collapse_before)
-        return self.select({view: (parts, None)}, sql, None, single=True)
+        return self._partials({view: (parts, None)}, sql, OF_PARTIALS)
+
+    def _partials(self, leaves: Mapping[str, Leaf], sql: str, driver: int) -> pa.Table:
+        """Return partials, in an order that a replay gives again."""
+        if (found := self._in_driver(leaves, sql, driver)) is not None:
+            return found
+        return sorted_rows(self._by_spark(leaves, sql, single=True), [PANE])
 
     def _over(
         self,
@@ -199,26 +231,29 @@ class Processor:
         """
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
-        rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
-        single = single and self.fits_tasks(rows_in, branches)
-        table = self._answer(leaves, sql, single=single, wide=wide)
+        table = self._in_driver(leaves, sql, 1)
+        if table is None:
+            table = self._by_spark(leaves, sql, single=single, branches=branches, wide=wide)
         return fit(table, arrow_schema(schema)) if schema is not None else table
 
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
         """Return what Python workers make of the rows of a SELECT."""
-        return self._answer(leaves, sql, work=work)
+        if (table := self._in_driver(leaves, sql, 1)) is not None:
+            return _worked(table, work)
+        return self._by_spark(leaves, sql, work=work)
 
-    def _answer(
+    def _by_spark(
         self,
         leaves: Mapping[str, Leaf],
         sql: str,
         *,
         single: bool = False,
+        branches: int = 1,
         wide: bool = False,
         work: Work | None = None,
     ) -> pa.Table:
-        if (table := self._in_driver(leaves, sql)) is not None:
-            return table if work is None else _worked(table, work)
+        rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
+        single = single and self.fits_tasks(rows_in, branches)
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         large = self._sessions.wide if wide else self._sessions.large
@@ -242,13 +277,14 @@ class Processor:
             for path in drafts:
                 path.unlink(missing_ok=True)
 
-    def _in_driver(self, leaves: Mapping[str, Leaf], sql: str) -> pa.Table | None:
+    def _in_driver(self, leaves: Mapping[str, Leaf], sql: str, driver: int) -> pa.Table | None:
         """Return the rows of a SELECT by Arrow, or None where Spark has to be asked.
 
-        Files are read only where it can be answered at all.
+        It answers `driver` times as many rows as are few. Files are read only where it can be
+        answered at all.
         """
         rows = [each for parts, _ in leaves.values() for each in parts]
-        if not 0 < sum(each.count for each in rows) <= self._driver_rows:
+        if not 0 < sum(each.count for each in rows) <= driver * self._driver_rows:
             return None
         known = {view: each for view, each in self._sessions.tables.items() if view in sql}
         schemas = {view: each.schema for view, each in known.items()}
@@ -256,7 +292,7 @@ class Processor:
         if not is_answered(sql, schemas):
             return None
         tables = {view: _table(*leaf) for view, leaf in leaves.items()}
-        if sum(each.nbytes for each in tables.values()) > DRIVER_BYTES:
+        if sum(map(_size_of, tables.values())) > driver * DRIVER_BYTES:
             return None
         return answer(sql, known | tables)
 
@@ -317,6 +353,21 @@ def _table(rows: Sequence[Rows], known: Schema | None) -> pa.Table:
         for each in rows
     ]
     return laid_together(tables) if tables else pa.table({})
+
+
+def _size_of(table: pa.Table) -> int:
+    """Return what the values take, however they are held: a replay must find the same."""
+    return sum(map(_size_of_column, table.columns))
+
+
+def _size_of_column(column: pa.ChunkedArray) -> int:
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        total: int | None = pc.sum(pc.binary_length(column)).as_py()
+        return total or 0
+    try:
+        return len(column) * int(column.type.bit_width) // 8
+    except ValueError:  # lists have no width
+        return int(column.nbytes)
 
 
 def _worked(table: pa.Table, work: Work) -> pa.Table:

@@ -24,9 +24,9 @@ from penstock.engine.states.joins.kept_rows import (
     views_of,
 )
 from penstock.engine.states.parts import Part
-from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import empty_table
+from penstock.engine.trains.sort_order import sorted_rows
 from penstock.model.own_names import side
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators.joins.hop_join import HIGH, LOW, TIME, HopJoin

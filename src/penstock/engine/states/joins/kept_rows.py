@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from penstock.engine.spark.jobs.processor import Leaf
 from penstock.engine.states.parts import Part, crowded, spill_large
-from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.trains.rows import (
     Rows,
@@ -25,6 +24,7 @@ from penstock.engine.trains.rows import (
     laid_together,
     read_parquet,
 )
+from penstock.engine.trains.sort_order import sorted_rows
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema

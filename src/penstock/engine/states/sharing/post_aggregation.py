@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import Run
 from penstock.engine.states.windows.closing import Closed
 from penstock.engine.states.windows.sample_scaling import weighed
 from penstock.engine.trains.rows import fit, in_memory, laid_together
+from penstock.engine.trains.sort_order import sorted_rows
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import own
 from penstock.model.schema import Column, Schema, quoted

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engine.states.parts import Part, crowded, spill_large
-from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.states.windows.closing import Closed, Closer
 from penstock.engine.states.windows.kept_partials import KeptPartials, part_of, table_of, within
@@ -233,8 +232,6 @@ class AggregateState:
         self._rise(run)  # a run that is done again finds it there already
         unit, made = run.unit, self._taken(run)
         tables = list(self._emitted(run, made.new))
-        if not unit.is_ordered:
-            tables = [sorted_rows(each, [t.column for t in unit.root.times]) for each in tables]
         self.accept(made, run)
         if (closed := self._progress.next) is not None:
             self.ended = tuple(each for each in self.ended if each.until >= closed)
@@ -264,7 +261,6 @@ class AggregateState:
             rest = partials_where(run, others, [part.rows for part in parts])
             if (numbers := self._progress.open(BEGIN_OF_TIME, spread)) is not None:
                 table = run.processor.close(run.unit, [in_memory(theirs)], numbers)
-                table = sorted_rows(table, [time.column for time in run.unit.root.times])
             self.partials.replace(parts, rest, max(part.level for part in parts))
             self.partials.delete_gone()
         self.ended = (*self.ended, Ended(held, conditions[0], last))
@@ -408,7 +404,7 @@ class AggregateState:
         combines, kept = self.aggregate.raw is None, self.partials
         while parts := crowded([p for p in kept.parts if combines or p.rows.is_small]):
             kept.replace(parts, self._combined(run, parts), parts[0].level + 1)
-        spill_large(kept.parts, run.processor.spill)
+        spill_large(kept.parts, run.processor.spill, run.processor.room)
 
     def _combined(self, run: Run, parts: Sequence[Part]) -> pa.Table:
         """Return the partials of several parts as one table."""

@@ -73,7 +73,8 @@ def within(parts: Sequence[Part], low: int, high: int) -> list[Rows]:
 def from_pane(part: Part, pane: int) -> Part:
     """Return the part without the panes before `pane`, where that needs no reading."""
     table = part.rows.table
-    if part.first >= pane or table is None or part.rows.paths:
+    # Large ones may be on disk or not, which must not make a difference.
+    if part.first >= pane or table is None or part.rows.paths or not part.rows.is_small:
         return part
     return part_of(table.filter(pc.greater_equal(table[PANE], pane)), part.level)
 

@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 
 from penstock.engine.spark.jobs.processor import Leaf
 from penstock.engine.states.reads import table_of
-from penstock.engine.states.sort_order import sorted_rows
 from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table, in_memory
+from penstock.engine.trains.sort_order import sorted_rows
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, shifted
 from penstock.plan.operators.windows.session_aggregate import (

@@ -20,6 +20,7 @@ from penstock.engine.states.windows.kept_partials import KeptPartials
 from penstock.engine.states.windows.late_tuples import AT
 from penstock.engine.states.windows.progress import Progress
 from penstock.engine.trains import rows
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -167,6 +168,7 @@ class Hand:
     assigner: WindowAssigner
     spill: Path
     tuples: list[tuple[int, int]] = field(default_factory=list)
+    room: MemoryBudget = field(default_factory=MemoryBudget)
 
     def panes(self, unit: Unit, rows: object) -> pa.Table | None:
         return partials(self.assigner, self.tuples) if self.tuples else None
@@ -337,6 +339,23 @@ def test_parts_that_were_combined_are_deleted_once_a_run_counts(tmp_path: Path) 
     assert len(list(tmp_path.iterdir())) == 16
     kept.delete_gone()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("most", "in_memory"), [(1 << 20, 3), (0, 0)])
+def test_large_parts_stay_in_memory_while_there_is_room(
+    most: int, in_memory: int, tmp_path: Path
+) -> None:
+    assigner = spans(10, 10)
+    state = AggregateState.alone(aggregate(assigner))
+    hand = Hand(assigner, tmp_path, room=MemoryBudget(most))
+    with mock.patch.object(rows, "SMALL_ROWS", 1):
+        for number in range(3):
+            hand.step(state, [(number, number), (number + 10, number)], BEGIN_OF_TIME)
+    held = [part.rows for part in state.partials.parts]
+    assert sum(each.table is not None for each in held) == in_memory
+    assert len(list(tmp_path.iterdir())) == len(held) - in_memory
+    step = hand.step(state, [], END_OF_TIME)
+    assert windows_of(step.table) == {0: {0, 1, 2}, 1: {0, 1, 2}}
 
 
 def test_tuples_are_laid_together_however_many_they_are(tmp_path: Path) -> None:
