@@ -179,13 +179,9 @@ class Deliveries:
             self.timings.delivered(found.seconds, found.at)
         for load, failure in zip(loads, found.failures, strict=True):
             if failure is None and not load.again:
-                self._time(load, found.at)
+                infos = (train.info for train in load.trains)
+                self.timings.appended(load.query.reader, infos, found.at)
             self._settle(load, failure)
-
-    def _time(self, load: _Load, now: float) -> None:
-        """Note how old the rows were that a query has handed over."""
-        for train in load.trains:
-            self.timings.appended(load.query.reader, train.info, now)
 
     def _settle(self, load: _Load, failure: Exception | None) -> None:
         query = load.query

@@ -114,4 +114,4 @@ class SourcePoller:
             )
         self.statistics.wrote(source_reader.key, train.rows.count, train.info.size, now)
         self.statistics.timings.worked(source_reader.key, read.seconds, now)
-        self.statistics.timings.appended(source_reader.key, train.info, now)
+        self.statistics.timings.appended(source_reader.key, [train.info], now)

@@ -31,7 +31,9 @@ def timed(
     nodes: dict[str, NetworkNode] = {}
     often = {name: timings.frequency(name, now) for name in network.rates}
     for name, node in network.nodes.items():
-        often[name] = timings.frequency(name, now) or max(often[each] for each in node.inputs)
+        often[name] = timings.frequency(name, now) or max(
+            (often[each] for each in node.inputs), default=0.0
+        )
         held = _own(timings, network, name, held=True)
         if held is None:
             held = _holds(units[name], network, topology)

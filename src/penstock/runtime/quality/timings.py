@@ -3,7 +3,7 @@
 Only the supervisor's thread, or a thread while quiesced, adds to them; others may look meanwhile.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from penstock.model.trains import TrainInfo
@@ -23,12 +23,18 @@ class Age:
     delay: Average = UNMEASURED
     held: Average = UNMEASURED
 
-    def add(self, info: TrainInfo, now: float) -> "Age":
-        """Return it with the rows of a train more."""
-        delay, held = now - info.ready, info.ready - info.arrived
+    def add(self, trains: Iterable[TrainInfo], now: float) -> "Age":
+        """Return it with the rows of some trains more."""
+        rows, delay, held = 0, 0.0, 0.0
+        for each in trains:
+            rows += each.rows
+            delay += each.rows * (now - each.ready)
+            held += each.rows * (each.ready - each.arrived)
+        if not rows:
+            return self
         return Age(
-            self.delay.add(delay, now, weight=info.rows),
-            self.held.add(held, now, weight=info.rows),
+            self.delay.add(max(0.0, delay / rows), now, weight=rows),
+            self.held.add(max(0.0, held / rows), now, weight=rows),
         )
 
 
@@ -56,10 +62,9 @@ class Timings:
         """Note deliveries that went together."""
         self.deliveries = self.deliveries.add(seconds, now)
 
-    def appended(self, name: str, info: TrainInfo, now: float) -> None:
-        """Note how old the rows of a unit's or a stream's new train are, or those handed over."""
-        if info.rows:
-            self.ages[name] = self.ages.get(name, NO_AGE).add(info, now)
+    def appended(self, name: str, trains: Iterable[TrainInfo], now: float) -> None:
+        """Note how old the rows of a unit's or a stream's new trains are, or those handed over."""
+        self.ages[name] = self.age(name).add(trains, now)
 
     def age(self, name: str) -> Age:
         """Return how old the rows of a unit, a stream or a query are."""

@@ -81,9 +81,9 @@ def test_what_was_timed_goes_before_what_is_told(hall: Hall) -> None:
     for second in range(1, 40):
         timings.worked(key(S), 0.01, second)
         timings.worked(key(COUNTED), 0.25, second)
-        timings.appended(key(S), train(50, second - 0.1, second - 0.1), second)
-        timings.appended(key(COUNTED), train(5, second - 3.0, second - 0.4), second)
-        timings.appended(key(COUNTED), train(0, second - 9.0, second - 9.0), second)
+        timings.appended(key(S), [train(50, second - 0.1, second - 0.1)], second)
+        timings.appended(key(COUNTED), [train(5, second - 3.0, second - 0.4)], second)
+        timings.appended(key(COUNTED), [train(0, second - 9.0, second - 9.0)], second)
     found = timed(plain, units, hall.topology, timings, 39.0)
     assert math.isclose(found.nodes[key(COUNTED)].busy, 0.25, rel_tol=0.1)
     assert math.isclose(found.nodes[key(COUNTED)].held, 2.6)
@@ -98,8 +98,8 @@ def test_of_a_query_that_runs_the_estimate_is_what_was_measured(hall: Hall) -> N
     plain, units = network(COUNTED)
     timings = Timings()
     for second in range(1, 40):
-        timings.appended(key(S), train(50, second - 0.1, second - 0.1), second)
-        timings.appended(key(COUNTED), train(5, second - 3.0, second - 0.4), second)
+        timings.appended(key(S), [train(50, second - 0.1, second - 0.1)], second)
+        timings.appended(key(COUNTED), [train(5, second - 3.0, second - 0.4)], second)
     found = timed(plain, units, hall.topology, timings, 39.0)
     trains = train_sizes(found, hall.topology, timings)
     assert trains == {key(S): TrainSize(1.0, lag=pytest.approx(0.1))}
@@ -113,7 +113,7 @@ def test_of_units_that_are_gone_nothing_is_kept() -> None:
     timings = Timings()
     for name in ("a", "b"):
         timings.worked(name, 1.0, 2.0)
-        timings.appended(name, train(1, 1.0, 1.0), 2.0)
+        timings.appended(name, [train(1, 1.0, 1.0)], 2.0)
     timings.forget_all_but({"b"})
     assert timings.share("a", 3.0) == 0.0 < timings.share("b", 3.0)
     assert timings.age("a").delay.weight == 0.0 < timings.age("b").delay.weight

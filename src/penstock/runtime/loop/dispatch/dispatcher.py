@@ -235,8 +235,7 @@ class Dispatcher:
         live.runs = number
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
         now = self.clock.now()
-        for train in written:
-            self.statistics.timings.appended(live.unit.key, train.info, now)
+        self.statistics.timings.appended(live.unit.key, (each.info for each in written), now)
         if isinstance(live.state, GateState):
             live.state.note_whole(live.decided, ranges_of(group), written[0].info.number)
         self.statistics.wrote(
