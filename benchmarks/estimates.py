@@ -3,8 +3,9 @@
 Each workload runs at rates that make its measured load about 0.2, 0.5 and 0.9. The measured load is
 the share of its time that the busiest part is at work: what has reached 1 can do no more, while the
 machine's CPU may still be half idle, since a unit, a source and the supervisor do one thing at a
-time. It is taken from counters that no estimate reads: the seconds that units have run, and the
-CPU of the threads that read, deliver and supervise. The share of all cores stands beside it.
+time. It is taken from counters that no estimate reads: the seconds that units have run and sources
+were read, and the CPU of the threads that deliver and supervise. The share of all cores stands
+beside it.
 
 Latencies are means of all rows in the measured time, from counters as well. One query of each
 workload is created only after EXPLAIN ESTIMATE was asked for it.
@@ -16,11 +17,11 @@ import re
 import shutil
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, cast
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -30,11 +31,12 @@ from benchmarks.cpu import TICKS, sampling
 from benchmarks.measurement import Effort, Outcome, median
 from benchmarks.session import collect_garbage
 from penstock.client import Connection
+from penstock.engine.interfaces.interface import Boundary, Ingest, Interface
+from penstock.engine.trains.rows import SMALL_ROWS
 
 LOADS = (0.2, 0.5, 0.9)
 NEAR = 1.3  # a load is what was wanted if it is not further off than by this factor
 TRIES = 3  # at a rate that gives the load that is wanted
-TRAINS = 10  # a second, of a fast stream
 MOST_RATE = 2e6  # past it the source is what takes longest
 LIMIT = 1.5  # the factor within which estimates are to be
 ASKED = 5  # queries that estimates are taken of: each holds everything still for a moment
@@ -74,7 +76,7 @@ def _stream(name: str, rate: float) -> str:
         CREATE STREAM {name} (ts TIMESTAMP, k INT, v DOUBLE) TIMESTAMP BY ts
           SLACK INTERVAL 0.2 SECONDS
           FROM generator(rate => {rate:.0f}, k => CAST(n * 7 % 200 AS INT),
-            v => CAST(n % 1000 AS DOUBLE) / 10, rows_per_train => {max(1000, int(rate / TRAINS))});
+            v => CAST(n % 1000 AS DOUBLE) / 10, rows_per_train => {SMALL_ROWS});
     """
 
 
@@ -97,13 +99,13 @@ def _joins(many: int) -> list[str]:
 
 FILTERS = [
     f"SELECT ts, k, v * {n + 2} AS w FROM readings WHERE v * v + k > {9000 + 20 * n}"
-    for n in range(40)
+    for n in range(20)
 ]
 WORKLOADS = (
-    Workload("40 filters", FILTERS, 100_000),
-    Workload("20 windows of 1 s", _windows("1 SECOND", 20), 200_000),
-    Workload("20 windows of 10 s", _windows("10 SECONDS", 20), 200_000),
-    Workload("3 joins", _joins(3), 10_000, slower=20),
+    Workload("20 filters", FILTERS, 150_000),
+    Workload("20 windows of 1 s", _windows("1 SECOND", 20), 400_000),
+    Workload("20 windows of 10 s", _windows("10 SECONDS", 20), 400_000),
+    Workload("3 joins", _joins(3), 30_000, slower=20),
     Workload(
         "20 mixed",
         [
@@ -114,8 +116,8 @@ WORKLOADS = (
             *_joins(1),
             "SELECT window_end, count(*) AS x FROM readings [RANGE 2 SECONDS]",
         ],
-        10_000,
-        slower=100,
+        100_000,
+        slower=1000,
     ),
 )
 
@@ -270,7 +272,9 @@ class Bench:
         home = self.directory / uuid4().hex
         asked = "".join(f"CREATE QUERY q{n} AS {sql};" for n, sql in enumerate(queries))
         with penstock.connect(home, spark=self.spark) as ps:
-            ps.script(self.workload.streams(rate) + asked)
+            ps.script(self.workload.streams(rate))
+            _time_reading(ps)
+            ps.script(asked)
             yield ps
         shutil.rmtree(home, ignore_errors=True)
 
@@ -280,7 +284,9 @@ def _shown_each_second(ps: Connection, seconds: float) -> list[float]:
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         time.sleep(1)
-        found.append(float(ps.sql("SHOW LOAD").table.to_pylist()[0]["load"]))
+        shown = ps.sql("SHOW LOAD").table
+        assert shown is not None
+        found.append(float(shown["load"][0].as_py()))
     return found
 
 
@@ -300,9 +306,9 @@ class _Counters:
 
     at: float
     slots: int
-    streams: int
     units: Mapping[str, float]
-    threads: Counter[str]
+    sources: Mapping[str, float]
+    threads: Mapping[str, float]
     rows: Mapping[str, tuple[int, float]]
 
     @classmethod
@@ -311,8 +317,8 @@ class _Counters:
         return cls(
             time.time(),
             ps.system.supervisor.slots,
-            len(topology.source_readers),
             {name: live.busy_seconds for name, live in topology.units.items()},
+            dict(_READING),
             _thread_seconds(),
             {
                 name: (query.meter.timed_rows, query.meter.latency_seconds)
@@ -322,15 +328,13 @@ class _Counters:
 
     def load(self, before: "_Counters") -> float:
         """Return the share of the time since then that the busiest part was at work."""
-        elapsed = self.at - before.at
-        units = [(self.units[name] - before.units.get(name, 0.0)) / elapsed for name in self.units]
-        threads = {
-            name: (self.threads[name] - before.threads[name]) / elapsed
-            for name in ("penstock", "penstock-read", "penstock-deliver")
-        }
-        total = sum(units) + sum(threads.values())
-        reading = threads["penstock-read"] / self.streams
-        return max(total / self.slots, *units, reading, threads["penstock"])
+        units = [self.units[name] - before.units.get(name, 0.0) for name in self.units]
+        sources = [self.sources[name] - before.sources.get(name, 0.0) for name in self.sources]
+        supervisor, deliveries = (
+            self.threads[name] - before.threads[name] for name in ("penstock", "penstock-deliver")
+        )
+        alone = (*units, *sources, supervisor)
+        return max((sum(alone) + deliveries) / self.slots, *alone) / (self.at - before.at)
 
     def latencies(self, before: "_Counters") -> dict[str, float]:
         """Return the mean latency of each query's rows since then."""
@@ -342,13 +346,42 @@ class _Counters:
         return found
 
 
-def _thread_seconds() -> Counter[str]:
-    found: Counter[str] = Counter()
+_READING: dict[str, float] = {}  # seconds, by stream
+
+
+def _time_reading(ps: Connection) -> None:
+    """Count how long each source is read from now on."""
+    _READING.clear()
+    for name, reader in ps.system.topology.source_readers.items():
+        reader.interface = cast("Interface", _Timed(name, reader.interface))
+
+
+class _Timed:
+    """An interface that counts how long it is read."""
+
+    def __init__(self, name: str, interface: Interface) -> None:
+        self._name, self._interface = name, interface
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._interface, name)
+
+    def read(self, boundary: Boundary) -> Ingest:
+        began = time.perf_counter()
+        try:
+            return self._interface.read(boundary)
+        finally:
+            took = time.perf_counter() - began
+            _READING[self._name] = _READING.get(self._name, 0.0) + took
+
+
+def _thread_seconds() -> dict[str, float]:
+    found = dict.fromkeys(("penstock", "penstock-deliver"), 0.0)
     for thread in threading.enumerate():
         try:
             told = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
         except OSError:  # it has just ended
             continue
         cells = told.rpartition(")")[2].split()
-        found[re.sub(r"_\d+$", "", thread.name)] += (int(cells[11]) + int(cells[12])) / TICKS
+        name = re.sub(r"_\d+$", "", thread.name)
+        found[name] = found.get(name, 0.0) + (int(cells[11]) + int(cells[12])) / TICKS
     return found
