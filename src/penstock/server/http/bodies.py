@@ -172,7 +172,7 @@ def _header(body: bytes) -> list[str]:
             io.BytesIO(body), pa_csv.ReadOptions(block_size=max(1 << 20, 2 * len(body)))
         ) as reader:
             return list(reader.schema.names)
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         if not body.strip():
             return []
         raise BadRequestError(f"the body is no CSV: {error}") from None

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.responses import StreamingResponse
 
 from penstock.errors import BadRequestError, PenstockError, UnknownNameError
+from penstock.runtime.statements.result import Result
 from penstock.server.access import Caller
 from penstock.server.access.audit import REQUEST
 from penstock.server.http.answers import (
@@ -111,6 +112,7 @@ def _work(service: Service, caller: Caller, text: str, kind: str) -> Callable[[]
 
     def rows() -> bytes:
         table = service.select(caller, text)
+        require_small([Result(table=table)], most)
         return TABLES[kind](table)
 
     def results() -> bytes:
