@@ -52,4 +52,16 @@ def _help(*words: str) -> str:
     ).stdout
 
 
-GENERATED = {"errors": _error_list, "help": _command_help}
+def _settings() -> str:
+    """Return every setting of the server as a table."""
+    sys.path.insert(0, str(ROOT / "src"))
+    settings = importlib.import_module("penstock.server.configuration.settings").SETTINGS
+    rows = ["| setting | option | default | what it is |", "| --- | --- | --- | --- |"]
+    for each in settings:
+        flag = f"`{each.flag}`" if each.flag else ""
+        about = f"{each.about}; {each.kind.words}".replace("|", "\\|")
+        rows.append(f"| `{each.place}` | {flag} | `{each.kind.write(each.default)}` | {about} |")
+    return "\n".join(rows)
+
+
+GENERATED = {"errors": _error_list, "help": _command_help, "settings": _settings}
