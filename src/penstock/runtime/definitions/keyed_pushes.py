@@ -3,10 +3,11 @@
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from penstock.engine.interfaces.pushed.push import Push
-from penstock.errors import BadArgumentError, KeyReusedError
+from penstock.errors import BadArgumentError, KeyReusedError, SourceError
 from penstock.runtime.durable.push_keys import KnownPush, PushKeys
 
 LONGEST_KEY = 512
@@ -46,7 +47,8 @@ class KeyedPushes:
                     intend=lambda at: self.keys.put(name, key, at, push, to_disk=source.syncs),
                 )
             except BaseException:
-                self.keys.forget(name, key)
+                with suppress(SourceError):  # one that is closed settles when it is opened
+                    self.keys.settle(name, source.rows)
                 raise
         return push.rows
 

@@ -68,10 +68,6 @@ class PushKeys:
                 self._until_trim = TRIM_EVERY
                 self._file.execute("DELETE FROM keys WHERE at < ?", now - self._keep_seconds)
 
-    def forget(self, stream: str, key: str) -> None:
-        """Forget a key whose rows could not be appended."""
-        self._file.execute("DELETE FROM keys WHERE stream = ? AND key = ?", stream, key)
-
     def settle(self, stream: str, rows: int) -> None:
         """Forget the keys whose rows did not reach a log that has so many tuples."""
         self._file.execute("DELETE FROM keys WHERE stream = ? AND position >= ?", stream, rows)
