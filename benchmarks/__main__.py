@@ -12,6 +12,7 @@ from benchmarks.band_join import band_join
 from benchmarks.calm import calm
 from benchmarks.create_latency import create_latency
 from benchmarks.estimates import estimates
+from benchmarks.http import http_beside
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
@@ -28,6 +29,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "calm": calm,
     "create_latency": create_latency,
     "estimates": estimates,
+    "http": http_beside,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
