@@ -46,7 +46,8 @@ PenstockError
      ├─ BadRequestError     BAD_REQUEST          a request that cannot be read
      ├─ KeyReusedError      KEY_REUSED           an idempotency key that came with other rows
      ├─ TooLargeError       TOO_LARGE
-     └─ TooManyError        TOO_MANY             more requests than the limits allow
+     ├─ TooManyError        TOO_MANY             more requests than the limits allow
+     └─ UnreachableError    UNREACHABLE          a server that does not answer its client
 """
 
 from dataclasses import dataclass
@@ -549,6 +550,15 @@ class TooManyError(ServerError):
 
     code = "TOO_MANY"
     seconds = 1.0  # after which it may be tried again
+
+
+class UnreachableError(ServerError):
+    """A server that does not answer its client, or something else that answers in its place.
+
+    Check the URL and whether the server runs; the hint says where something may have been done.
+    """
+
+    code = "UNREACHABLE"
 
 
 def describe(error: BaseException) -> str:

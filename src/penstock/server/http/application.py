@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 from penstock import __version__
 from penstock.errors import BadRequestError, PenstockError
 from penstock.server.access.audit import REQUEST
-from penstock.server.http import health, rows, sql, subscriptions
+from penstock.server.http import health, idle, rows, sql, subscriptions
 from penstock.server.http.guard import Guard
 from penstock.server.http.problems import defect, response, told
 from penstock.server.service import Service
@@ -33,7 +33,14 @@ def application(service: Service, routers: Sequence[APIRouter] = ()) -> ASGIApp:
         redoc_url=None,
     )
     app.state.service = service
-    for router in (health.ROUTES, sql.ROUTES, rows.ROUTES, subscriptions.ROUTES, *routers):
+    for router in (
+        health.ROUTES,
+        sql.ROUTES,
+        idle.ROUTES,
+        rows.ROUTES,
+        subscriptions.ROUTES,
+        *routers,
+    ):
         app.include_router(router)
     app.add_exception_handler(PenstockError, _told)
     app.add_exception_handler(RequestValidationError, _not_valid)

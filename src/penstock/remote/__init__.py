@@ -1,0 +1,1 @@
+"""Clients of `penstock serve` over HTTP: the same calls as an embedded connection, and no Spark."""
