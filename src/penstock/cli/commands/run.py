@@ -19,6 +19,8 @@ from penstock.cli.guard import FAILED
 from penstock.cli.home_session import opened
 from penstock.cli.leftovers import leftovers
 from penstock.cli.news import News, news_of
+from penstock.cli.remote.arguments import add_server
+from penstock.cli.remote.run import run_on_server
 from penstock.cli.row_printer import Printer, tap_of
 from penstock.cli.run_progress import Until, follow
 from penstock.cli.screen import Screen
@@ -51,7 +53,8 @@ Create = (
 
 ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard
 error. Without --until-idle or --for it runs until Ctrl-C, which writes a checkpoint: the same
-command goes on from there."""
+command goes on from there. With --url a server runs it; the command ends when the script's queries
+have ended, and where it ends before, they go on."""
 
 STOPPING = {
     signal.SIGINT: "stopping: what runs is finished and kept (Ctrl-C again leaves at once)",
@@ -81,12 +84,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_home(parser)
     add_master(parser)
     add_doors(parser)
+    add_server(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the script to its end, or to a signal; where Spark dies, on another Spark."""
     text = read_script(args.script)
     statements = parse(text)  # before Spark starts: most mistakes are told at once
+    if args.url:
+        return run_on_server(args, text, statements)
     attempt = Attempt(args, text, statements, Screen.standard(), StopSignals())
     while True:
         try:

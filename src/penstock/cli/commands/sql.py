@@ -21,6 +21,8 @@ from penstock.cli.formats.table_format import TableFormat
 from penstock.cli.home_session import opened
 from penstock.cli.live_line import counted
 from penstock.cli.news import news_of
+from penstock.cli.remote.arguments import add_server
+from penstock.cli.remote.shell import run_shell
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.shell.dot_commands import ShellContext
@@ -30,7 +32,8 @@ from penstock.cli.shell.terminal import read_terminal
 from penstock.runtime.names.directory import Directory
 
 ABOUT = """A shell for statements. On a terminal it edits, remembers and completes; statements may
-also be piped in. Leaving writes a checkpoint; queries go on when the home is opened again."""
+also be piped in. Leaving writes a checkpoint; queries go on when the home is opened again. With
+--url it is a shell over a server, where queries go on by themselves."""
 TERMINAL_ROWS = 1000  # of one result: more would push everything else off the screen
 
 
@@ -40,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_home(parser)
     add_master(parser)
     add_doors(parser)
+    add_server(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
     typed = sys.stdin.isatty()
     screen = Screen.standard()
     most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
+    if args.url:
+        return run_shell(args, most)
     with opened(args.home, args.master, screen, listen, allow=grants(args)) as connection:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form

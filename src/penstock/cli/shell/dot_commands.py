@@ -2,24 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from penstock.cli.durations import seconds
 from penstock.cli.formats import Format, Width
-from penstock.cli.news import News
 from penstock.cli.row_printer import Printer
 from penstock.client import Connection
 from penstock.errors import BadOptionError
+from penstock.remote.connection import RemoteConnection
 
 LOOK_SECONDS = 0.1
+
+
+class Troubles(Protocol):
+    """What tells of new troubles, each as a few lines."""
+
+    def fresh(self) -> list[str]:
+        """Return what is new."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ShellContext:
     """What a command may use."""
 
-    connection: Connection
+    connection: Connection | RemoteConnection
     printer: Printer
-    news: News
+    news: Troubles
     rolling: Callable[[Width], Format]  # makes the format of rows that keep coming
 
     def tell_news(self) -> None:

@@ -1,6 +1,8 @@
 """The shell on a terminal: editing, history, completion, and a line of figures below."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -10,13 +12,12 @@ from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.styles import Style
 
 from penstock.cli.live_line import counted, live_line
-from penstock.cli.shell.completion import SqlCompleter, known_names
+from penstock.cli.shell.completion import Names, SqlCompleter, known_names
 from penstock.cli.shell.dot_commands import DOT_COMMANDS, Leave
 from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.statement_end import is_complete
 from penstock.client import Connection
 from penstock.clock import Clock
-from penstock.runtime.names.directory import Directory
 from penstock.runtime.quality.live_figures import observe
 from penstock.runtime.topology.topology import Topology
 
@@ -30,7 +31,12 @@ def read_terminal(connection: Connection, interpreter: Interpreter) -> None:
     """Read and carry out until the user leaves."""
     system = connection.system
     toolbar = Toolbar(system.topology, system.clock)
-    session = make_session(system.directory, toolbar, system.home.path / "history")
+    names = partial(known_names, system.directory)
+    read_lines(make_session(names, toolbar, system.home.path / "history"), interpreter)
+
+
+def read_lines(session: PromptSession[str], interpreter: Interpreter) -> None:
+    """Read and carry out until the user leaves."""
     while True:
         try:
             text = session.prompt(PROMPT)
@@ -46,14 +52,16 @@ def read_terminal(connection: Connection, interpreter: Interpreter) -> None:
             return
 
 
-def make_session(directory: Directory, toolbar: "Toolbar", history: Path) -> PromptSession[str]:
+def make_session(
+    names: Callable[[], Names], toolbar: Callable[[], str], history: Path
+) -> PromptSession[str]:
     """Return the prompt: Enter goes on to a new line until the statement is whole."""
     return PromptSession(
         multiline=True,
         prompt_continuation=MORE,
         history=FileHistory(history),
         auto_suggest=AutoSuggestFromHistory(),
-        completer=SqlCompleter(lambda: known_names(directory), tuple(DOT_COMMANDS)),
+        completer=SqlCompleter(names, tuple(DOT_COMMANDS)),
         complete_while_typing=False,
         key_bindings=_keys(),
         bottom_toolbar=toolbar,

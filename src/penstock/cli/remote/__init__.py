@@ -1,0 +1,1 @@
+"""Commands that ask a server by `--url` instead of opening a home."""

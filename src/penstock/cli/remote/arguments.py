@@ -1,0 +1,41 @@
+"""`--url` and what goes with it."""
+
+import argparse
+import os
+from pathlib import Path
+
+from penstock.cli.commands.command import DEFAULT_HOME, DEFAULT_MASTER, DOORS
+from penstock.errors import BadOptionError
+from penstock.remote.connect import connect
+from penstock.remote.connection import RemoteConnection
+
+TOKEN = "PENSTOCK_TOKEN"  # noqa: S105  (the variable's name: what is on a command line all can read)
+FIRST_SECONDS = 3.0  # for which a server is tried that somebody has just named
+OWN = ("home", "master", *(name for _, name, _ in DOORS))
+DEFAULTS = {"home": DEFAULT_HOME, "master": DEFAULT_MASTER}
+
+
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Add --url and --ca."""
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        help=f"ask a server instead of opening a home; {TOKEN} has its token, where it wants one",
+    )
+    parser.add_argument(
+        "--ca", metavar="FILE", help="the certificate to trust, where that is a server's own"
+    )
+
+
+def connected(args: argparse.Namespace) -> RemoteConnection:
+    """Connect to the server that is named; what only a home takes is refused."""
+    for name in OWN:
+        if getattr(args, name) not in (DEFAULTS.get(name), []):
+            raise BadOptionError(
+                f"--{name} is for a home that is opened here, and --url names a server",
+                hint="penstock serve takes it",
+            )
+    token = os.environ.get(TOKEN, "").strip() or None
+    ca = None if args.ca is None else Path(args.ca)
+    connect(args.url, token=token, ca=ca, patience=FIRST_SECONDS).close()
+    return connect(args.url, token=token, ca=ca)
