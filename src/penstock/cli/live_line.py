@@ -10,6 +10,7 @@ def live_line(figures: LiveFigures, elapsed: float) -> str:
     """Return the line, without what there is no figure for."""
     parts = [
         clock(elapsed),
+        *(["warming up"] if figures.is_warming_up else []),
         f"in {count(figures.rows_in)}/s",
         f"out {count(figures.rows_out)}/s",
         f"queued {count(figures.queued)}",

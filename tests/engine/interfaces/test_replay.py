@@ -85,12 +85,23 @@ def test_a_restart_goes_on_in_the_same_time_line(
     make: Make, tmp_path: Path, clock: HandClock
 ) -> None:
     path = record(tmp_path / "in.json", [0.0, 10.0, 20.0])
-    make(path, format="json").open(None)
+    first = make(path, format="json")
+    first.open(None)
+    assert due(first) == [[0]]
     path.unlink()
     clock.sleep(10.0)
     again = make(path, format="json")
     again.open({"from": 0, "to": 1})
     assert due(again) == [[1]]
+
+
+def test_time_begins_when_rows_are_first_asked_for(
+    make: Make, tmp_path: Path, clock: HandClock
+) -> None:
+    replay = make(record(tmp_path / "in.json", [0.0, 10.0]), format="json")
+    replay.open(None)
+    clock.sleep(10.0)
+    assert due(replay) == [[0]]
 
 
 def test_speed_zero_plays_at_once_in_trains_of_bounded_size(make: Make, tmp_path: Path) -> None:

@@ -12,6 +12,11 @@ def test_the_line_holds_every_figure_that_there_is() -> None:
     )
 
 
+def test_a_system_that_warms_up_says_so() -> None:
+    figures = LiveFigures(0.0, 0.0, 0, is_warming_up=True)
+    assert live_line(figures, 1.0) == "00:01  warming up  in 0/s  out 0/s  queued 0"
+
+
 def test_figures_that_are_not_there_are_left_out() -> None:
     assert live_line(LiveFigures(0.0, 0.0, 0), 0.0) == "00:00  in 0/s  out 0/s  queued 0"
 

@@ -78,7 +78,7 @@ class Play:
 
     def __init__(self, connection: Connection, scene: DemoScene, screen: Screen) -> None:
         self._connection, self._scene, self._screen = connection, scene, screen
-        self._began = time.monotonic()
+        self._began: float | None = None  # when the streams did, which is after the warm-up
         self.moments: list[StoryMoment] = []
         self.delays: list[CalmDelay] = []
 
@@ -90,12 +90,12 @@ class Play:
         sampler = RowSampler(lambda line: tell(self._screen, line), colored=colored)
         self._connection.tap(sampler.deliver)
         self._connection.script("".join(self._scene.scripts()))
-        self._began = time.monotonic()
 
-    def is_over(self, elapsed: float) -> bool:
+    def is_over(self, _: float) -> bool:
         """Remember the figures of now; say whether time is up, the rush over and the rules done."""
         self._look()
-        if elapsed < self._scene.seconds or not is_calm(self.moments, self._scene):
+        played = self.moments[-1].at if self.moments else 0.0
+        if played < self._scene.seconds or not is_calm(self.moments, self._scene):
             return False
         rules = RULES.rows(self._connection.system.inspected)
         return all(row["done"] and not row["waiting"] for row in rules)
@@ -103,8 +103,11 @@ class Play:
     def _look(self) -> None:
         system = self._connection.system
         rows = sum(source_reader.rows for source_reader in system.topology.source_readers.values())
-        figures = observe(system.topology, system.clock.now())
-        at = time.monotonic() - self._began
+        if not rows:
+            return
+        now = time.monotonic()
+        self._began = now if self._began is None else self._began
+        figures, at = observe(system.topology, system.clock.now()), now - self._began
         states = [live.state for live in list(system.topology.units.values())]
         keep = min((each.keep for each in states if isinstance(each, GateState)), default=1.0)
         self.moments.append(StoryMoment(at, rows, figures.queued, figures.lag or 0.0, keep))

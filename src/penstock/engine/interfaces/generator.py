@@ -142,6 +142,10 @@ class Generator:
         return self._settings.rows is not None
 
     @property
+    def is_paced(self) -> bool:
+        return self._settings.paced
+
+    @property
     def ended(self) -> bool:
         return self._settings.rows is not None and self._position >= self._settings.rows
 

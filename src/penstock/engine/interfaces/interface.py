@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -92,4 +92,14 @@ class InterfaceClass(Protocol):
 
     def __call__(self, definition: StreamDefinition, around: Surroundings) -> Interface:
         """Return a closed interface."""
+        ...
+
+
+@runtime_checkable
+class SelfPaced(Protocol):
+    """A source that may play by a clock of its own."""
+
+    @property
+    def is_paced(self) -> bool:
+        """Say whether it does: time begins for it when it is first asked for tuples."""
         ...

@@ -46,7 +46,8 @@ class Replay:
         self._reader = reader_of(definition, whole_files, around)
         self._around = around
         self._recording: Recording | None = None
-        self._origin, self._begin = 0, 0
+        self._origin: int | None = None
+        self._begin = 0
         self._position, self._started = 0, False
         self._held: tuple[int, int, NDArray[np.int64]] | None = None
 
@@ -57,6 +58,10 @@ class Replay:
     @property
     def bounded(self) -> bool:
         return True
+
+    @property
+    def is_paced(self) -> bool:
+        return self._speed > 0
 
     @property
     def ended(self) -> bool:
@@ -71,7 +76,6 @@ class Replay:
         self._position = 0 if after is None else int(after["to"])
         # Rejects go with the first train; where nothing else is left, that train is empty.
         self._started = after is not None or bool(recording.rows) or recording.rejects is None
-        self._origin = self._first_open()
         self._begin = int(self._times(0)[2][0]) if recording.rows else 0
 
     def next(self) -> Offer | None:
@@ -116,7 +120,7 @@ class Replay:
         most = min(self._position + self._rows_per_train, end)
         if not self._speed:
             return most
-        played = (self._around.clock.now() * SECOND - self._origin) * self._speed
+        played = (self._around.clock.now() * SECOND - self._first_asked()) * self._speed
         return min(most, start + int(np.searchsorted(times, self._begin + played, side="right")))
 
     def _arrived(self, first: int) -> float:
@@ -124,7 +128,7 @@ class Replay:
             return self._around.clock.now()
         start, _, times = self._times(first)
         played = float(times[first - start] - self._begin) / self._speed
-        return (self._origin + played) / SECOND
+        return (self._first_asked() + played) / SECOND
 
     def _times(self, row: int) -> tuple[int, int, NDArray[np.int64]]:
         """Return the bounds of a row's group, and its event times."""
@@ -135,8 +139,13 @@ class Replay:
             self._held = held
         return held
 
-    def _first_open(self) -> int:
-        """Return when the stream was first opened: a restart goes on in the same time line."""
+    def _first_asked(self) -> int:
+        """Return when rows were first asked for: a restart goes on in the same time line."""
+        if self._origin is None:
+            self._origin = self._kept_origin()
+        return self._origin
+
+    def _kept_origin(self) -> int:
         kept = self._around.home / "origin.json"
         origin = read_json(kept)
         if origin is None:

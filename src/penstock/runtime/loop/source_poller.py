@@ -1,7 +1,7 @@
 """Source poller: asks the sources for trains and puts them into their buffers."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -32,7 +32,10 @@ class TrainRead:
 
 @dataclass(frozen=True, slots=True)
 class SourcePoller:
-    """A stream is read by one worker at a time, and only while its buffer has readers."""
+    """A stream is read by one worker at a time, and only while its buffer has readers.
+
+    A source that `is_held` now is asked later.
+    """
 
     topology: Topology
     pool: Workers
@@ -41,6 +44,7 @@ class SourcePoller:
     statistics: Statistics = field(default_factory=Statistics)
     watching: Watching = field(default_factory=Watching)
     read_ahead: ReadAhead = READ_AHEAD
+    is_held: Callable[[SourceReader, float], bool] = lambda *_: False
 
     def start(self, now: float) -> None:
         """Start to read whatever waits at the sources and fits."""
@@ -66,6 +70,9 @@ class SourcePoller:
 
     def _start_source_reader(self, source_reader: SourceReader, buffer: Buffer, now: float) -> None:
         if not buffer.readers() or self._is_ahead(buffer):
+            return
+        source_reader.is_held = self.is_held(source_reader, now)
+        if source_reader.is_held:
             return
         source_reader.cutting = True
         try:

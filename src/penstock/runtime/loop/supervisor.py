@@ -24,6 +24,7 @@ from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.loop.quiescence import POLL_SECONDS, Quiescence
 from penstock.runtime.loop.source_poller import SourcePoller
 from penstock.runtime.loop.trigger_batches import TriggerBatches
+from penstock.runtime.loop.warm_up import WarmUp
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.quality.samples import Samples
 from penstock.runtime.quality.suspension import Orders
@@ -49,6 +50,8 @@ class Settings:
             is no limit.
         key_seconds: how long keys of pushes are remembered, at least.
         limits: the most that one run or delivery takes of what waits.
+        warm_seconds: how long generators and recordings wait at most before they begin to play,
+            while what is asked of them runs over made-up rows.
     """
 
     checkpoint_seconds: float = 10.0
@@ -60,6 +63,7 @@ class Settings:
     run_seconds: float | None = 1800.0  # a run over a long past may take minutes on a slow machine
     key_seconds: float = KEEP_SECONDS
     limits: RunLimits = RUN_LIMITS
+    warm_seconds: float = 3.0  # a cold Spark takes one or two for what a small script asks
 
 
 DEFAULTS = Settings()
@@ -85,6 +89,7 @@ class LoopStages:
     trigger_batches: TriggerBatches
     dispatcher: Dispatcher
     archiving: Archiving
+    warm_up: WarmUp
     source_poller: SourcePoller
 
     def start(self, now: float) -> None:
@@ -93,6 +98,7 @@ class LoopStages:
         self.trigger_batches.start(now)
         self.dispatcher.start(now)
         self.archiving.start(now)
+        self.warm_up.start(now)
         self.source_poller.start(now)
 
     def start_brief(self, now: float) -> None:

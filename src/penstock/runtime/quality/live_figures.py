@@ -16,7 +16,8 @@ MOST_LAG_SECONDS = 86_400.0
 class LiveFigures:
     """Rates a second, rows that wait, and latency, delay and lag of the slowest.
 
-    Latency and delay are those of the last minute.
+    Latency and delay are those of the last minute. While it `is_warming_up`, a source has yet to
+    begin.
     """
 
     rows_in: float
@@ -26,6 +27,7 @@ class LiveFigures:
     p99: float | None = None
     delay: float | None = None
     lag: float | None = None
+    is_warming_up: bool = False
 
 
 def observe(topology: Topology, now: float) -> LiveFigures:
@@ -40,6 +42,7 @@ def observe(topology: Topology, now: float) -> LiveFigures:
         p99=_largest(query.meter.latencies.quantile(0.99, now) for query in queries),
         delay=_largest(query.meter.delays.quantile(0.5, now) for query in queries),
         lag=_largest(lag_of(source_reader, now) for source_reader in source_readers),
+        is_warming_up=any(source_reader.is_held for source_reader in source_readers),
     )
 
 

@@ -68,6 +68,7 @@ class SourceReader:
         self._replay: deque[RecordedTrain] = deque()
         self._again: PendingTrain | None = None
         self._ended = self._is_open = False
+        self.is_held = False  # it begins later, when what is asked of it is warm
         self.idle = self.cutting = False  # while it cuts, what it takes is nowhere else yet
         self._heard: float | None = None  # when something came, or when it was first asked
         self._ticked = 0.0  # when the clock was last read to a silent stream
@@ -78,6 +79,11 @@ class SourceReader:
     def ended(self) -> bool:
         """Say whether the last train has been read."""
         return self._ended
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether no train has ever been read, in no run of the system."""
+        return not (self.number or self._replay)
 
     def restore(self, kept: SourceRecord | None, recorded: Sequence[RecordedTrain]) -> None:
         """Go on where a checkpoint stood, through the trains that were recorded after it."""

@@ -90,6 +90,7 @@ class LiveUnit:
     rows_before: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
     last_seconds: float = math.inf  # of the last run
+    last_ended: float = -math.inf  # seconds since 1970
     cause: str = ""
 
     @property

@@ -232,7 +232,7 @@ class Dispatcher:
             return
         ran = future.result()
         assert isinstance(ran, UnitRun)  # noqa: S101  (what the work returns)
-        live.runs = number
+        live.runs, live.last_ended = number, self.clock.now()
         written = [self._append(root, group, ran.outputs[key(root)]) for root in live.unit.roots]
         now = self.clock.now()
         self.statistics.timings.appended(live.unit.key, (each.info for each in written), now)

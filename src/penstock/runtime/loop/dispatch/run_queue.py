@@ -14,6 +14,7 @@ from penstock.engine.states.tuples.gate import GateState
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import SMALL_ROWS
 from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.runtime.loop.dispatch.gathering import BRIEF_SECONDS, gathers_until
 from penstock.runtime.quality.shedding_controller import SheddingController
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import READER, LiveUnit
@@ -22,9 +23,9 @@ from penstock.runtime.work.train_groups import Group, coalesced, recorded
 from penstock.runtime.work.worker_pool import Workers
 from penstock.schedule import ReadyUnit
 from penstock.schedule.batching import Batching, Everything, Pace, WaitingTrain
+from penstock.schedule.costs.sizes import Sizes
 
 TRIFLE_ROWS = 100_000  # through a gate: some milliseconds
-BRIEF_SECONDS = 0.02  # of a run that Arrow answers; no plan of Spark's takes so little
 ALL_ROWS = sys.maxsize
 SWEEP_SECONDS = 1.0  # while nothing is to be done, all are asked so often: nothing can be missed
 EVERYTHING, NO_PACE = Everything(), Pace()
@@ -67,6 +68,7 @@ class RunQueue:
     lengths: Mapping[str, int] = field(default_factory=dict)
     limits: RunLimits = RUN_LIMITS
     _ready: dict[str, Ready] = field(default_factory=dict)
+    _gathering: dict[str, float] = field(default_factory=dict)  # until when
     _swept: float = 0.0
 
     def look(self, now: float) -> dict[str, Ready]:
@@ -75,6 +77,7 @@ class RunQueue:
         changed = {name.removeprefix(READER) for name in readers if name.startswith(READER)}
         changed |= self.topology.dirty
         self.topology.dirty.clear()
+        changed |= {name for name, until in self._gathering.items() if until <= now}
         if not self._ready and self.pool.is_quiesced and now - self._swept >= SWEEP_SECONDS:
             self._swept = now
             changed |= self.topology.units.keys()
@@ -84,6 +87,7 @@ class RunQueue:
 
     def _ask(self, name: str, now: float) -> None:
         self._ready.pop(name, None)
+        self._gathering.pop(name, None)
         live = self.topology.units.get(name)
         if live is None or live.cause:
             return
@@ -96,16 +100,30 @@ class RunQueue:
         group = self.group(live, now)
         if group is None:
             return
+        if not live.replay and (until := self._gathers_until(live, group)) > now:
+            self._gathering[name] = until
+            return
         trains = [train for each in group.values() for train in each]
         if trains or live.must_end or live.replay or live.history:
             waiting = [train for each in self.waiting(live).values() for train in each]
             self._ready[name] = Ready(_ready_unit(name, trains, waiting, now), live, group)
 
+    def _gathers_until(self, live: LiveUnit, group: Group) -> float:
+        """Return until when a run waits for more, where nobody was promised to be told soon."""
+        if live.unit.key in self.lengths or not isinstance(self.batching, Everything):
+            return -math.inf
+        sizes = self.shedding_controller.statistics.sizes.get(live.unit.key, Sizes())
+        return gathers_until(live, group, sizes)
+
     def _is_waited_for(self, name: str) -> bool:
-        """Say whether a unit that is not held has trains of this one to read; it stirs this one."""
+        """Say whether a unit that wants no more has trains of this one to read; it stirs this one.
+
+        One that is held does not count.
+        """
         buffer = self.topology.buffers.get(name)
         behind = buffer.behind() if buffer is not None else []
-        readers = (self.topology.units.get(each.removeprefix(READER)) for each in behind)
+        wanting = (each.removeprefix(READER) for each in behind)
+        readers = (self.topology.units.get(n) for n in wanting if n not in self._gathering)
         return any(each is not None and not each.cause for each in readers)
 
     def _is_no_gate(self, name: str) -> bool:

@@ -1,0 +1,57 @@
+"""Processors for rehearsals: whatever would call Python that users wrote raises instead."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.engine.spark.application.session import Sessions
+from penstock.engine.spark.jobs.processor import DRIVER_ROWS, Leaf, Processor, Work
+
+
+class UsersCodeError(Exception):
+    """A SELECT calls a function in Python; made-up rows are not for users' code."""
+
+
+class RehearsalProcessor(Processor):
+    """A processor whose SELECTs call no aggregate of `users`, in names of lower case."""
+
+    def __init__(
+        self,
+        sessions: Sessions,
+        spill: Path,
+        run_seconds: float,
+        users: Collection[str],
+        driver_rows: int = DRIVER_ROWS,
+    ) -> None:
+        """Share the sessions; `users` may grow."""
+        super().__init__(sessions, spill, run_seconds, driver_rows)
+        self._users = users
+
+    def _answer(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        *,
+        single: bool = False,
+        wide: bool = False,
+        work: Work | None = None,
+    ) -> pa.Table:
+        lower = sql.lower()
+        if work is not None or any(name in lower for name in self._users):
+            raise UsersCodeError
+        return super()._answer(leaves, sql, single=single, wide=wide)
+
+
+def rehearsal_processors(
+    sessions: Sessions,
+    spill: Path,
+    run_seconds: float,
+    users: Collection[str],
+    driver_rows: int = DRIVER_ROWS,
+) -> tuple[RehearsalProcessor, RehearsalProcessor]:
+    """Return one that runs few rows as few rows are run, and one that runs them as many are."""
+    few = RehearsalProcessor(sessions, spill, run_seconds, users, driver_rows)
+    as_many = replace(sessions, small=sessions.large)
+    return few, RehearsalProcessor(as_many, spill, run_seconds, users, driver_rows)
