@@ -54,6 +54,7 @@ class Database:
         self._depth = 0  # of transactions around this one
         self._failed: PenstockError | None = None  # what went wrong in this transaction
         self._to_disk = False  # wait for the disk at the end of this transaction
+        self._named = 0  # the log whose name is on disk; SQLite begins another in its place
         with self._explained():
             self._file = sqlite3.connect(
                 self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
@@ -151,14 +152,13 @@ class Database:
             raise self._failed
 
     def _sync(self) -> None:
-        """Put the log that is written ahead on disk, and its name."""
+        """Put the log that is written ahead on disk, and once its name."""
+        log = self.path.with_name(f"{self.path.name}-wal")
         with self._explained():
-            for path in (self.path.with_name(f"{self.path.name}-wal"), self.path.parent):
-                handle = os.open(path, os.O_RDONLY)
-                try:
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+            _sync(log)
+            if self._named != (number := log.stat().st_ino):
+                _sync(self.path.parent)
+                self._named = number
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -213,3 +213,12 @@ def rows_of(path: Path, format_: DatabaseFormat, statement: str, *values: Any) -
 def _code(error: sqlite3.Error | OSError) -> int:
     """Return SQLite's primary code: the low byte; the rest tells it more exactly."""
     return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+
+
+def _sync(path: Path) -> None:
+    """Wait until a file, or the names in a directory, are on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,8 +1,9 @@
 """Files of checkpoints: on disk, with their checksums, before the journal names them."""
 
 import zlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from penstock.engine.sinks.whole_file import sync_directory, sync_file
@@ -12,13 +13,25 @@ AT_ONCE = 8  # a disk puts many files down together faster than one after the ot
 BLOCK = 1 << 20
 
 
-def put_on_disk(directory: Path, names: Collection[str], known: Sums) -> Sums:
-    """Wait until files are on disk, and return their sums; those that are known lie there."""
+def put_on_disk(
+    directory: Path,
+    names: Collection[str],
+    known: Sums,
+    beside: Sequence[Callable[[], object]] = (),
+) -> Sums:
+    """Wait until files are on disk, and return their sums; those that are known lie there.
+
+    Other waits for the disk go on `beside` that one, and are over when it is.
+    """
     new = [name for name in names if name not in known]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        sums = list(pool.map(lambda name: _settled(directory / name), new))
+    waits = list(beside)
     if new:
-        sync_directory(directory)
+        waits.append(partial(sync_directory, directory))
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        others = [pool.submit(wait) for wait in waits]
+        sums = list(pool.map(lambda name: _settled(directory / name), new))
+    for each in others:
+        each.result()
     found = dict(zip(new, sums, strict=True))
     return {name: found.get(name) or known[name] for name in names}
 

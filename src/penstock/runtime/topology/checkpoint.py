@@ -53,7 +53,6 @@ def write_checkpoint(
 
     `decided` is what deciders keep: `statistics` and `control`.
     """
-    _pushed_to_disk(topology)
     manifest = _manifest(topology, directory, decided or {})
     for archive in topology.archives.values():
         archive.to_disk()
@@ -72,17 +71,9 @@ def write_addition(
     last, decided = topology.checkpoint, decided or {}
     if last is None or not only_adds(topology, last.manifest, decided.get("control", {})):
         return False
-    _pushed_to_disk(topology)
     manifest = _with_added(topology, directory, last.manifest, decided)
     _write(topology, journal, directory, manifest, None)
     return True
-
-
-def _pushed_to_disk(topology: Topology) -> None:
-    """Wait for what was pushed: a checkpoint must not outlive what it has read."""
-    for source_reader in topology.source_readers.values():
-        if isinstance(source_reader.interface, Push):
-            source_reader.interface.to_disk()
 
 
 def _write(
@@ -92,9 +83,14 @@ def _write(
     manifest: Manifest,
     older: Checkpoint | None,
 ) -> None:
-    """Put the files on disk and record the manifest; keep what the older checkpoint needs."""
+    """Put the files on disk and record the manifest; keep what the older checkpoint needs.
+
+    What was pushed goes to the disk with them: a checkpoint must not outlive what it has read.
+    """
     known = topology.checkpoint.manifest.files if topology.checkpoint is not None else {}
-    manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known))
+    interfaces = (each.interface for each in topology.source_readers.values())
+    pushed = [each.to_disk for each in interfaces if isinstance(each, Push)]
+    manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known, pushed))
     topology.checkpoint = _record(topology, journal, manifest, older)
     _let_go(topology, directory, manifest, older)
 

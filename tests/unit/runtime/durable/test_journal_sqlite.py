@@ -233,9 +233,9 @@ def test_a_checkpoint_is_on_disk_once_its_step_ends(
         journal.write_checkpoint({}, trains={}, runs={})
         journal.record_train("traffic", 2, {}, 0.0)
         assert len(synced) == 2
-    assert len(synced) == 4
+    assert synced[2:] == ["journal.db-wal"]  # the directory knows its name by now
     journal.record_train("traffic", 3, {}, 0.0)
-    assert len(synced) == 4
+    assert len(synced) == 3
     journal.close()
 
 

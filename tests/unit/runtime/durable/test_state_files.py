@@ -26,6 +26,19 @@ def test_files_that_are_as_they_were_written_are_whole(tmp_path: Path) -> None:
     assert damaged(tmp_path, known) == [tmp_path / "a"]
 
 
+def test_what_waits_beside_files_is_over_with_them_or_fails_with_them(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"a")
+    done: list[str] = []
+    put_on_disk(tmp_path, ["a"], {}, [lambda: done.append("one"), lambda: done.append("two")])
+    assert sorted(done) == ["one", "two"]
+
+    def fail() -> None:
+        raise OSError("the disk says no")
+
+    with pytest.raises(OSError, match="says no"):
+        put_on_disk(tmp_path, ["a"], {}, [fail])
+
+
 @given(data=st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=9)))
 def test_what_is_sealed_comes_back(data: dict[str, object]) -> None:
     assert unsealed(sealed(data)) == data
