@@ -16,7 +16,7 @@ class DemoScene:
     house_rate: int = 120
     cars_rate: int = 150
     rush_rate: int = 6000
-    steps: int = 4_000  # of working out what a car burns: more than two cores can do for a rush
+    steps: int = 8_000  # of working out what a car burns: more than two cores can do for a rush
 
     @property
     def rush_every(self) -> float:

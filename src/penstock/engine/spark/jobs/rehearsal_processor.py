@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -29,19 +30,14 @@ class RehearsalProcessor(Processor):
         super().__init__(sessions, spill, run_seconds, driver_rows)
         self._users = users
 
-    def _answer(
-        self,
-        leaves: Mapping[str, Leaf],
-        sql: str,
-        *,
-        single: bool = False,
-        wide: bool = False,
-        work: Work | None = None,
-    ) -> pa.Table:
+    def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
+        raise UsersCodeError
+
+    def _by_spark(self, leaves: Mapping[str, Leaf], sql: str, **ways: Any) -> pa.Table:
         lower = sql.lower()
-        if work is not None or any(name in lower for name in self._users):
+        if any(name in lower for name in self._users):
             raise UsersCodeError
-        return super()._answer(leaves, sql, single=single, wide=wide)
+        return super()._by_spark(leaves, sql, **ways)
 
 
 def rehearsal_processors(
