@@ -26,6 +26,7 @@ from penstock.server.page.routes import routes as page_routes
 from penstock.server.service import Service
 from penstock.sql import SetDecider, parse
 
+IDLE_SECONDS = 75  # longer than clients keep connections that they do not use
 BACKLOG = 2048  # clients that are at the door while one is let in
 
 
@@ -128,6 +129,7 @@ class Listeners:
             server_header=False,
             ws="websockets-sansio",
             proxy_headers=False,
+            timeout_keep_alive=IDLE_SECONDS,
             backlog=BACKLOG,
             ssl_context_factory=None if context is None else lambda *_: context,
         )

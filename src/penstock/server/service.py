@@ -275,6 +275,8 @@ class Service:
         )
         with self._lock:
             self._subscriptions.add(subscription)
+        if self._is_stopping:  # `stop` may have closed all others already
+            subscription.close()
         return subscription
 
     def release(self, subscription: Subscription) -> None:

@@ -10,6 +10,7 @@ from penstock.cli.commands.settings_flags import add_settings, given
 from penstock.cli.guard import FAILED
 from penstock.cli.home_session import STARTING
 from penstock.cli.screen import Screen
+from penstock.cli.script_merge import go_on
 from penstock.cli.stop_signals import StopSignals, end_children, sigterm_kept
 from penstock.client import Connection
 from penstock.server.configuration import Configuration, resolved
@@ -52,9 +53,9 @@ def _serve(service: Service, screen: Screen, signals: StopSignals) -> int:
         screen.say(STARTING)
         connection = _opened(service.configuration, signals)
         try:
-            connection.begin()
-            service.open(connection)
-            screen.say(READY)
+            if go_on(connection, signals):
+                service.open(connection)
+                screen.say(READY)
             code = _wait(connection, screen, signals)
         finally:
             service.stop()

@@ -54,7 +54,7 @@ class Guard:
             await send(message)
 
         try:
-            if (error := self._refusal(headers)) is not None:
+            if (error := self._judged(headers)) is not None:
                 await _refuse(error, scope, receive, send_on)
             else:
                 await self.app(scope, receive, send_on)
@@ -62,6 +62,13 @@ class Guard:
             if self.service.configuration.log_requests:
                 line.tell()
             REQUEST.reset(before)
+
+    def _judged(self, headers: Headers) -> PenstockError | None:
+        """Return why a request is refused, if so: also where tokens cannot be read."""
+        try:
+            return self._refusal(headers)
+        except PenstockError as error:
+            return error
 
     def _refusal(self, headers: Headers) -> PenstockError | None:
         host = headers.get("host", "")

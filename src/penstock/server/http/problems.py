@@ -25,6 +25,7 @@ STATUS = {
     "SINK_FAILED": 500,
     "BAD_HOME": 500,
     "SERVER": 500,
+    "BAD_CONFIGURATION": 500,
     "NOT_READY": 503,
     "CLOSED": 503,
     "SPARK_DIED": 503,

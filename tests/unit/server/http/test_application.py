@@ -113,6 +113,15 @@ def test_the_first_token_closes_the_door_and_the_last_one_opens_it(home: Path) -
     of.close()
 
 
+def test_tokens_that_cannot_be_read_let_nobody_in(home: Path) -> None:
+    of = service(home)
+    home.mkdir(exist_ok=True)
+    (home / "tokens.json").write_text("{")
+    answer = ask(of, "/v1/sql", json={"sql": "SHOW STREAMS"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (500, "BAD_CONFIGURATION")
+    of.close()
+
+
 def test_a_caller_who_asks_too_often_is_told_when_to_come_again(home: Path) -> None:
     of = service(home, limits_requests="2")
     statement = {"json": {"sql": "SHOW STREAMS"}}
