@@ -23,6 +23,9 @@ from penstock.server.http.application import application
 from penstock.server.metrics.routes import metrics_of
 from penstock.server.metrics.routes import routes as metrics_routes
 from penstock.server.page.routes import routes as page_routes
+from penstock.server.pg.backend import ServedHome
+from penstock.server.pg.listener import Limits as PgLimits
+from penstock.server.pg.listener import Listener as PgListener
 from penstock.server.service import Service
 from penstock.sql import SetDecider, parse
 
@@ -92,6 +95,7 @@ class Listeners:
         self._app = app or self._metrics.requests.around(application(service, routers))
         self._context = tls_context(configuration)
         self.http = bound(configuration.http_host, configuration.http_port)
+        self.pg = _bound_pg(configuration)
         self._thread = threading.Thread(target=self._run, name="penstock-listeners", daemon=True)
         self._server: uvicorn.Server | None = None
         self._began = threading.Event()
@@ -99,7 +103,8 @@ class Listeners:
     def addresses(self) -> list[str]:
         """Return where it listens, as clients write it."""
         scheme = "https" if self._context is not None else "http"
-        return [f"{scheme}://{shown_address(self.http)}"]
+        pg = [f"postgresql://{shown_address(self.pg)}"] if self.pg is not None else []
+        return [f"{scheme}://{shown_address(self.http)}", *pg]
 
     def start(self) -> None:
         """Begin to listen; returns once it does."""
@@ -134,8 +139,15 @@ class Listeners:
             ssl_context_factory=None if context is None else lambda *_: context,
         )
         self._server = uvicorn.Server(settings)
+        limits = PgLimits(configuration.limits_connections, configuration.limits_body)
+        pg = PgListener(ServedHome(self._service), context, limits)
+        if self.pg is not None:
+            await pg.start(self.pg)
         self._began.set()
-        await self._server.serve(sockets=[self.http])
+        try:
+            await self._server.serve(sockets=[self.http])
+        finally:
+            await pg.stop()
 
 
 def _refuse_open_door(service: Service) -> None:
@@ -145,6 +157,13 @@ def _refuse_open_door(service: Service) -> None:
             "without a token the server listens on this machine alone",
             hint="penstock token make NAME makes one; or listen on 127.0.0.1",
         )
+
+
+def _bound_pg(configuration: Configuration) -> socket.socket | None:
+    """Return the socket of PostgreSQL's protocol, where one is asked for."""
+    if configuration.pg_port is None:
+        return None
+    return bound(configuration.pg_host or configuration.http_host, configuration.pg_port)
 
 
 def bound(host: str, port: int) -> socket.socket:

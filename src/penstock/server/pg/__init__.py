@@ -1,0 +1,1 @@
+"""PostgreSQL's wire protocol: psql, drivers and tools that speak it ask Penstock."""

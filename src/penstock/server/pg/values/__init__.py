@@ -1,0 +1,1 @@
+"""Types and values, between Arrow, PostgreSQL's two formats and literals of SQL."""

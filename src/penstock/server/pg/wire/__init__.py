@@ -1,0 +1,1 @@
+"""Messages of PostgreSQL's protocol 3.0 as frozen data, and their bytes."""
