@@ -265,21 +265,14 @@ def _along(
     """Return, by node, the sum of steps along the ways to it, by how many tuples go each."""
     found = {name: begin.get(name, 0.0) for name in network.rates}
     for name, node in network.nodes.items():
-        shares = _input_shares(network, name)
+        shares = network.input_shares(name)
         found[name] = sum(shares[each] * (found[each] + steps[each, name]) for each in node.inputs)
     return found
 
 
 def _mean_at(network: Network, name: str, waits: Mapping[Edge, float]) -> float:
     """Return how long a tuple takes at a node, over all of its inputs."""
-    return sum(share * waits[each, name] for each, share in _input_shares(network, name).items())
-
-
-def _input_shares(network: Network, name: str) -> dict[str, float]:
-    """Return which share of a node's tuples comes from each input; none where none come."""
-    many = {each: sum(network.arriving[each, name].values()) for each in network.nodes[name].inputs}
-    total = sum(many.values())
-    return {each: rate / total if total > 0 else 0.0 for each, rate in many.items()}
+    return sum(share * waits[each, name] for each, share in network.input_shares(name).items())
 
 
 def _memory(network: Network, waits: Mapping[Edge, float]) -> float:

@@ -99,6 +99,12 @@ class Network:
         own = self.nodes[name].setup
         return self.run_seconds if own is None else own
 
+    def input_shares(self, name: str) -> dict[str, float]:
+        """Return which share of a node's tuples comes from each input; none where none come."""
+        many = {each: sum(self.arriving[each, name].values()) for each in self.nodes[name].inputs}
+        total = sum(many.values())
+        return {each: rate / total if total > 0 else 0.0 for each, rate in many.items()}
+
     @cached_property
     def readers(self) -> Mapping[str, tuple[str, ...]]:
         """Return who reads each node and stream."""

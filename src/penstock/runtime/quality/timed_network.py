@@ -67,8 +67,8 @@ def _own(timings: Timings, network: Network, name: str, *, held: bool) -> float 
     found = {each: age.held if held else age.delay for each, age in ages.items()}
     if any(each.weight <= 0 for each in found.values()):
         return None
-    before = [found[each].value for each in network.nodes[name].inputs]
-    return max(0.0, found[name].value - sum(before) / len(before))
+    before = sum(share * found[each].value for each, share in network.input_shares(name).items())
+    return max(0.0, found[name].value - before)
 
 
 def _busy(network: Network, name: str, often: float) -> float:
