@@ -102,7 +102,7 @@ FILTERS = [
     for n in range(20)
 ]
 WORKLOADS = (
-    Workload("20 filters", FILTERS, 150_000),
+    Workload("20 filters", FILTERS, 300_000),
     Workload("20 windows of 1 s", _windows("1 SECOND", 20), 400_000),
     Workload("20 windows of 10 s", _windows("10 SECONDS", 20), 400_000),
     Workload("3 joins", _joins(3), 30_000, slower=20),
@@ -192,7 +192,7 @@ class Point:
 
 def estimates(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
     """Measure all workloads at all loads."""
-    seconds = Seconds(2.0, 2.0, 3.0) if effort.tiny else Seconds(4.0, 12.0, 20.0)
+    seconds = Seconds(2.0, 2.0, 3.0) if effort.tiny else Seconds(4.0, 20.0, 20.0)
     loads = LOADS[:1] if effort.tiny else LOADS
     points = []
     for workload in WORKLOADS:
@@ -253,7 +253,7 @@ class Bench:
             time.sleep(self.seconds.warm)
             point.foretold = _told(ps, late)
             ps.sql(f"CREATE QUERY late AS {late}")
-            time.sleep(self.seconds.warm)
+            time.sleep(self.seconds.warm / 2)
             before = _Counters.of(ps)
             point.shown = median(_shown_each_second(ps, self.seconds.measured))
             after = _Counters.of(ps)

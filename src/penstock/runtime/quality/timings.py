@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from penstock.model.trains import TrainInfo
 from penstock.qos.load.utilization import TimeShares
-from penstock.qos.monitor.activity import NO_ACTIVITY, Activity
+from penstock.qos.monitor.activity import HALF_LIFE_SECONDS, NO_ACTIVITY, Activity
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule.costs.observation import UNMEASURED, Average
 
@@ -33,8 +33,8 @@ class Age:
         if not rows:
             return self
         return Age(
-            self.delay.add(max(0.0, delay / rows), now, weight=rows),
-            self.held.add(max(0.0, held / rows), now, weight=rows),
+            self.delay.add(max(0.0, delay / rows), now, weight=rows, half_life=HALF_LIFE_SECONDS),
+            self.held.add(max(0.0, held / rows), now, weight=rows, half_life=HALF_LIFE_SECONDS),
         )
 
 
