@@ -1,11 +1,11 @@
 """What SHOW LOAD and EXPLAIN ESTIMATE say, beside what is measured, in the steady state.
 
 Each workload runs at rates that make its measured load about 0.2, 0.5 and 0.9. The measured load is
-the share of its time that the busiest part is at work: what has reached 1 can do no more, while the
-machine's CPU may still be half idle, since a unit, a source and the supervisor do one thing at a
-time. It is taken from counters that no estimate reads: the seconds that units have run and sources
-were read, and the CPU of the threads that deliver and supervise. The share of all cores stands
-beside it.
+the share of its time that the busiest part is at work: all slots together, or one unit, one source
+or the supervisor, which do one thing at a time. What has reached 1 can do no more, while the
+machine's CPU may still be half idle; the share of all cores stands beside it. It is measured by
+looking every few milliseconds who is at work, and by the CPU of the supervisor's thread, neither of
+which any estimate reads.
 
 Latencies are means of all rows in the measured time, from counters as well. One query of each
 workload is created only after EXPLAIN ESTIMATE was asked for it.
@@ -17,26 +17,27 @@ import re
 import shutil
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, cast
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 import penstock
+from benchmarks.beside import beside
 from benchmarks.cpu import TICKS, sampling
 from benchmarks.measurement import Effort, Outcome, median
 from benchmarks.session import collect_garbage
 from penstock.client import Connection
-from penstock.engine.interfaces.interface import Boundary, Ingest, Interface
 from penstock.engine.trains.rows import SMALL_ROWS
 
 LOADS = (0.2, 0.5, 0.9)
 NEAR = 1.3  # a load is what was wanted if it is not further off than by this factor
 TRIES = 3  # at a rate that gives the load that is wanted
+LOOK_SECONDS = 0.005
 MOST_RATE = 2e6  # past it the source is what takes longest
 LIMIT = 1.5  # the factor within which estimates are to be
 ASKED = 5  # queries that estimates are taken of: each holds everything still for a moment
@@ -242,9 +243,9 @@ class Bench:
     def _tried(self, rate: float) -> float | None:
         with self._running(rate, self.workload.queries) as ps:
             time.sleep(self.seconds.trying)
-            before = _Counters.of(ps)
-            time.sleep(self.seconds.trying)
-            return _Counters.of(ps).load(before)
+            with _occupancy(ps) as found:
+                time.sleep(self.seconds.trying)
+            return found.load(ps.system.pool.slots)
 
     def _measured(self, rate: float) -> Point:
         point = Point(self.workload.name, rate)
@@ -254,12 +255,13 @@ class Bench:
             point.foretold = _told(ps, late)
             ps.sql(f"CREATE QUERY late AS {late}")
             time.sleep(self.seconds.warm / 2)
-            before = _Counters.of(ps)
-            point.shown = median(_shown_each_second(ps, self.seconds.measured))
-            after = _Counters.of(ps)
-            point.load, elapsed = after.load(before), after.at - before.at
-            point.cores = usage.between(before.at, after.at) / elapsed / (os.cpu_count() or 1)
-            point.latencies = after.latencies(before)
+            before, began = _timed(ps), time.time()
+            with _occupancy(ps) as found:
+                point.shown = median(_shown_each_second(ps, self.seconds.measured))
+            point.load, ended = found.load(ps.system.pool.slots), time.time()
+            used = usage.between(began, ended)
+            point.cores = used / (ended - began) / (os.cpu_count() or 1)
+            point.latencies = _latencies(before, _timed(ps))
             self.known[rate] = point.load
             names = list(point.latencies)
             for name in names[:: max(1, len(names) // ASKED)]:
@@ -272,9 +274,7 @@ class Bench:
         home = self.directory / uuid4().hex
         asked = "".join(f"CREATE QUERY q{n} AS {sql};" for n, sql in enumerate(queries))
         with penstock.connect(home, spark=self.spark) as ps:
-            ps.script(self.workload.streams(rate))
-            _time_reading(ps)
-            ps.script(asked)
+            ps.script(self.workload.streams(rate) + asked)
             yield ps
         shutil.rmtree(home, ignore_errors=True)
 
@@ -300,88 +300,64 @@ def _told(ps: Connection, query: str) -> Told:
     return Told(float(loads[2] or loads[1]), float(latency[1] or 1) * unit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counters:
-    """Seconds at work so far: of units, and of the driver's threads by their names."""
+@dataclass(slots=True)
+class Occupancy:
+    """How often each part was found at work, by its name among workers; slots by how many."""
 
-    at: float
-    slots: int
-    units: Mapping[str, float]
-    sources: Mapping[str, float]
-    threads: Mapping[str, float]
-    rows: Mapping[str, tuple[int, float]]
+    looks: int = 0
+    busy: Counter[str] = field(default_factory=Counter)
+    slots: int = 0
+    supervisor: float = 0.0  # seconds of CPU
+    began: float = field(default_factory=time.monotonic)
 
-    @classmethod
-    def of(cls, ps: Connection) -> "_Counters":
-        topology = ps.system.topology
-        return cls(
-            time.time(),
-            ps.system.supervisor.slots,
-            {name: live.busy_seconds for name, live in topology.units.items()},
-            dict(_READING),
-            _thread_seconds(),
-            {
-                name: (query.meter.timed_rows, query.meter.latency_seconds)
-                for name, query in topology.queries.items()
-            },
-        )
-
-    def load(self, before: "_Counters") -> float:
-        """Return the share of the time since then that the busiest part was at work."""
-        units = [self.units[name] - before.units.get(name, 0.0) for name in self.units]
-        sources = [self.sources[name] - before.sources.get(name, 0.0) for name in self.sources]
-        supervisor, deliveries = (
-            self.threads[name] - before.threads[name] for name in ("penstock", "penstock-deliver")
-        )
-        alone = (*units, *sources, supervisor)
-        return max((sum(alone) + deliveries) / self.slots, *alone) / (self.at - before.at)
-
-    def latencies(self, before: "_Counters") -> dict[str, float]:
-        """Return the mean latency of each query's rows since then."""
-        found = {}
-        for name, (rows, seconds) in self.rows.items():
-            rows_before, seconds_before = before.rows[name]
-            assert rows > rows_before, f"{name} delivered nothing"
-            found[name] = (seconds - seconds_before) / (rows - rows_before)
-        return found
+    def load(self, slots: int) -> float:
+        """Return the share of the time that the busiest part was at work."""
+        elapsed = time.monotonic() - self.began
+        alone = [times / self.looks for times in self.busy.values()]
+        return max(self.slots / self.looks / slots, self.supervisor / elapsed, *alone, 0.0)
 
 
-_READING: dict[str, float] = {}  # seconds, by stream
+@contextmanager
+def _occupancy(ps: Connection) -> Iterator[Occupancy]:
+    """Look every few milliseconds who is at work, until the block is left."""
+    found, pool, topology = Occupancy(), ps.system.pool, ps.system.topology
+    names = [f"source:{name}" for name in topology.source_readers]
+    names += [live.reader for live in topology.units.values()]
+
+    def look(over: threading.Event) -> None:
+        while not over.wait(LOOK_SECONDS):
+            found.looks += 1
+            found.slots += pool.slots - pool.free_slots
+            found.busy.update(name for name in names if pool.is_busy(name))
+
+    before = _supervisor_seconds()
+    with beside(look):
+        yield found
+    found.supervisor = _supervisor_seconds() - before
 
 
-def _time_reading(ps: Connection) -> None:
-    """Count how long each source is read from now on."""
-    _READING.clear()
-    for name, reader in ps.system.topology.source_readers.items():
-        reader.interface = cast("Interface", _Timed(name, reader.interface))
+def _supervisor_seconds() -> float:
+    """Return the CPU that the supervisor's thread has used."""
+    thread = next(each for each in threading.enumerate() if each.name == "penstock")
+    told = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
+    cells = told.rpartition(")")[2].split()
+    return (int(cells[11]) + int(cells[12])) / TICKS
 
 
-class _Timed:
-    """An interface that counts how long it is read."""
-
-    def __init__(self, name: str, interface: Interface) -> None:
-        self._name, self._interface = name, interface
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._interface, name)
-
-    def read(self, boundary: Boundary) -> Ingest:
-        began = time.perf_counter()
-        try:
-            return self._interface.read(boundary)
-        finally:
-            took = time.perf_counter() - began
-            _READING[self._name] = _READING.get(self._name, 0.0) + took
+Timed = Mapping[str, tuple[int, float]]
 
 
-def _thread_seconds() -> dict[str, float]:
-    found = dict.fromkeys(("penstock", "penstock-deliver"), 0.0)
-    for thread in threading.enumerate():
-        try:
-            told = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
-        except OSError:  # it has just ended
-            continue
-        cells = told.rpartition(")")[2].split()
-        name = re.sub(r"_\d+$", "", thread.name)
-        found[name] = found.get(name, 0.0) + (int(cells[11]) + int(cells[12])) / TICKS
+def _timed(ps: Connection) -> Timed:
+    """Return the rows of each query that were timed so far, and the seconds they took."""
+    queries = ps.system.topology.queries.items()
+    return {name: (live.meter.timed_rows, live.meter.latency_seconds) for name, live in queries}
+
+
+def _latencies(before: Timed, after: Timed) -> dict[str, float]:
+    """Return the mean latency of each query's rows between two moments."""
+    found = {}
+    for name, (rows, seconds) in after.items():
+        rows_before, seconds_before = before[name]
+        assert rows > rows_before, f"{name} delivered nothing"
+        found[name] = (seconds - seconds_before) / (rows - rows_before)
     return found

@@ -6,7 +6,6 @@ one. A query with a sink of its own has a worker of its own: a slow or broken si
 What waits for a sink is bounded: beyond that it is left out, and its query held with that cause.
 """
 
-import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -41,10 +40,9 @@ class _Load:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """What failed of deliveries that went together, by query; the CPU they took, and when."""
+    """What failed of deliveries that went together, query by query, and when they were done."""
 
     failures: Sequence[Exception | None]
-    seconds: float = 0.0
     at: float = 0.0
 
 
@@ -161,9 +159,8 @@ class Deliveries:
         )
 
     def _deliver(self, work: Sequence[tuple[LiveQuery, Sequence[Train]]]) -> Outcomes:
-        began = time.thread_time()  # to wait for a sink is no work
         failures = deliver_together(work, self.journal, self.clock, self.taps)
-        return Outcomes(failures, time.thread_time() - began, self.clock.now())
+        return Outcomes(failures, self.clock.now())
 
     def _delivered(self, loads: Sequence[_Load], future: Future[object]) -> None:
         self.under_way.difference_update(load.query.reader for load in loads)
@@ -176,7 +173,6 @@ class Deliveries:
             told = future.result()
             assert isinstance(told, Outcomes)  # noqa: S101  (what `_deliver` returns)
             found = told
-            self.timings.delivered(found.seconds, found.at)
         for load, failure in zip(loads, found.failures, strict=True):
             if failure is None and not load.again:
                 infos = (train.info for train in load.trains)

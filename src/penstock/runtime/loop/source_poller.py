@@ -23,14 +23,6 @@ RETRY_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class TrainRead:
-    """A train that was read, and how long that took."""
-
-    train: Train
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class SourcePoller:
     """A stream is read by one worker at a time, and only while its buffer has readers.
 
@@ -84,18 +76,23 @@ class SourcePoller:
 
     def _cut(self, source_reader: SourceReader, now: float) -> None:
         cut = source_reader.cut(self.journal, now)
-        if cut is not None:
-            self.pool.submit(
-                f"source:{source_reader.key}",
-                lambda: self._work(source_reader, cut),
-                lambda future: self._read(source_reader, cut, future),
-            )
+        if cut is None:
+            return
+        began = time.perf_counter()
 
-    def _work(self, source_reader: SourceReader, cut: PendingTrain) -> TrainRead:
-        began, now = time.perf_counter(), self.clock.now()
+        def read(future: Future[object]) -> None:
+            took = time.perf_counter() - began  # until it can be read again, hand-overs and all
+            self.statistics.timings.worked(source_reader.key, took, self.clock.now())
+            self._read(source_reader, cut, future)
+
+        name = f"source:{source_reader.key}"
+        self.pool.submit(name, lambda: self._work(source_reader, cut), read)
+
+    def _work(self, source_reader: SourceReader, cut: PendingTrain) -> Train:
+        now = self.clock.now()
         train = source_reader.read(cut, now)
         self.watching.take(source_reader.key, source_reader.definition, train.rows, now)
-        return TrainRead(train, time.perf_counter() - began)
+        return train
 
     def _is_ahead(self, buffer: Buffer) -> bool:
         """Say whether the readers have enough to do; one that is held does not hold the others."""
@@ -107,9 +104,8 @@ class SourcePoller:
             source_reader.failed(describe(error), self.clock.now() + RETRY_SECONDS)
             source_reader.put_back(cut)
             return
-        read = future.result()
-        assert isinstance(read, TrainRead)  # noqa: S101  (what `_work` returns)
-        train = read.train
+        train = future.result()
+        assert isinstance(train, Train)  # noqa: S101  (what `read` returns)
         if (buffer := self.topology.buffers.get(source_reader.key)) is not None:
             buffer.append(train)
         source_reader.recovered()
@@ -120,5 +116,4 @@ class SourcePoller:
                 train.rows.count, train.info.first, train.info.last
             )
         self.statistics.wrote(source_reader.key, train.rows.count, train.info.size, now)
-        self.statistics.timings.worked(source_reader.key, read.seconds, now)
         self.statistics.timings.appended(source_reader.key, [train.info], now)

@@ -85,8 +85,6 @@ class Statistics:
         self.records[unit] = before.add(rows_in, rows_out, seconds, now)
         if before.ever and alone:
             self.sizes[unit] = self.sizes.get(unit, Sizes()).add(rows_in, seconds, now)
-        if before.ever:
-            self.timings.worked(unit, seconds, now)
         self.last_runs[unit] = (rows_in, seconds)
         self.busy_seconds += seconds
 

@@ -47,20 +47,15 @@ class Timings:
 
     activities: dict[str, Activity] = field(default_factory=dict)
     supervisor: Activity = NO_ACTIVITY
-    deliveries: Activity = NO_ACTIVITY
     ages: dict[str, Age] = field(default_factory=dict)
 
     def worked(self, name: str, seconds: float, now: float) -> None:
-        """Note that a unit or the reader of a stream was at work until now."""
+        """Note that a unit or the reader of a stream was at work until now, hand-overs and all."""
         self.activities[name] = self.activities.get(name, NO_ACTIVITY).add(seconds, now)
 
     def supervised(self, seconds: float, now: float) -> None:
         """Note a step of the supervisor."""
         self.supervisor = self.supervisor.add(seconds, now)
-
-    def delivered(self, seconds: float, now: float) -> None:
-        """Note deliveries that went together."""
-        self.deliveries = self.deliveries.add(seconds, now)
 
     def appended(self, name: str, trains: Iterable[TrainInfo], now: float) -> None:
         """Note how old the rows of a unit's or a stream's new trains are, or those handed over."""
@@ -95,7 +90,6 @@ class Timings:
             {name: self.share(name, now) for name in list(topology.units)},
             {name: self.share(name, now) for name in list(topology.source_readers)},
             self.supervisor.share(now),
-            self.deliveries.share(now),
         )
 
     def forget_all_but(self, names: Collection[str]) -> None:

@@ -50,7 +50,7 @@ class UnitRun:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that is recorded: `before` are its unit's figures ahead of it."""
+    """A run that is recorded: `before` are its unit's figures ahead of it; it began `at`."""
 
     live: LiveUnit
     number: int
@@ -58,6 +58,7 @@ class Begun:
     before: tuple[int, int, float]
     sample: int
     thinned: bool
+    at: float
 
 
 @dataclass(slots=True)
@@ -181,7 +182,7 @@ class Dispatcher:
         before = (live.rows_in, live.rows_out, live.busy_seconds)
         needed = isinstance(self.strategy, Guarded) and self.strategy.needs_operators
         size = self.statistics.sample_size(live.unit, self.clock.now(), needed=needed)
-        return Begun(live, number, group, before, size, thinned)
+        return Begun(live, number, group, before, size, thinned, time.perf_counter())
 
     def _execute(self, run: Begun, shared: Sequence[pa.Table] = ()) -> UnitRun:
         live, group = run.live, run.group
@@ -196,7 +197,7 @@ class Dispatcher:
         self.topology.dirty.add(run.live.unit.key)
         self._ran(run.live, run.number, run.group, future)
         if future.exception() is None:
-            self._note(run.live, run.before, alone=alone)
+            self._note(run, alone=alone)
 
     def _decided(self, live: LiveUnit, group: Group) -> Decided:
         if not isinstance(live.state, GateState):
@@ -205,8 +206,9 @@ class Dispatcher:
         controller = self.run_queue.shedding_controller
         return live.state.decided(controller.keeps(live, trains, self.clock.now()))
 
-    def _note(self, live: LiveUnit, before: tuple[int, int, float], *, alone: bool) -> None:
-        rows_in, rows_out, seconds = before
+    def _note(self, run: Begun, *, alone: bool) -> None:
+        live, now = run.live, self.clock.now()
+        rows_in, rows_out, seconds = run.before
         if isinstance(live.state, GateState | TakeState) and live.state.is_light:
             self.statistics.light.add(live.unit.key)
         self.statistics.ran(
@@ -214,9 +216,12 @@ class Dispatcher:
             live.rows_in - rows_in,
             live.rows_out - rows_out,
             live.busy_seconds - seconds,
-            self.clock.now(),
+            now,
             alone=alone,
         )
+        if run.number > 1:  # the first is slower than any other
+            took = time.perf_counter() - run.at if alone else live.busy_seconds - seconds
+            self.statistics.timings.worked(live.unit.key, took, now)
 
     def _ran(self, live: LiveUnit, number: int, group: Group, future: Future[object]) -> None:
         error = future.exception()
