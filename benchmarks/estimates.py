@@ -36,7 +36,7 @@ from penstock.engine.trains.rows import SMALL_ROWS
 
 LOADS = (0.2, 0.5, 0.9)
 NEAR = 1.3  # a load is what was wanted if it is not further off than by this factor
-TRIES = 3  # at a rate that gives the load that is wanted
+TRIES = 2  # at a rate that gives the load that is wanted
 LOOK_SECONDS = 0.005
 MOST_RATE = 2e6  # past it the source is what takes longest
 LIMIT = 1.5  # the factor within which estimates are to be
@@ -193,12 +193,12 @@ class Point:
 
 def estimates(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
     """Measure all workloads at all loads."""
-    seconds = Seconds(2.0, 2.0, 3.0) if effort.tiny else Seconds(4.0, 20.0, 20.0)
+    seconds = Seconds(2.0, 2.0, 3.0) if effort.tiny else Seconds(3.0, 14.0, 15.0)
     loads = LOADS[:1] if effort.tiny else LOADS
-    points = []
-    for workload in WORKLOADS:
-        bench = Bench(spark, directory, workload, seconds)
-        for load in loads:
+    benches = [Bench(spark, directory, workload, seconds) for workload in WORKLOADS]
+    points: list[Point] = []
+    for load in loads:
+        for bench in benches:
             points.append(bench.at(load))
             print("  " + " | ".join(points[-1].row()), flush=True)
     worst = max(each.worst() for each in points)
