@@ -4,8 +4,7 @@ Each workload runs at rates that make its measured load about 0.2, 0.5 and 0.9. 
 the share of its time that the busiest part is at work: all slots together, or one unit, one source
 or the supervisor, which do one thing at a time. What has reached 1 can do no more, while the
 machine's CPU may still be half idle; the share of all cores stands beside it. It is measured by
-looking every few milliseconds who is at work, and by the CPU of the supervisor's thread, neither of
-which any estimate reads.
+looking every few milliseconds who is at work, which no estimate does.
 
 Latencies are means of all rows in the measured time, from counters as well. One query of each
 workload is created only after EXPLAIN ESTIMATE was asked for it.
@@ -15,6 +14,7 @@ import math
 import os
 import re
 import shutil
+import sys
 import threading
 import time
 from collections import Counter
@@ -28,16 +28,18 @@ from pyspark.sql import SparkSession
 
 import penstock
 from benchmarks.beside import beside
-from benchmarks.cpu import TICKS, sampling
+from benchmarks.cpu import sampling
 from benchmarks.measurement import Effort, Outcome, median
 from benchmarks.session import collect_garbage
 from penstock.client import Connection
 from penstock.engine.trains.rows import SMALL_ROWS
+from penstock.runtime.work.worker_pool import WorkerPool
 
 LOADS = (0.2, 0.5, 0.9)
 NEAR = 1.3  # a load is what was wanted if it is not further off than by this factor
 TRIES = 2  # at a rate that gives the load that is wanted
 LOOK_SECONDS = 0.005
+SUPERVISOR = "penstock"  # its thread
 MOST_RATE = 2e6  # past it the source is what takes longest
 LIMIT = 1.5  # the factor within which estimates are to be
 ASKED = 5  # queries that estimates are taken of: each holds everything still for a moment
@@ -307,14 +309,11 @@ class Occupancy:
     looks: int = 0
     busy: Counter[str] = field(default_factory=Counter)
     slots: int = 0
-    supervisor: float = 0.0  # seconds of CPU
-    began: float = field(default_factory=time.monotonic)
 
     def load(self, slots: int) -> float:
         """Return the share of the time that the busiest part was at work."""
-        elapsed = time.monotonic() - self.began
         alone = [times / self.looks for times in self.busy.values()]
-        return max(self.slots / self.looks / slots, self.supervisor / elapsed, *alone, 0.0)
+        return max(self.slots / self.looks / slots, *alone, 0.0)
 
 
 @contextmanager
@@ -323,25 +322,27 @@ def _occupancy(ps: Connection) -> Iterator[Occupancy]:
     found, pool, topology = Occupancy(), ps.system.pool, ps.system.topology
     names = [f"source:{name}" for name in topology.source_readers]
     names += [live.reader for live in topology.units.values()]
+    supervisor = next(each for each in threading.enumerate() if each.name == SUPERVISOR)
 
     def look(over: threading.Event) -> None:
         while not over.wait(LOOK_SECONDS):
             found.looks += 1
             found.slots += pool.slots - pool.free_slots
             found.busy.update(name for name in names if pool.is_busy(name))
+            found.busy[SUPERVISOR] += not _waits_for_work(supervisor)
 
-    before = _supervisor_seconds()
     with beside(look):
         yield found
-    found.supervisor = _supervisor_seconds() - before
 
 
-def _supervisor_seconds() -> float:
-    """Return the CPU that the supervisor's thread has used."""
-    thread = next(each for each in threading.enumerate() if each.name == "penstock")
-    told = Path(f"/proc/self/task/{thread.native_id}/stat").read_text()
-    cells = told.rpartition(")")[2].split()
-    return (int(cells[11]) + int(cells[12])) / TICKS
+def _waits_for_work(supervisor: threading.Thread) -> bool:
+    """Say whether the supervisor is between two of its steps, by the calls that it is in."""
+    frame = sys._current_frames().get(supervisor.ident or 0)
+    while frame is not None:
+        if frame.f_code is WorkerPool.wait.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 Timed = Mapping[str, tuple[int, float]]
