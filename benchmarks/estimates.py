@@ -10,6 +10,7 @@ Latencies are means of all rows in the measured time, from counters as well. One
 workload is created only after EXPLAIN ESTIMATE was asked for it.
 """
 
+import json
 import math
 import os
 import re
@@ -22,6 +23,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -207,7 +209,13 @@ def estimates(spark: SparkSession, directory: Path, effort: Effort) -> Outcome:
     notes = (f"The worst of all figures is off by a factor of {worst:.2f}; {LIMIT} is the limit.",)
     title = f"SHOW LOAD and EXPLAIN ESTIMATE beside what is measured, {os.cpu_count()} cores"
     rows = [each.row() for each in points]
-    return Outcome("estimates", title, COLUMNS, rows, notes, [asdict(each) for each in points])
+    return Outcome("estimates", title, COLUMNS, rows, notes, _plain(points))
+
+
+def _plain(points: Sequence[Point]) -> Any:
+    """Return the points for a file; JSON has no infinity, which is null there."""
+    text = json.dumps([asdict(each) for each in points])
+    return json.loads(text, parse_constant=lambda _: None)
 
 
 @dataclass(slots=True)
