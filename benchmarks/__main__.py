@@ -18,6 +18,7 @@ from benchmarks.nexmark import nexmark
 from benchmarks.push_latency import push_latency
 from benchmarks.report import conditions, markdown, write_results
 from benchmarks.session import start_spark
+from benchmarks.shared_joins import shared_joins
 from benchmarks.sliding import sliding
 from benchmarks.tumbling import tumbling, tumbling_json
 from benchmarks.unit_cost import unit_cost
@@ -34,6 +35,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "tumbling_json": tumbling_json,
     "window_join": window_join,
     "band_join": band_join,
+    "shared_joins": shared_joins,
     "sliding": sliding,
     "nexmark": nexmark,
 }

@@ -30,6 +30,10 @@ QUERIES = {
     "changes": "SELECT k, id, adiff(n) OVER (PARTITION BY k) AS d FROM s",
     "pairs": "SELECT a.id AS a, b.id AS b FROM s [RANGE 3 SECONDS] AS a "
     "LEFT JOIN t [RANGE 2 SECONDS] AS b ON a.k = b.k AND a.n < b.n",
+    "close": "SELECT a.id AS a, b.id AS b FROM s [RANGE 2 SECONDS] AS a "
+    "JOIN t [RANGE 1 SECOND] AS b ON a.k = b.k WHERE a.n > 2",
+    "closer": "SELECT a.id AS a, b.n + a.n AS n FROM s [RANGE 1 SECOND] AS a "
+    "JOIN t [RANGE 3 SECONDS] AS b ON a.k = b.k WHERE b.n > a.n",
     "lasts": "SELECT a.id AS a, b.id AS b FROM s [ROWS 3] AS a JOIN t [ROWS 2] AS b ON a.k = b.k",
     "hops": "SELECT window_start, a.id AS a, b.id AS b FROM s [RANGE 6 SECONDS SLIDE 3 SECONDS] "
     "AS a JOIN t [RANGE 6 SECONDS SLIDE 3 SECONDS] AS b ON a.k = b.k AND a.n = b.n",

@@ -9,6 +9,7 @@ from penstock.engine.states.joins.rows_join import RowsJoinState
 from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.flows import FlowState
+from penstock.engine.states.sharing.joins import JoinsState
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.sites import SitesState
 from penstock.engine.states.state import KeptPart, KeptState, State
@@ -21,6 +22,7 @@ from penstock.engine.states.windows.keyed_rows import KeyedRowsState
 from penstock.engine.states.windows.session import SessionState
 from penstock.engine.states.windows.when import WhenState
 from penstock.plan.operators import (
+    AnyBundle,
     Bundle,
     Detect,
     EventBundle,
@@ -28,6 +30,7 @@ from penstock.plan.operators import (
     FlowBundle,
     Gate,
     HopJoin,
+    JoinBundle,
     KeyedRows,
     Modify,
     Operator,
@@ -104,13 +107,15 @@ def _of(operator: Operator) -> tuple[New, Back]:
     raise TypeError(f"{operator.text()} keeps no state")
 
 
-def new_together(bundle: Bundle | FlowBundle | EventBundle) -> BundleMembers:
+def new_together(bundle: AnyBundle) -> BundleMembers:
     """Return the state of a bundle whose members are yet to come in."""
     match bundle:
         case Bundle():
             return BundleState(bundle)
         case FlowBundle():
             return FlowState.new(bundle)
+        case JoinBundle():
+            return JoinsState.new(bundle)
         case EventBundle():
             return EventsState.new(bundle)
 
@@ -122,6 +127,8 @@ def restored(operator: Operator, kept: KeptState) -> State | BundleMembers:
             return BundleState.back(operator, kept)
         case FlowBundle():
             return FlowState.new(operator)
+        case JoinBundle():
+            return JoinsState.back(operator, kept)
         case EventBundle():
             return EventsState.back(operator, kept)
         case _:

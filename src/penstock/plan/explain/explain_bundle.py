@@ -6,9 +6,11 @@ from penstock.model.own_names import INPUT
 from penstock.model.schema import quoted
 from penstock.plan.algebra.plain import combinations
 from penstock.plan.explain.abridged import abridged, few, few_items
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
+from penstock.plan.operators import Bundle, EventBundle, FlowBundle, JoinBundle, key
+from penstock.plan.operators.bundles.join_member import JoinMember
 from penstock.plan.operators.bundles.member import FlowMember, Member, sections_of
 from penstock.plan.operators.graph import Graph
+from penstock.plan.operators.windows.span_text import span_text
 from penstock.plan.sharing.layout import Closing, Layout, layout_of
 from penstock.plan.sharing.multi_aggregate_scan import multi_scan_of, scan_places
 from penstock.plan.sharing.post_aggregation import (
@@ -16,12 +18,15 @@ from penstock.plan.sharing.post_aggregation import (
     PostAggregation,
     constant,
     flow_post_aggregation_of,
+    join_post_aggregation_of,
     post_aggregation_of,
 )
 from penstock.plan.sharing.predicate_index import PredicateIndex, predicate_index_of
+from penstock.plan.sharing.shared_join import joins_of, shared_join_of
 from penstock.plan.sharing.units import Unit
 
 SECOND = 1_000_000
+SIDE_NAMES = ("left:", "right:")
 
 
 def queries_in(unit: Unit, graph: Graph) -> list[str]:
@@ -68,10 +73,27 @@ def bundle_lines(unit: Unit, graph: Graph, mine: str, views: Mapping[str, str]) 
                 f"  then:        {flow_post_aggregation_text(post_aggregation)}"
                 for post_aggregation in post_aggregations
             )
+        case JoinBundle() as bundle:
+            yield from _join_lines(bundle, next(m for m in bundle.members if m.key == mine))
         case EventBundle(members=events):
             yield f"  detects {len(events):,} events; EXPLAIN EVENT draws their graph"
         case None:
             return
+
+
+def _join_lines(bundle: JoinBundle, mine: JoinMember) -> Iterator[str]:
+    """Yield what a bundle of joins keeps of either side, its join, and what is one member's."""
+    shared, joins = shared_join_of(bundle), joins_of(bundle.members).values()
+    widths = [span_text(side.width) for side in mine.join.sides]
+    for place, side in enumerate(shared.sides):
+        index = predicate_index_of([each.sides[place] for each in joins])
+        kept = f"keeps a tuple once, for {span_text(side.width)} at most"
+        yield f"  {SIDE_NAMES[place]:<11}  {index_text(index)}; {kept}"
+    yield from (f"  {when:<11}  {abridged(sql)}" for when, sql in shared.steps_sql())
+    yield "  or:          join by join, where they want different tuples of crowded keys"
+    yield f"  its pairs:   within {' and '.join(widths)}, of tuples that it wants"
+    post_aggregation = join_post_aggregation_of(mine)
+    yield f"  then:        {flow_post_aggregation_text(post_aggregation, 'pairs')}"
 
 
 def _pass_lines(
@@ -116,11 +138,11 @@ def flow_sql(unit: Unit, members: Sequence[FlowMember], views: Mapping[str, str]
     return abridged(_few_bits(sql, predicate_index))
 
 
-def flow_post_aggregation_text(post_aggregation: PostAggregation) -> str:
+def flow_post_aggregation_text(post_aggregation: PostAggregation, relation: str = "tuples") -> str:
     """Return what a member makes of its tuples: SQL, or columns where it picks some."""
     if (picks := post_aggregation.shape.picks) is not None:
         return f"picks {', '.join(map(quoted, picks.values()))}, without Spark"
-    return _post_aggregation_sql(post_aggregation, "tuples")
+    return _post_aggregation_sql(post_aggregation, relation)
 
 
 def closing_sql(layout: Layout, members: Sequence[Member]) -> str:

@@ -1,6 +1,12 @@
 """The operators, one file each."""
 
-from penstock.plan.operators.bundles.bundle import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators.bundles.bundle import (
+    AnyBundle,
+    Bundle,
+    EventBundle,
+    FlowBundle,
+    JoinBundle,
+)
 from penstock.plan.operators.detect import Detect
 from penstock.plan.operators.flow import Flow
 from penstock.plan.operators.gate import Gate
@@ -38,6 +44,7 @@ STATEFUL = (
     WhenAggregate,
     Bundle,
     FlowBundle,  # keeps nothing, but has many roots as well
+    JoinBundle,
     Detect,
     EventBundle,
     Flow,
@@ -45,6 +52,7 @@ STATEFUL = (
 
 __all__ = [
     "NUMBER",
+    "AnyBundle",
     "Bundle",
     "Detect",
     "Distinct",
@@ -56,6 +64,7 @@ __all__ = [
     "Gate",
     "HopJoin",
     "HorvitzThompson",
+    "JoinBundle",
     "KeyedRows",
     "LateralView",
     "Modify",

@@ -11,18 +11,18 @@ class Graph:
     """The root operator of each running query, by the query's name.
 
     `given` are nodes whose trains come from elsewhere: what is below them is not part of it.
-    `alone` are roots that share nothing between themselves and the node that is named for them.
+    `alone` are roots that share nothing between themselves and the nodes that are named for them.
     """
 
     queries: Mapping[str, Operator] = field(default_factory=dict)
     given: frozenset[str] = frozenset()
-    alone: Mapping[str, Operator] = field(default_factory=dict)
+    alone: Mapping[str, tuple[Operator, ...]] = field(default_factory=dict)
 
     def inputs_of(self, node: Operator) -> tuple[Operator, ...]:
         """Return the nodes of the graph that one reads."""
         if (name := key(node)) in self.given:
             return ()
-        return (self.alone[name],) if name in self.alone else node.inputs
+        return self.alone.get(name, node.inputs)
 
     def with_query(self, name: str, root: Operator) -> "Graph":
         """Return the graph with one query more."""

@@ -18,10 +18,12 @@ from penstock.plan.operators import (
     EventBundle,
     FlowBundle,
     Gate,
+    JoinBundle,
     Operator,
     key,
 )
 from penstock.plan.operators.bundles.event_member import EventMember, event_member
+from penstock.plan.operators.bundles.join_member import JoinMember, join_member_of
 from penstock.plan.operators.bundles.member import (
     Asking,
     FlowMember,
@@ -37,6 +39,8 @@ from penstock.plan.sharing.regroup import A_LOT
 
 # So many filters are dearer one by one, each with a run of its own, than together.
 FLOWS = 4
+
+Shared = Bundle | FlowBundle | JoinBundle  # what a root alone can be in
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def _with_events(graph: Graph, placement: GraphPlacement) -> Graph:
 
 
 def _with_bundles(graph: Graph, placement: GraphPlacement) -> Graph:
-    found: dict[str, list[Bundle | FlowBundle]] = {}
+    found: dict[str, list[Shared]] = {}
     for root in graph.queries.values():
         if key(root) not in placement.unbundled and (alone := bundle_of(root)) is not None:
             found.setdefault(key(alone), []).append(alone)
@@ -96,7 +100,7 @@ def _with_bundles(graph: Graph, placement: GraphPlacement) -> Graph:
         for each in itertools.chain(*found.values())
         if isinstance(each, Bundle) and isinstance(each.input, Gate)
     }
-    chosen: dict[str, Bundle | FlowBundle] = {}
+    chosen: dict[str, Shared] = {}
     for name, each in found.items():
         whole, stands = _together(each), placement.bundles.get(name)
         is_beside = isinstance(whole, Bundle) and key(whole.input) in gated
@@ -105,13 +109,13 @@ def _with_bundles(graph: Graph, placement: GraphPlacement) -> Graph:
     given = {member.key for bundle in chosen.values() for member in bundle.members}
     roots = {name: root for name, root in graph.queries.items() if key(root) not in given}
     unbundled = {
-        key(root): _base(root) for root in roots.values() if key(root) in placement.unbundled
+        key(root): _bases(root) for root in roots.values() if key(root) in placement.unbundled
     }
     roots |= {f"bundle {name}": bundle for name, bundle in chosen.items()}
     return Graph(roots, frozenset(given), unbundled)
 
 
-def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
+def bundle_of(root: Operator) -> Shared | None:
     """Return the bundle that a root could be in, with it as the only member."""
     if (found := _known.get(id(root))) is not None:
         return found[1]
@@ -122,33 +126,35 @@ def bundle_of(root: Operator) -> Bundle | FlowBundle | None:
 
 
 # By identity, like the names of operators: two systems may have streams of one name.
-_known: dict[int, tuple[Operator, Bundle | FlowBundle | None]] = {}
+_known: dict[int, tuple[Operator, Shared | None]] = {}
 
 
-def _base(root: Operator) -> Operator:
+def _bases(root: Operator) -> tuple[Operator, ...]:
     """Return what a root that was in a bundle reads: it shares nothing above that with others.
 
     They may have come farther, or less far.
     """
     bundle = bundle_of(root)
-    return bundle.members[0].base if bundle is not None else root
+    return bundle.members[0].bases if bundle is not None else (root,)
 
 
-def _made(root: Operator) -> Bundle | FlowBundle | None:
+def _made(root: Operator) -> Shared | None:
     if (member := member_of(root)) is not None:
         return _bundle(member)
+    if (join := join_member_of(root)) is not None:
+        return _join_bundle(join)
     if (flow := flow_member_of(root)) is not None:
         return _flow_bundle(flow)
     return None
 
 
 def _joined(
-    bundle: Bundle | FlowBundle,
+    bundle: Shared,
     placement: GraphPlacement,
     stands: Mapping[str, int] | None,
     *,
     is_beside: bool = False,
-) -> Bundle | FlowBundle | None:
+) -> Shared | None:
     """Return the bundle of those that run together, or None where there are none.
 
     One that has a unit of its own reads on from its own place: it can begin a bundle, and join
@@ -184,16 +190,19 @@ def _in_lots(members: Collection[Asking], stands: Mapping[str, int]) -> list[Ask
     return placed
 
 
-def _together(bundles: Sequence[Bundle | FlowBundle]) -> Bundle | FlowBundle:
+def _together(bundles: Sequence[Shared]) -> Shared:
     return _with(bundles[0], [member for each in bundles for member in each.members])
 
 
-def _with(bundle: Bundle | FlowBundle, members: Collection[Asking]) -> Bundle | FlowBundle:
+def _with(bundle: Shared, members: Collection[Asking]) -> Shared:
     """Return the bundle with these members, each once, in the order of their names."""
     ordered = {member.key: member for member in sorted(members, key=lambda each: each.key)}
     if isinstance(bundle, Bundle):
         kept = tuple(each for each in ordered.values() if isinstance(each, Member))
         return replace(bundle, members=kept)
+    if isinstance(bundle, JoinBundle):
+        joins = tuple(each for each in ordered.values() if isinstance(each, JoinMember))
+        return replace(bundle, members=joins)
     flows = tuple(each for each in ordered.values() if isinstance(each, FlowMember))
     return replace(bundle, members=flows)
 
@@ -205,3 +214,8 @@ def _bundle(member: Member) -> Bundle:
 def _flow_bundle(member: FlowMember) -> FlowBundle:
     shape = hashlib.sha256(repr(flow_post_aggregation_of(member).shape).encode()).hexdigest()[:12]
     return FlowBundle(member.base, f"shape {shape}", (member,))
+
+
+def _join_bundle(member: JoinMember) -> JoinBundle:
+    (left, right), (mine, theirs) = member.bases, member.join.sides
+    return JoinBundle(left, right, (mine.time, theirs.time), member.keys, (member,))

@@ -15,6 +15,7 @@ from sqlglot import exp, parse_one
 from penstock.model.own_names import INPUT, own
 from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Filter, Project
+from penstock.plan.operators.bundles.join_member import JoinMember
 from penstock.plan.operators.bundles.member import FlowMember, Member
 from penstock.plan.operators.gate import ADDED
 from penstock.plan.operators.windows.sample_scaling import SampleScaling
@@ -113,10 +114,16 @@ def flow_post_aggregation_of(member: FlowMember) -> PostAggregation:
     return _post_aggregation(reads, member.base.schema.names, member)
 
 
+def join_post_aggregation_of(member: JoinMember) -> PostAggregation:
+    """Return the shape of what the member makes of the pairs of its join, and its constants."""
+    names = member.join.schema.names
+    return _post_aggregation(tuple((name, quoted(name)) for name in names), names, member)
+
+
 def _post_aggregation(
     reads: tuple[tuple[str, str], ...],
     needs: tuple[str, ...],
-    member: Member | FlowMember,
+    member: Member | FlowMember | JoinMember,
     scaling: SampleScaling | None = None,
 ) -> PostAggregation:
     found = _Constants()

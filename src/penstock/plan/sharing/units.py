@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from penstock.model.trains import END_OF_TIME, shifted
 from penstock.plan.operators import (
+    AnyBundle,
     Bundle,
-    EventBundle,
-    FlowBundle,
     Gate,
+    JoinBundle,
     Operator,
     Ordered,
     Scan,
@@ -26,7 +26,7 @@ from penstock.plan.operators import (
     key,
     walk,
 )
-from penstock.plan.operators.bundles.member import lot_of
+from penstock.plan.operators.bundles.member import between, lot_of
 from penstock.plan.operators.graph import Graph
 
 
@@ -44,10 +44,9 @@ class Unit:
         return key(self.root)
 
     @property
-    def bundle(self) -> Bundle | FlowBundle | EventBundle | None:
+    def bundle(self) -> AnyBundle | None:
         """Return the operator that answers several queries together, where it is one."""
-        bundles = Bundle | FlowBundle | EventBundle
-        return self.stateful if isinstance(self.stateful, bundles) else None
+        return self.stateful if isinstance(self.stateful, AnyBundle) else None
 
     @property
     def roots(self) -> tuple[Operator, ...]:
@@ -68,6 +67,8 @@ class Unit:
         found |= {key(root) for root in self.roots}
         if isinstance(self.stateful, Bundle):
             found |= {key(member.aggregate) for member in self.stateful.members}
+        if isinstance(self.stateful, JoinBundle):
+            found |= {key(member.join) for member in self.stateful.members}
         return found
 
     @property
@@ -184,13 +185,8 @@ def cut_at_shared(graph: Graph, cut_roots: Iterable[str] = ()) -> tuple[Unit, ..
 
 def _between(graph: Graph, root: Operator) -> set[str]:
     """Return the nodes that a root computes by itself, though others may share them."""
-    found: set[str] = set()
-    if (base := graph.alone.get(key(root))) is not None:
-        nodes = list(root.inputs)
-        while nodes and key(nodes[0]) != key(base):
-            found.add(key(nodes[0]))
-            nodes = list(nodes[0].inputs)
-    return found
+    bases = graph.alone.get(key(root))
+    return between(root, bases) if bases is not None else set()
 
 
 def _stateful_in(node: Operator, ends: set[str]) -> list[Operator]:

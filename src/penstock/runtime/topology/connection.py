@@ -7,7 +7,8 @@ from penstock.engine.states import BundleMembers, State, counting_state, new_sta
 from penstock.engine.states.sites import SitesState
 from penstock.engine.trains.buffers import BufferPool
 from penstock.model.trains import BEGIN_OF_TIME
-from penstock.plan.operators import Bundle, EventBundle, Operator, Ordered, Scan, key
+from penstock.plan.operators import FlowBundle, Operator, Ordered, Scan, key
+from penstock.plan.operators.bundles.join_member import JoinMember
 from penstock.plan.operators.bundles.member import Asking, Member
 from penstock.plan.sharing.units import Unit
 from penstock.runtime.topology.topology import Topology
@@ -94,7 +95,7 @@ def _left(topology: Topology, stateful: Operator) -> tuple[LiveUnit, Asking] | N
     found: list[tuple[LiveUnit, Asking]] = [
         (live, member)
         for live in topology.units.values()
-        if isinstance(live.unit.bundle, Bundle | EventBundle)
+        if live.unit.bundle is not None and not isinstance(live.unit.bundle, FlowBundle)
         for member in live.unit.bundle.members
         if _judge(member) == key(stateful)
     ]
@@ -215,7 +216,13 @@ def _unregister_gone(topology: Topology) -> None:
 
 def _judge(member: Asking) -> str:
     """Return the operator whose state a bundle keeps for a member."""
-    return key(member.aggregate) if isinstance(member, Member) else member.key
+    match member:
+        case Member():
+            return key(member.aggregate)
+        case JoinMember():
+            return key(member.join)
+        case _:
+            return member.key
 
 
 def _on_its_axis(operator: Operator) -> Iterable[Operator]:

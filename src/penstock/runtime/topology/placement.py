@@ -2,11 +2,13 @@
 
 from collections.abc import Container
 
+from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.engine.states.sharing.bundle import BundleState
+from penstock.engine.states.sharing.joins import JoinsState
 from penstock.engine.states.windows.aggregate import AggregateState
-from penstock.plan.operators import Bundle, FlowBundle, key
+from penstock.plan.operators import FlowBundle, JoinBundle, key
 from penstock.plan.operators.bundles.member import inner_of
-from penstock.plan.sharing.bundles import GraphPlacement, bundle_of
+from penstock.plan.sharing.bundles import GraphPlacement, Shared, bundle_of
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_unit import LiveUnit
 
@@ -35,7 +37,7 @@ def outlived(topology: Topology) -> set[str]:
     members = {
         member.key
         for live in topology.units.values()
-        if isinstance(live.unit.bundle, Bundle | FlowBundle)
+        if isinstance(live.unit.bundle, Shared)
         for member in live.unit.bundle.members
     }
     return (members & read) - topology.outputs
@@ -48,13 +50,19 @@ def may_bundle(topology: Topology) -> bool:
 
 
 def _leaning(topology: Topology) -> set[str]:
-    """Return the roots whose unit reads nodes that a bundle would compute for them."""
+    """Return the roots whose unit reads nodes that a bundle would compute for them.
+
+    So do joins of which some tuples are known to come no more: bundles know nothing of that.
+    """
     return {
         name
         for name, live in topology.units.items()
         if live.unit.bundle is None
         and (bundle := bundle_of(live.unit.root)) is not None
-        and not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
+        and (
+            not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
+            or (isinstance(live.state, WindowJoinState) and live.state.ended)
+        )
     }
 
 
@@ -65,7 +73,7 @@ def _free(topology: Topology) -> set[str]:
         bundle = bundle_of(live.unit.root)
         bundle = bundle if bundle is not None and _may_join(live, bundle) else None
         other = topology.units.get(key(bundle)) if bundle is not None else None
-        if other is not None and live.reading.marks == other.reading.marks:
+        if other is not None and _have_come_as_far(live, other):
             same = all(
                 topology.place(live, n) == topology.place(other, n) for n in live.unit.inputs
             )
@@ -78,14 +86,23 @@ def _other_lots(live: LiveUnit) -> dict[str, int]:
     return live.state.lots() if isinstance(live.state, BundleState) and not live.replay else {}
 
 
-def _may_join(live: LiveUnit, bundle: Bundle | FlowBundle) -> bool:
+def _may_join(live: LiveUnit, bundle: Shared) -> bool:
     """Say whether what a unit keeps can be taken over by a bundle."""
     state = live.state
     if live.cause or live.history:
         return False
     if isinstance(bundle, FlowBundle):
         return state is None
+    if isinstance(bundle, JoinBundle):
+        return isinstance(state, WindowJoinState) and not state.ended
     return isinstance(state, AggregateState) and not state.ended
+
+
+def _have_come_as_far(live: LiveUnit, other: LiveUnit) -> bool:
+    same = live.reading.marks == other.reading.marks
+    if isinstance(live.state, WindowJoinState) and isinstance(other.state, JoinsState):
+        return same and live.state.reached == other.state.reached
+    return same
 
 
 def needed_cuts(topology: Topology) -> set[str]:

@@ -18,8 +18,9 @@ from penstock.engine.states.state import Run
 from penstock.engine.trains.buffers import Buffer, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table, in_memory
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators import AnyBundle, Bundle, EventBundle, FlowBundle, JoinBundle
 from penstock.plan.operators.bundles.event_member import EventMember
+from penstock.plan.operators.bundles.join_member import JoinMember
 from penstock.plan.operators.bundles.member import Asking, Member
 from penstock.plan.sharing.units import Unit
 
@@ -117,6 +118,8 @@ def alone(unit: Unit, member: Asking) -> Unit:
             return Unit(member.root, unit.leaves, aggregate)
         case EventMember(detect=detect):
             return Unit(detect, unit.leaves, detect)
+        case JoinMember(join=join):
+            return Unit(member.root, unit.leaves, join)
         case _:
             return Unit(member.root, unit.leaves)
 
@@ -126,9 +129,11 @@ def without(unit: Unit, member: Asking) -> Unit | None:
     match unit.bundle:
         case Bundle(members=members) as windows if len(members) > 1:
             rest = tuple(each for each in members if each.key != member.key)
-            bundle: Bundle | FlowBundle | EventBundle = replace(windows, members=rest)
+            bundle: AnyBundle = replace(windows, members=rest)
         case FlowBundle(members=flows) as flow if len(flows) > 1:
             bundle = replace(flow, members=tuple(e for e in flows if e.key != member.key))
+        case JoinBundle(members=joins) as joined if len(joins) > 1:
+            bundle = replace(joined, members=tuple(e for e in joins if e.key != member.key))
         case EventBundle(members=events) as detection if len(events) > 1:
             bundle = replace(detection, members=tuple(e for e in events if e.key != member.key))
         case _:

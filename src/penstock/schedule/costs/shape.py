@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle, Operator, Scan, key
+from penstock.plan.operators import AnyBundle, Operator, Scan, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
 
@@ -57,7 +57,7 @@ def shape_of(graph: Graph) -> GraphShape:
     bundles = {
         member.key: root
         for root in graph.queries.values()
-        if isinstance(root, Bundle | FlowBundle | EventBundle)
+        if isinstance(root, AnyBundle)
         for member in root.members
     }
 

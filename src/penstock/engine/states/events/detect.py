@@ -7,7 +7,7 @@ from typing import Self
 from penstock.engine.states.above import root_rows
 from penstock.engine.states.events.detection import Detection
 from penstock.engine.states.state import KeptState, Run, RunOutput, State
-from penstock.plan.operators import Bundle, Detect, EventBundle, FlowBundle, key
+from penstock.plan.operators import AnyBundle, Detect, EventBundle, key
 from penstock.plan.operators.bundles.member import Asking
 
 
@@ -54,7 +54,7 @@ class EventsState:
         """Return the state of a bundle whose members are yet to come in."""
         return cls(bundle, Detection.of(bundle.inputs, {}))
 
-    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
+    def rearranged(self, bundle: AnyBundle, begin: int) -> None:
         """Take the members of `bundle`; nodes that stand keep what they hold."""
         assert isinstance(bundle, EventBundle)  # noqa: S101  (a bundle stays what it is)
         detects = {member.key: member.detect for member in bundle.members}

@@ -50,7 +50,7 @@ def are_crowded(kept: KeptRows, new: Sequence[Part | None], play: Play, meeting:
     rows, pairs = _work(kept.names, play, meeting)
     if not pairs or pairs < LEAST_PAIRS or span < LEAST_BUCKETS * meeting.reach:
         return False
-    compared = pairs * _share_of_equals(kept, play, meeting)
+    compared = pairs * share_of_equals(kept, play, meeting)
     return compared >= max(LEAST_PAIRS, PAIRS_A_ROW * rows)
 
 
@@ -64,7 +64,7 @@ def _work(names: str, play: Play, meeting: Meeting) -> tuple[int, int]:
     return left + right, left * right - (0 if meeting.decided else old[0] * old[1])
 
 
-def _share_of_equals(kept: KeptRows, play: Play, meeting: Meeting) -> float:
+def share_of_equals(kept: KeptRows, play: Play, meeting: Meeting) -> float:
     """Return how likely two rows have equal keys, by a sample of the largest part.
 
     Keys that are computed, or that Arrow does not group, count as if they were always equal.

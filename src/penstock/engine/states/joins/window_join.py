@@ -146,23 +146,31 @@ class WindowJoinState:
         return [each for each in self.ended if each.place == place]
 
     def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
-        rows = self.rows.in_play(new, lambda place, part: self._is_in_play(place, part, new, marks))
-        how = self._how(run, rows, new)
+        rows = self.in_play(new, marks)
+        how = self.how(run, rows, new)
 
         def sql(at: Mapping[str, str]) -> str:
             return self.join.run_sql(at, self.reached, marks, how)
 
         return self.rows.joined(run, rows, sql, branches=len(SIDES))
 
-    def _how(self, run: Run, rows: Mapping[str, Sequence[Rows]], new: Sequence[Part | None]) -> How:
+    @property
+    def meeting(self) -> Meeting:
+        """Return how its rows meet."""
+        decided = bool(self.join.preserved)
+        return Meeting(self.join.on, (LEFT, RIGHT), self.join.reach, decided)
+
+    def in_play(self, new: Sequence[Part | None], marks: Marks) -> dict[str, list[Rows]]:
+        """Return the relations of a run."""
+        return self.rows.in_play(new, lambda at, part: self._is_in_play(at, part, new, marks))
+
+    def how(self, run: Run, rows: Mapping[str, Sequence[Rows]], new: Sequence[Part | None]) -> How:
         """Return how to join: within a task each, or by sending the fewer rows to all workers."""
         counts = {name: sum(each.count for each in parts) for name, parts in rows.items()}
         most = max(counts["new_l"], counts["new_r"])
         few = run.processor.fits_tasks(sum(counts.values()) - counts["all_l"], len(SIDES))
         kind = HASH if few or most > BROADCAST_ROWS else BROADCAST
-        decided = bool(self.join.preserved)
-        meeting = Meeting(self.join.on, (LEFT, RIGHT), self.join.reach, decided)
-        return How(kind, counts, by_time=are_crowded(self.rows, new, rows, meeting))
+        return How(kind, counts, by_time=are_crowded(self.rows, new, rows, self.meeting))
 
     def _is_in_play(self, place: int, part: Part, new: Sequence[Part | None], marks: Marks) -> bool:
         """Say whether this run has to look at an old part.

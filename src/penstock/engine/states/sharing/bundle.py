@@ -12,7 +12,7 @@ from penstock.engine.states.sharing.post_aggregation import finished
 from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput, State
 from penstock.engine.states.windows.aggregate import AggregateRun, AggregateState
 from penstock.engine.trains.rows import empty_table
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle, key
+from penstock.plan.operators import AnyBundle, Bundle, key
 from penstock.plan.operators.bundles.member import Asking, Section, sections_of
 from penstock.plan.sharing.layout import Layout
 from penstock.plan.sharing.post_aggregation import PostAggregation, post_aggregation_of
@@ -33,7 +33,7 @@ class BundleState:
     joining: dict[str, AggregateState] = field(default_factory=dict)
     passes: dict[bool, Pass] = field(default_factory=dict)
 
-    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
+    def rearranged(self, bundle: AnyBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for windows from `begin` on."""
         assert isinstance(bundle, Bundle)  # noqa: S101  (a bundle stays what it is)
         for member in bundle.members:  # who goes to another lot takes along what is kept for it

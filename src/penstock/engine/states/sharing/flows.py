@@ -7,13 +7,13 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.states.sharing.post_aggregation import with_constants
+from penstock.engine.states.sharing.post_aggregation import shaped
 from penstock.engine.states.state import KeptState, Run, RunOutput, State
 from penstock.engine.states.windows.section_rows import asked_for
-from penstock.engine.trains.rows import empty_table, fit, in_memory
+from penstock.engine.trains.rows import empty_table, fit
 from penstock.engine.trains.types import arrow_schema
 from penstock.model.own_names import INPUT
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators import AnyBundle, FlowBundle
 from penstock.plan.operators.bundles.member import Asking, FlowMember
 from penstock.plan.sharing.post_aggregation import MEMBER, PostAggregation, flow_post_aggregation_of
 from penstock.plan.sharing.predicate_index import PredicateIndex, predicate_index_of
@@ -34,7 +34,7 @@ class FlowState:
             bundle, predicate_index_of(bundle.members), _post_aggregations(bundle.members, {})
         )
 
-    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
+    def rearranged(self, bundle: AnyBundle, begin: int) -> None:
         """Take the members of `bundle`."""
         assert isinstance(bundle, FlowBundle)  # noqa: S101  (a bundle stays what it is)
         self.bundle, self.predicate_index = bundle, predicate_index_of(bundle.members)
@@ -80,15 +80,7 @@ class FlowState:
         table = tuples.select(list(self.bundle.input.schema.names))
         table = table.take(pa.array(rows)).append_column(MEMBER, pa.array(whose))
         shape = self.post_aggregations[members[0].key].shape
-        if (picks := shape.picks) is not None:
-            columns = [table[name] for name in picks.values()]
-            table = pa.table([*columns, table[MEMBER]], names=[*picks, MEMBER])
-        else:
-            table = with_constants(table, members, self.post_aggregations, shape.types)
-            view = run.view("tail")
-            leaf = {view: ([in_memory(table)], None)}
-            table = run.select(shape.sql(view), leaf, single=False)
-        return _handed_out(table, members)
+        return _handed_out(shaped(run, table, members, self.post_aggregations, shape), members)
 
 
 def _handed_out(table: pa.Table, members: Sequence[FlowMember]) -> dict[str, pa.Table]:

@@ -82,7 +82,7 @@ def finished(
             table = with_constants(table, members, post_aggregations, shape.types)
             view = run.view("tail")
             table = run.select(shape.sql(view), {view: ([in_memory(table)], None)})
-        found |= _handed_out(table, [(place, members[place]) for place in of_shape])
+        found |= handed_out(table, [(place, members[place]) for place in of_shape])
     return found
 
 
@@ -218,6 +218,22 @@ def _by_shape(
     return found
 
 
+def shaped(
+    run: Run,
+    table: pa.Table,
+    members: Sequence[Asking],
+    post_aggregations: Mapping[str, PostAggregation],
+    shape: Shape,
+) -> pa.Table:
+    """Return what members of one shape make of rows that are marked with whose they are."""
+    if (picks := shape.picks) is not None:
+        columns = [table[name] for name in picks.values()]
+        return pa.table([*columns, table[MEMBER]], names=[*picks, MEMBER])
+    table = with_constants(table, members, post_aggregations, shape.types)
+    view = run.view("tail")
+    return run.select(shape.sql(view), {view: ([in_memory(table)], None)}, single=False)
+
+
 def with_constants(
     table: pa.Table,
     members: Sequence[Asking],
@@ -234,7 +250,7 @@ def with_constants(
     return table
 
 
-def _handed_out(table: pa.Table, members: Sequence[tuple[int, Member]]) -> dict[str, pa.Table]:
+def handed_out(table: pa.Table, members: Sequence[tuple[int, Asking]]) -> dict[str, pa.Table]:
     """Return the rows of each member of one shape, in an order that a replay gives again."""
     times = [time.column for time in members[0][1].root.times]
     table = sorted_rows(table, [MEMBER, *times])

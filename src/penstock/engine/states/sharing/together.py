@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from penstock.engine.states.state import KeptState, Run, RunOutput, State
-from penstock.plan.operators import Bundle, EventBundle, FlowBundle
+from penstock.plan.operators import AnyBundle
 from penstock.plan.operators.bundles.member import Asking
 
 
@@ -12,7 +12,7 @@ from penstock.plan.operators.bundles.member import Asking
 class BundleMembers(Protocol):
     """What a bundle keeps. Members come and go while quiesced, with what is theirs."""
 
-    def rearranged(self, bundle: Bundle | FlowBundle | EventBundle, begin: int) -> None:
+    def rearranged(self, bundle: AnyBundle, begin: int) -> None:
         """Take the members of `bundle`: new ones answer for what begins at `begin` or later."""
         ...
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from penstock.model.schema import Schema
 from penstock.plan.operators.bundles.event_member import EventMember
+from penstock.plan.operators.bundles.join_member import JoinKey, JoinMember
 from penstock.plan.operators.bundles.member import FlowMember, Member
 from penstock.plan.operators.operator import EventTime, Operator
 
@@ -64,6 +65,37 @@ class FlowBundle:
 
 
 @dataclass(frozen=True, slots=True)
+class JoinBundle:
+    """The operator that joins two inputs once for all of its members.
+
+    `met` are the event times by which tuples of either side are there, for as long as each member
+    says.
+    """
+
+    left: Operator
+    right: Operator
+    met: tuple[EventTime, EventTime]
+    keys: tuple[JoinKey, ...]
+    members: tuple[JoinMember, ...] = field(default=(), compare=False)
+    schema: Schema = field(default=Schema(), compare=False)
+    times: tuple[EventTime, ...] = field(default=(), compare=False)
+
+    @property
+    def inputs(self) -> tuple[Operator, ...]:
+        """Return the bases of both sides."""
+        return (self.left, self.right)
+
+    def text(self) -> str:
+        """Show what the members have in common."""
+        keys = (f"{k.left} {'<=>' if k.null_safe else '='} {k.right}" for k in self.keys)
+        return f"bundle of joins on {' and '.join(keys)}"
+
+    def sql(self, inputs: Sequence[str]) -> str:
+        """Refuse: what it gives are the members' rows, each with columns of its own."""
+        raise TypeError(f"{self.text()} has no rows of its own")
+
+
+@dataclass(frozen=True, slots=True)
 class EventBundle:
     """The operator that detects all events over the same bases by one graph.
 
@@ -82,3 +114,6 @@ class EventBundle:
     def sql(self, inputs: Sequence[str]) -> str:
         """Refuse: what it gives are the members' rows, each with columns of its own."""
         raise TypeError(f"{self.text()} has no rows of its own")
+
+
+AnyBundle = Bundle | FlowBundle | JoinBundle | EventBundle

@@ -76,6 +76,11 @@ class Asking:
         return key(self.root)
 
     @property
+    def bases(self) -> tuple[Operator, ...]:
+        """Return what it reads, which the members of a bundle have in common."""
+        return (self.base,)
+
+    @property
     def asked(self) -> MemberPredicate:
         """Return what its conditions ask."""
         return _asked(self.conditions, self.base.schema)
@@ -102,7 +107,7 @@ class Member(Asking):
     @property
     def post_aggregation(self) -> list[Filter | Project]:
         """Return the filters and projections of the windows' rows, the lowest first."""
-        return _above(self.root)
+        return above_of(self.root)
 
     @property
     def grid(self) -> int:
@@ -117,19 +122,26 @@ class FlowMember(Asking):
     @property
     def post_aggregation(self) -> list[Filter | Project]:
         """Return the operators above the conditions, the lowest first."""
-        above = _above(self.root)
+        above = above_of(self.root)
         while above and isinstance(above[0], Filter):
             above = above[1:]
         return above
 
 
 def inner_of(member: Asking) -> set[str]:
-    """Return the nodes between the base and the root."""
-    found: set[str] = set()
-    (node,) = member.root.inputs
-    while key(node) != key(member.base):
-        found.add(key(node))
-        (node,) = node.inputs
+    """Return the nodes between the bases and the root."""
+    return between(member.root, member.bases)
+
+
+def between(root: Operator, bases: Iterable[Operator]) -> set[str]:
+    """Return the nodes below a root and above these."""
+    ends, found = set(map(key, bases)), set[str]()
+    waiting = list(root.inputs)
+    while waiting:
+        node = waiting.pop()
+        if (name := key(node)) not in ends and name not in found:
+            found.add(name)
+            waiting += node.inputs
     return found
 
 
@@ -138,7 +150,7 @@ def lot_of(member: Asking) -> int:
     return member.lot if isinstance(member, Member) else 0
 
 
-def _above(root: Operator) -> list[Filter | Project]:
+def above_of(root: Operator) -> list[Filter | Project]:
     """Return the filters and projections from a root down, the lowest first."""
     found: list[Filter | Project] = []
     while isinstance(root, Filter | Project):
@@ -149,12 +161,12 @@ def _above(root: Operator) -> list[Filter | Project]:
 
 def flow_member_of(root: Operator) -> FlowMember | None:
     """Return a root without an aggregate as a member, or None where it asks for nothing."""
-    above = _above(root)
+    above = above_of(root)
     if not above or not isinstance(above[0], Filter):
         return None
     lowest = itertools.takewhile(lambda node: isinstance(node, Filter), above)
     filters = [each for each in lowest if isinstance(each, Filter)]
-    return FlowMember(root, above[0].input, _in_order(filters))
+    return FlowMember(root, above[0].input, in_text_order(filters))
 
 
 def member_of(root: Operator) -> Member | None:
@@ -171,10 +183,10 @@ def member_of(root: Operator) -> Member | None:
     while isinstance(base, Filter):
         filters.insert(0, base)
         base = base.input
-    return Member(root, base, _in_order(filters), node, scaling)
+    return Member(root, base, in_text_order(filters), node, scaling)
 
 
-def _in_order(filters: Iterable[Filter]) -> tuple[str, ...]:
+def in_text_order(filters: Iterable[Filter]) -> tuple[str, ...]:
     """Return what filters ask, the lowest first, each once: one condition may guard the next."""
     return tuple(dict.fromkeys(text for each in filters for text in each.conditions))
 

@@ -268,7 +268,8 @@ class WindowJoin:
             for place in self.preserved:
                 yield from self._without_partner(at, place, (before, after), how)
 
-    def _pairs(self, at: Mapping[str, str], how: How) -> Iterator[str]:
+    def pair_columns(self) -> list[str]:
+        """Return the columns of a pair in SQL."""
         columns = [
             f"{side}.{quoted(c.name)}"
             for p, side in enumerate((LEFT, RIGHT))
@@ -277,6 +278,10 @@ class WindowJoin:
         if self.carry:
             columns.append(f"greatest({LEFT}.{MET}, {RIGHT}.{MET}) AS {MET}")
             columns.append(f"least({LEFT}.{UNTIL}, {RIGHT}.{UNTIL}) AS {UNTIL}")
+        return columns
+
+    def _pairs(self, at: Mapping[str, str], how: How) -> Iterator[str]:
+        columns = self.pair_columns()
         for left, right in (("new_l", "all_r"), ("old_l", "new_r")):
             if left in at and right in at:
                 pairs = self._together(at[left], at[right], spread=how.spread(left, right))

@@ -20,7 +20,7 @@ from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import in_memory
 from penstock.errors import describe
 from penstock.model.trains import TrainInfo
-from penstock.plan.operators import Bundle, Operator, Scan, key
+from penstock.plan.operators import Bundle, JoinBundle, Operator, Scan, key
 from penstock.plan.operators.bundles.member import Asking
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.loop.dispatch.failure_bisection import bisect_failures
@@ -103,7 +103,7 @@ class Dispatcher:
                 return
             _, live, group = ready.pop(chosen)
             self.deciding_seconds += time.perf_counter() - began
-            if isinstance(live.unit.bundle, Bundle) and _punctuates(group):
+            if isinstance(live.unit.bundle, Bundle | JoinBundle) and _punctuates(group):
                 # What a member can let go of early it does alone.
                 self.topology.set_apart({member.key for member in live.unit.bundle.members})
                 self.topology.dirty.add(chosen)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.spare_processor import spare_processor
+from penstock.engine.states.sharing.joins import JoinsState
 from penstock.engine.trains.buffers import BufferPool
 from penstock.errors import describe
 from penstock.plan.explain.drawings import FORMS, draw
@@ -94,6 +95,8 @@ def figures_text(live: LiveUnit) -> str:
     rows = f"{live.rows_in:,} rows in, {live.rows_out:,} out"
     name = f"{kind} {short(live.unit.key)}"
     runs = "1 run" if live.runs == 1 else f"{live.runs:,} runs"
+    if isinstance(live.state, JoinsState) and live.state.apart:
+        runs += f" ({live.state.apart:,} join by join)"
     return f"{name}: {runs}, {rows}, {live.busy_seconds:.3f} s at work"
 
 
