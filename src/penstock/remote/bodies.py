@@ -2,60 +2,69 @@
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from penstock.errors import BadRowError
 from penstock.remote.answers import ARROW
 
 LINES = "application/x-ndjson"
-ROWS_HINT = "push mappings, columns, a DataFrame, or a table of Arrow"
+HINT = "push mappings, columns, a DataFrame, or a table of Arrow"
+TEXTS = (str, bytes, bytearray, memoryview)
+WRONG = (pa.ArrowException, TypeError, ValueError)
+STREAM, ARRAY = "__arrow_c_stream__", "__arrow_c_array__"
 
 
 def encoded(rows: object) -> tuple[str, bytes, int]:
     """Return the type of a body, the body, and how many rows it has."""
     if isinstance(rows, Mapping):
-        if not any(_is_column(each) for each in rows.values()):
-            return _as_lines([rows])
-        rows = _from_columns(rows)
-    elif isinstance(rows, Sequence) and not isinstance(rows, str | bytes):
-        return _as_lines(rows)
-    return _as_arrow(_table(rows))
+        is_row = not all(map(_is_column, rows.values()))
+        return _as_lines([rows]) if is_row else _as_arrow(_of_columns(rows))
+    if (table := _table(rows)) is not None:
+        return _as_arrow(table)
+    if isinstance(rows, TEXTS) or not isinstance(rows, Iterable):
+        raise BadRowError(f"{type(rows).__name__} holds no rows", hint=HINT)
+    return _as_lines(list(rows))
 
 
 def _is_column(value: object) -> bool:
-    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    return is_list or hasattr(value, "__array__") or isinstance(value, pa.Array | pa.ChunkedArray)
+    """Say whether a value is a sequence of values."""
+    if isinstance(value, np.ndarray):
+        return bool(value.ndim)
+    is_one = isinstance(value, (*TEXTS, Mapping, pa.Scalar))
+    return not is_one and (isinstance(value, Iterable) or hasattr(value, ARRAY))
 
 
-def _from_columns(columns: Mapping[Any, Any]) -> pa.Table:
+def _of_columns(columns: Mapping[Any, Any]) -> pa.Table:
     try:
-        return pa.table({str(name): values for name, values in columns.items()})
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise BadRowError(f"the columns make no table: {error}", hint=ROWS_HINT) from error
+        return pa.table({str(name): _column(values) for name, values in columns.items()})
+    except WRONG as error:
+        raise BadRowError(f"the columns make no table: {error}", hint=HINT) from error
 
 
-def _table(rows: Any) -> pa.Table:
-    if isinstance(rows, pa.Table):
-        return rows
-    if isinstance(rows, pa.RecordBatch):
-        return pa.Table.from_batches([rows])
-    if isinstance(rows, pa.RecordBatchReader):
-        return rows.read_all()
+def _column(values: Any) -> Any:
+    """Return what Arrow makes a column of; the rows of a matrix are lists."""
+    if isinstance(values, np.ndarray):
+        return values.tolist() if values.ndim > 1 else values
+    return values if hasattr(values, ARRAY) or hasattr(values, STREAM) else list(values)
+
+
+def _table(rows: Any) -> pa.Table | None:
+    """Return a table of Arrow's, pandas or any library with Arrow's interface, or None."""
     try:
-        if hasattr(rows, "to_arrow"):  # polars
-            return pa.table(rows.to_arrow())
-        if hasattr(rows, "iloc"):  # pandas
+        if isinstance(rows, pd.DataFrame):  # its own export would take the index for a column
             return pa.Table.from_pandas(rows, preserve_index=False)
-        if hasattr(rows, "__arrow_c_stream__"):
+        if hasattr(rows, STREAM) or hasattr(rows, ARRAY):
             return pa.table(rows)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise BadRowError(f"the rows make no table: {error}", hint=ROWS_HINT) from error
-    raise BadRowError(f"rows cannot be {type(rows).__name__}", hint=ROWS_HINT)
+    except WRONG as error:
+        raise BadRowError(f"the rows make no table: {error}", hint=HINT) from error
+    return None
 
 
 def _as_arrow(table: pa.Table) -> tuple[str, bytes, int]:
@@ -69,7 +78,7 @@ def _as_lines(rows: Sequence[Any]) -> tuple[str, bytes, int]:
     try:
         lines = [json.dumps(row, default=_plain, ensure_ascii=False) for row in rows]
     except (TypeError, ValueError) as error:
-        raise BadRowError(f"the rows cannot be sent: {error}", hint=ROWS_HINT) from error
+        raise BadRowError(f"the rows cannot be sent: {error}", hint=HINT) from error
     return LINES, "\n".join(lines).encode("utf-8", "replace"), len(rows)
 
 

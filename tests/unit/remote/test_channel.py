@@ -5,10 +5,14 @@ from collections.abc import Callable
 from unittest import mock
 
 import httpx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from penstock.errors import (
     BadArgumentError,
+    BadRowError,
     ClosedError,
     NotReadyError,
     PenstockError,
@@ -205,5 +209,21 @@ def test_bodies_are_one_json_object_a_line_or_arrow() -> None:
     ask, count = requests.push("s", {"n": 1, "t": "x"}, "k")
     assert (json.loads(ask.content), count) == ({"n": 1, "t": "x"}, 1)
     assert ask.headers["Idempotency-Key"] == "k"
-    ask, count = requests.push("s", {"n": [1, 2]}, "k")
-    assert (ask.headers["Content-Type"], count) == ("application/vnd.apache.arrow.stream", 2)
+    for rows in (
+        {"n": [1, 2]},
+        {"n": np.array([1, 2])},
+        {"n": np.array([[1, 2], [3, 4]])},
+        pd.DataFrame({"n": [1, 2]}),
+        pa.record_batch({"n": [1, 2]}),
+    ):
+        ask, count = requests.push("s", rows, "k")
+        assert (ask.headers["Content-Type"], count) == ("application/vnd.apache.arrow.stream", 2)
+        assert pa.ipc.open_stream(ask.content).read_all().column_names == ["n"]
+    ask, count = requests.push("s", (row for row in ({"n": [1]}, {})), "k")
+    assert (ask.content, count) == (b'{"n": [1]}\n{}', 2)
+
+
+@pytest.mark.parametrize("rows", ["text", b"bytes", 7, None, {"n": [1], "m": [1, 2]}, [{"n": {1}}]])
+def test_what_holds_no_rows_is_refused_before_anything_is_sent(rows: object) -> None:
+    with pytest.raises(BadRowError):
+        connection(Scripted()).push("s", rows)
