@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from penstock.remote.requests import is_url
+from penstock.errors import BadOptionError
+from penstock.remote.urls import is_url
 
 if TYPE_CHECKING:  # what an embedded connection takes is loaded with it, and Spark with that
     from pyspark.sql import SparkSession
@@ -63,9 +64,19 @@ def connect(home: str | Path = ".penstock", **options: Any) -> "Connection | Rem
         A connection; use it as a context manager, so that it is closed.
     """
     if is_url(home):
-        from penstock.remote.connect import connect as connect_to  # noqa: PLC0415  (see above)
-
+        try:
+            from penstock.remote.connect import connect as connect_to  # noqa: PLC0415  (an extra)
+        except ModuleNotFoundError as error:
+            raise _missing(error) from None
         return connect_to(str(home), **options)
     from penstock.client import connect as open_home  # noqa: PLC0415  (it loads Spark)
 
     return open_home(home, **options)
+
+
+def _missing(error: ModuleNotFoundError) -> BadOptionError:
+    """Return the error of a client without what it needs."""
+    return BadOptionError(
+        f"a server is asked with {error.name}, which is not installed",
+        hint="pip install 'penstock[client]'",
+    )

@@ -13,7 +13,8 @@ import httpx
 from penstock.errors import BadArgumentError, ClosedError, UnreachableError
 from penstock.remote.answers import problem_of, refused
 from penstock.remote.patience import Tries
-from penstock.remote.requests import PUSH_SECONDS, Ask, checked_url
+from penstock.remote.requests import PUSH_SECONDS, Ask
+from penstock.remote.urls import checked_url
 
 CONNECT_SECONDS = 5.0
 

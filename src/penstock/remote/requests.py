@@ -4,14 +4,12 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
-from penstock.errors import BadArgumentError
 from penstock.remote.answers import ARROW, JSON
 from penstock.remote.bodies import encoded
 from penstock.runtime.durable.result_row import START, Position
 
-SCHEMES = ("http", "https")
 # Statements that may give rows begin so; those are asked for as Arrow, which keeps all types.
 GIVES_ROWS = ("select", "with", "show", "describe", "from", "values", "(")
 PUSH_SECONDS = 120.0  # after which a server that takes rows is taken for gone
@@ -31,21 +29,6 @@ class Ask:
     repeatable: bool = False
     seconds: float | None = None  # of silence, after which the connection is taken for dead
     source: str = ""  # the SQL that errors tell places in
-
-
-def is_url(text: object) -> bool:
-    """Say whether what is to be opened is a server, and no directory."""
-    return isinstance(text, str) and text.partition("://")[0].lower() in SCHEMES
-
-
-def checked_url(url: str) -> str:
-    """Return a server's URL, or raise what is wrong with it."""
-    parts = urlsplit(url)
-    if not is_url(url) or not parts.hostname or parts.query or parts.fragment:
-        raise BadArgumentError(f"{url} is no URL of a server", hint="such as http://127.0.0.1:8080")
-    if parts.username or parts.password:
-        raise BadArgumentError("a URL holds no token", hint="give token=… instead")
-    return url.rstrip("/")
 
 
 def statements(text: str, *, rows: bool) -> Ask:

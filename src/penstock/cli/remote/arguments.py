@@ -3,11 +3,14 @@
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import penstock
 from penstock.cli.commands.command import DEFAULT_HOME, DEFAULT_MASTER, DOORS
 from penstock.errors import BadOptionError
-from penstock.remote.connect import connect
-from penstock.remote.connection import RemoteConnection
+
+if TYPE_CHECKING:  # what a client needs is an extra
+    from penstock.remote.connection import RemoteConnection
 
 TOKEN = "PENSTOCK_TOKEN"  # noqa: S105  (the variable's name: what is on a command line all can read)
 FIRST_SECONDS = 3.0  # for which a server is tried that somebody has just named
@@ -27,7 +30,7 @@ def add_server(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def connected(args: argparse.Namespace) -> RemoteConnection:
+def connected(args: argparse.Namespace) -> "RemoteConnection":
     """Connect to the server that is named; what only a home takes is refused."""
     for name in OWN:
         if getattr(args, name) not in (DEFAULTS.get(name), []):
@@ -37,5 +40,5 @@ def connected(args: argparse.Namespace) -> RemoteConnection:
             )
     token = os.environ.get(TOKEN, "").strip() or None
     ca = None if args.ca is None else Path(args.ca)
-    connect(args.url, token=token, ca=ca, patience=FIRST_SECONDS).close()
-    return connect(args.url, token=token, ca=ca)
+    penstock.connect(args.url, token=token, ca=ca, patience=FIRST_SECONDS).close()
+    return penstock.connect(args.url, token=token, ca=ca)

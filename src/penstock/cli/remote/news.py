@@ -1,9 +1,12 @@
 """What went wrong in a server since it was last asked: told once."""
 
 import time
+from typing import TYPE_CHECKING
 
 from penstock.errors import PenstockError
-from penstock.remote.connection import RemoteConnection
+
+if TYPE_CHECKING:  # what a client needs is an extra
+    from penstock.remote.connection import RemoteConnection
 
 TROUBLES = "SELECT query, state, cause FROM system.queries WHERE state IN ('FAILED', 'SUSPENDED')"
 PAUSE_SECONDS = 1.0  # between two questions
@@ -12,7 +15,7 @@ PAUSE_SECONDS = 1.0  # between two questions
 class ServerNews:
     """Watches the queries of a server; what is wrong already at the beginning is no news."""
 
-    def __init__(self, connection: RemoteConnection) -> None:
+    def __init__(self, connection: "RemoteConnection") -> None:
         self._connection = connection
         self._told: set[tuple[str, str, str]] = set()
         self._asked = 0.0

@@ -4,6 +4,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock.cli.formats import FORMATS
 from penstock.cli.guard import FAILED
@@ -12,10 +13,12 @@ from penstock.cli.remote.news import ServerNews
 from penstock.cli.row_printer import Printer
 from penstock.cli.screen import Screen
 from penstock.cli.stop_signals import StopSignals
-from penstock.remote.connection import RemoteConnection
-from penstock.remote.subscription import RemoteSubscription
 from penstock.runtime.durable.result_row import START
 from penstock.sql import CreateQuery, Statement
+
+if TYPE_CHECKING:  # what a client needs is an extra
+    from penstock.remote.connection import RemoteConnection
+    from penstock.remote.subscription import RemoteSubscription
 
 LOOK_SECONDS = 0.05
 STATES_SECONDS = 0.5
@@ -54,11 +57,11 @@ def run_on_server(args: argparse.Namespace, text: str, statements: Sequence[Stat
 class _Run:
     """Queries that are followed until they are over."""
 
-    connection: RemoteConnection
+    connection: "RemoteConnection"
     printer: Printer
     news: ServerNews
     names: set[str]
-    followed: dict[str, RemoteSubscription]
+    followed: "dict[str, RemoteSubscription]"
     until: float | None
     _asked: float = 0.0
     _known: dict[str, str] = field(default_factory=dict)
@@ -100,7 +103,7 @@ class _Run:
         return {n: s for n, s in _states(self.connection).items() if n in self.names}
 
 
-def _states(connection: RemoteConnection) -> dict[str, str]:
+def _states(connection: "RemoteConnection") -> dict[str, str]:
     table = connection.sql(STATES).table
     rows = table.to_pylist() if table is not None else []
     return {row["query"]: row["state"] for row in rows}

@@ -4,6 +4,7 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from penstock import __version__
 from penstock.cli.formats import FORMATS
@@ -19,7 +20,9 @@ from penstock.cli.shell.interpreter import Interpreter
 from penstock.cli.shell.piped import read_piped
 from penstock.cli.shell.terminal import make_session, read_lines
 from penstock.errors import PenstockError
-from penstock.remote.connection import RemoteConnection
+
+if TYPE_CHECKING:  # what a client needs is an extra
+    from penstock.remote.connection import RemoteConnection
 
 HISTORY = ".penstock_history"  # of shells over servers, in the user's own directory
 NAMES = "SELECT stream AS name FROM system.streams UNION ALL SELECT query FROM system.queries"
@@ -46,7 +49,7 @@ def run_shell(args: argparse.Namespace, most: int | None) -> int:
 class KnownNames:
     """The names that Tab completes, asked for now and then."""
 
-    def __init__(self, connection: RemoteConnection) -> None:
+    def __init__(self, connection: "RemoteConnection") -> None:
         self._connection = connection
         self._names: Names = {}
         self._asked = -NAMES_SECONDS

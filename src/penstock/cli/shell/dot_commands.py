@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from penstock.cli.durations import seconds
 from penstock.cli.formats import Format, Width
 from penstock.cli.row_printer import Printer
 from penstock.client import Connection
 from penstock.errors import BadOptionError
-from penstock.remote.connection import RemoteConnection
+
+if TYPE_CHECKING:  # what a client needs is an extra
+    from penstock.remote.connection import RemoteConnection
 
 LOOK_SECONDS = 0.1
 
@@ -26,7 +28,7 @@ class Troubles(Protocol):
 class ShellContext:
     """What a command may use."""
 
-    connection: Connection | RemoteConnection
+    connection: "Connection | RemoteConnection"
     printer: Printer
     news: Troubles
     rolling: Callable[[Width], Format]  # makes the format of rows that keep coming
