@@ -102,6 +102,7 @@ class RunQueue:
             return
         if not live.replay and (until := self._gathers_until(live, group)) > now:
             self._gathering[name] = until
+            self._stir_gates(live)
             return
         trains = [train for each in group.values() for train in each]
         if trains or live.must_end or live.replay or live.history:
@@ -114,6 +115,13 @@ class RunQueue:
             return -math.inf
         sizes = self.shedding_controller.statistics.sizes.get(live.unit.key, Sizes())
         return gathers_until(live, group, sizes)
+
+    def _stir_gates(self, live: LiveUnit) -> None:
+        """Mark gates before a unit dirty: what waits there may close its windows."""
+        for name in live.unit.inputs:
+            writer = self.topology.writers.get(name)
+            if writer is not None and isinstance(writer.state, GateState):
+                self.topology.dirty.add(writer.unit.key)
 
     def _is_waited_for(self, name: str) -> bool:
         """Say whether a unit that wants no more has trains of this one to read; it stirs this one.

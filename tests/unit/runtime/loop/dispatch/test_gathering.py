@@ -138,6 +138,10 @@ def test_a_gate_lets_through_what_one_gathers_behind_it(
         hall.turn()
     assert hall.topology.buffers.open(key(gate), gate.schema).written == 3
     assert not hall.processor.runs
+    hall.topology.dirty.clear()
+    (unit,) = hall.topology.units.keys() - {key(gate)}
+    hall.dispatcher.run_queue._ask(unit, begin)
+    assert hall.topology.dirty == {key(gate)}  # which may have waited for the unit until now
     hall.clock.sleep(3)
     hall.turn()
     assert [rows for _, rows in hall.processor.runs] == [[0, 1, 2]]
