@@ -30,7 +30,8 @@ public class RoundTrip {
                         while (rows.next())
                             System.out.println("row " + rows.getTimestamp("ts").toInstant() + " "
                                 + rows.getString("car") + " " + rows.getInt("mph") + " "
-                                + rows.getBigDecimal("d") + " " + rows.getArray("xs"));
+                                + rows.getBigDecimal("d") + " "
+                                + Arrays.toString((Object[]) rows.getArray("xs").getArray()));
                     }
                 }
                 System.out.println("columns " + asked.getMetaData().getColumnCount());
