@@ -23,12 +23,16 @@ PATIENCE = 120.0  # seconds: the machine may be busy
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server that listens on a free port; `tokens` are secrets by the names of their roles."""
+    """A server that listens on a free port; `tokens` are secrets by the names of their roles.
+
+    `pg` is where it speaks PostgreSQL's protocol, if a test has asked for that by `pg_port`.
+    """
 
     service: Service
     connection: Connection
     url: str
     tokens: Mapping[str, str]
+    pg: str = ""
 
     def client(self, role: str = "", **options: Any) -> httpx.Client:
         """Return a client with the token of a role."""
@@ -63,7 +67,8 @@ def served(
         ) as connection:
             service.open(connection)
             try:
-                yield Served(service, connection, listeners.addresses()[0], tokens)
+                url, *others = listeners.addresses()
+                yield Served(service, connection, url, tokens, "".join(others))
             finally:
                 service.stop()
                 listeners.stop()

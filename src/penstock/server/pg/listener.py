@@ -31,6 +31,7 @@ LOG = logging.getLogger("penstock.server")
 LOGIN_SECONDS = 30.0  # a client that says nothing for so long is not coming
 MOST_STARTUP = 10_000  # bytes: PostgreSQL's own limit
 INT_BYTES = 4
+AT_THE_DOOR = 100  # who may still say why they come when everybody is here: some only cancel
 STOPPING = "the server stops"
 
 
@@ -75,6 +76,9 @@ class Listener:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _met(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._channels) > self._limits.connections + AT_THE_DOOR:
+            writer.close()
+            return
         task = asyncio.current_task()
         assert task is not None  # noqa: S101  (streams are served by tasks)
         self._tasks.add(task)
@@ -145,7 +149,7 @@ class Listener:
             channel.send(NegotiateVersion(0, unknown))
         if not startup.get("user"):
             raise refused("28000", "a startup message names a user")
-        if len(self._connections) >= self._limits.connections:
+        if len(self._channels) > self._limits.connections:
             most = self._limits.connections
             raise refused("53300", f"{most:,} clients are here already", hint="come again later")
         return {name: value for name, value in startup.items() if name not in unknown}

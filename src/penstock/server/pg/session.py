@@ -1,5 +1,6 @@
 """One client's session: settings, the transaction's status, prepared statements and cursors."""
 
+import asyncio
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -152,7 +153,7 @@ class Session:
         """Return the columns that a statement would give, or None where it gives no rows."""
         match statement.form:
             case Subscribe() as subscribe:
-                return self._columns_of(subscribe)
+                return await self._columns_of(subscribe)
             case ShowParameter(name=name):
                 return (Column(name, TEXT),)
             case Fetch(name=name, moves=False):
@@ -253,11 +254,12 @@ class Session:
     async def _cursor(self, statement: Statement) -> Cursor:
         if isinstance(statement.form, Subscribe):
             return Cursor(await self._followed(statement.form))
-        answer = self._catalog.ask(_as_postgres(statement), self._facts())
+        text = _as_postgres(statement)
+        answer = await asyncio.to_thread(self._catalog.ask, text, self._facts())
         return Cursor(Table(answer.columns, answer.rows))
 
     async def _followed(self, subscribe: Subscribe) -> Followed:
-        columns = self._columns_of(subscribe)[subscribe.with_position :]
+        columns = (await self._columns_of(subscribe))[subscribe.with_position :]
         after = _after(subscribe.after)
         subscription = await self.backend.subscribe(self.caller, subscribe.query, after)
         return Followed(
@@ -269,8 +271,9 @@ class Session:
             with_position=subscribe.with_position,
         )
 
-    def _columns_of(self, subscribe: Subscribe) -> tuple[Column, ...]:
-        relation = _relation(self.backend.relations(), subscribe.query)
+    async def _columns_of(self, subscribe: Subscribe) -> tuple[Column, ...]:
+        relations = await asyncio.to_thread(self.backend.relations)
+        relation = _relation(relations, subscribe.query)
         own = (POSITION,) if subscribe.with_position else ()
         return (*own, *(relation.columns if relation is not None else ()))
 

@@ -53,6 +53,7 @@ STATES = {
     "KEY_REUSED": "23505",
     "TOO_LARGE": "54000",
     "TOO_MANY": "53300",
+    "UNREACHABLE": "08001",
 }
 
 

@@ -29,6 +29,7 @@ from penstock.server.pg.values.types import Column, PgType
 
 SECONDS = 10.0  # nothing that a tool asks of tables so small takes so long
 STEPS = 10_000  # of SQLite's machine between two looks at the clock
+MOST_TEXT = 100_000  # characters: the questions of tools have a tenth of it
 MOST_BYTES = 16 << 20  # of one value
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
 RECURSIVE = 33  # SQLITE_RECURSIVE, which sqlite3 does not name: WITH RECURSIVE
@@ -54,6 +55,10 @@ class Catalog:
 
     def ask(self, text: str, facts: SessionFacts) -> Answer:
         """Return the rows of a SELECT."""
+        if len(text) > MOST_TEXT:
+            raise BadQueryError(
+                f"a question of {len(text):,} characters is too long", hint="ask less"
+            )
         relations = self.relations()
         asked = question(text, functions_of(relations, facts), EMPTY)
         with self._lock:

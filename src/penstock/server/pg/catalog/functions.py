@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penstock.server.pg.catalog.relations import Relation, SessionFacts, numbered
 from penstock.server.pg.catalog.tables import DATABASE, OWNER, SCHEMAS
 from penstock.server.pg.values import types
 from penstock.server.pg.values.types import NUMERIC_HEADER, TYPES, PgType
 
 SEARCH_PATH = ["public"]
-MOST_PATTERN = 1000  # characters of a regular expression: longer ones could run for ever
+MOST_PATTERN = 1000  # characters of a pattern, and elements of a series
 Any_ = -1  # any number of arguments
 
 
@@ -135,33 +138,36 @@ def regtype_of(name: object) -> int | None:
     return next(found, None)
 
 
-def matches(text: object, pattern: object, flags: int = 0) -> int | None:
-    """Say whether a regular expression is found in a text."""
+def matches(text: object, pattern: object, ignore_case: bool = False) -> int | None:
+    """Say whether a regular expression is found in a text.
+
+    By RE2, whose time grows with the text alone: Python's own would run for ever on some.
+    """
     if text is None or pattern is None:
         return None
+    found = pc.match_substring_regex(
+        pa.array([str(text)]), _short(pattern), ignore_case=ignore_case
+    )
+    return int(found[0].as_py())
+
+
+def like(
+    pattern: object, text: object, escape: str = "\\", ignore_case: bool = False
+) -> int | None:
+    """Say whether a text is LIKE a pattern: by case, and a backslash escapes if nothing else."""
+    if text is None or pattern is None:
+        return None
+    written = _short(pattern)
+    if escape != "\\":
+        written = written.replace("\\", "\\\\").replace(escape, "\\")
+    found = pc.match_like(pa.array([str(text)]), written, ignore_case=ignore_case)
+    return int(found[0].as_py())
+
+
+def _short(pattern: object) -> str:
     if len(str(pattern)) > MOST_PATTERN:
         raise ValueError("the pattern is too long")
-    return int(re.search(str(pattern), str(text), flags) is not None)
-
-
-def like(pattern: object, text: object, escape: str = "\\") -> int | None:
-    """Say whether a text is LIKE a pattern: by case, a backslash escapes."""
-    if text is None or pattern is None:
-        return None
-    return int(_like_pattern(str(pattern), escape).fullmatch(str(text)) is not None)
-
-
-def _like_pattern(pattern: str, escape: str) -> re.Pattern[str]:
-    parts, at = [], 0
-    while at < len(pattern):
-        letter = pattern[at]
-        if letter == escape and at + 1 < len(pattern):
-            at += 1
-            parts.append(re.escape(pattern[at]))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(letter, re.escape(letter)))
-        at += 1
-    return re.compile("".join(parts), re.DOTALL)
+    return str(pattern)
 
 
 def _array(text: object) -> list[Any]:
@@ -296,11 +302,9 @@ FIXED: dict[str, SqlFunction] = {
     "subscripts_of": SqlFunction(_subscripts, TEXTS),
     "series_of": SqlFunction(_series, TEXTS),
     "like": SqlFunction(like, types.BOOL),
-    "ilike_": SqlFunction(
-        lambda p, t: like(str(p).lower(), None if t is None else str(t).lower()), types.BOOL
-    ),
+    "ilike_": SqlFunction(lambda p, t: like(p, t, ignore_case=True), types.BOOL),
     "matches": SqlFunction(matches, types.BOOL),
-    "imatches": SqlFunction(lambda t, p: matches(t, p, re.IGNORECASE), types.BOOL),
+    "imatches": SqlFunction(lambda t, p: matches(t, p, ignore_case=True), types.BOOL),
     "pg_client_encoding": SqlFunction(lambda: "UTF8", types.NAME),
     "pg_encoding_to_char": SqlFunction(lambda _: "UTF8", types.NAME),
     "pg_my_temp_schema": SqlFunction(_no, types.OID),

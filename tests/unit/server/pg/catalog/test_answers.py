@@ -74,6 +74,10 @@ def test_relations_and_columns_are_found() -> None:
         ("SELECT relname FROM pg_class WHERE relkind = ANY (ARRAY['r', 'm'])", [("hits",)]),
         ("SELECT relname FROM pg_class WHERE relkind = ANY ('{r,m}')", [("hits",)]),
         ("SELECT relname FROM pg_class WHERE relkind <> ALL (ARRAY['v', 'm'])", [("hits",)]),
+        ("SELECT relname FROM pg_class WHERE relname LIKE 'h!_%' ESCAPE '!'", []),
+        ("SELECT relname FROM pg_class WHERE relname LIKE 'h_t%'", [("hits",)]),
+        ("SELECT repeat FROM (SELECT 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!' AS repeat) t "
+         "WHERE repeat ~ '^(a+)+$' AND EXISTS (SELECT 1 FROM pg_class)", []),
         ("SELECT count(*) FROM pg_index", [(0,)]),
         ("SELECT (string_to_array('a,b', ','))[2]", [("b",)]),
         ("SELECT s[i] FROM generate_series(2, 2) AS i, string_to_array('a,b', ',') s", [("b",)]),
