@@ -173,6 +173,7 @@ def bound(host: str, port: int) -> socket.socket:
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         taken.bind((host.strip("[]"), port))
+        taken.listen(BACKLOG)  # who comes before the loop runs waits, and is not refused
     except OSError as error:
         taken.close()
         raise ConfigurationError(

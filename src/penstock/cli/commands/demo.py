@@ -32,6 +32,7 @@ from penstock.scene.demo_scene import DemoScene
 
 ABOUT = """Play a scene: sensors in a house, cars on a street, queries over them, one rush of cars
 and a rule that acts on it; then tell what happened. Needs no network and no data."""
+PAGE_HINT = "See it in the page: penstock demo --serve"
 LEAST_SECONDS = 10.0  # below it, windows hardly close and the rush is over before it is seen
 
 
@@ -47,6 +48,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--home", metavar="DIR", help="keep definitions and results here (default: nowhere)"
     )
+    parser.add_argument(
+        "--serve",
+        action="store_true",
+        help="show it in the page while it plays, and go on until Ctrl-C",
+    )
+    parser.add_argument(
+        "--port", type=int, default=8080, metavar="N", help="of the page (default: 8080)"
+    )
     add_master(parser)
 
 
@@ -57,39 +66,73 @@ def run(args: argparse.Namespace) -> int:
     with (
         home_of(args.home) as home,
         opened(home, args.master, screen, signals.listen) as connection,
+        page_of(connection, args) as address,
     ):
+        if address:
+            tell(screen, f"The page: {address}\n")
         play = Play(connection, scene, screen)
         play.begin()
         news = news_of(connection)
         most = Until(seconds=scene.seconds * 2)
         follow(connection, news, screen, signals, most, play.is_over)
         screen.clear()
-        system = connection.system
-        queries, rules, contracts = (
-            show(system.inspected, what) for what in ("QUERIES", "RULES", "QOS")
-        )
-        figures = ClosingFigures(queries, rules, contracts, play.delays)
-    tell(screen, "\n" + summary(figures, play.moments, scene, args.home))
-    return signals.exit_code or (FAILED if news.failed() else 0)
+        story = summary(closing_figures(play), play.moments, scene, args.home)
+        if address:
+            tell(screen, f"\n{story}\n{going_on(address)}")
+            play.is_told = True
+            follow(connection, news, screen, signals, Until())
+    if not args.serve:
+        tell(screen, f"\n{story}\n{PAGE_HINT}")
+        return signals.exit_code or (FAILED if news.failed() else 0)
+    return FAILED if news.failed() else 0
+
+
+@contextlib.contextmanager
+def page_of(connection: Connection, args: argparse.Namespace) -> Iterator[str]:
+    """Give the address of the page where it is wanted, else nothing."""
+    if not args.serve:
+        yield ""
+        return
+    try:
+        from penstock.cli.demo.served import served  # noqa: PLC0415  (the server is an extra)
+    except ModuleNotFoundError as error:
+        raise BadOptionError(
+            f"--serve needs {error.name}, which is not installed",
+            hint="pip install 'penstock[server]' installs what the server needs",
+        ) from None
+    with served(connection, args.port) as address:
+        yield address
+
+
+def closing_figures(play: "Play") -> ClosingFigures:
+    """Return what the views say now."""
+    inspected = play.connection.system.inspected
+    queries, rules, contracts = (show(inspected, what) for what in ("QUERIES", "RULES", "QOS"))
+    return ClosingFigures(queries, rules, contracts, play.delays)
 
 
 class Play:
     """The scene as it goes on, and its figures at each moment."""
 
     def __init__(self, connection: Connection, scene: DemoScene, screen: Screen) -> None:
-        self._connection, self._scene, self._screen = connection, scene, screen
+        self.connection, self._scene, self._screen = connection, scene, screen
         self._began: float | None = None  # when the streams did, which is after the warm-up
+        self.is_told = False  # then rows are not shown any more
         self.moments: list[StoryMoment] = []
         self.delays: list[CalmDelay] = []
 
     def begin(self) -> None:
         """Make the streams and the queries, and show some of what they find."""
-        refuse_used(self._connection.system.directory, self._connection.system.home.path)
+        refuse_used(self.connection.system.directory, self.connection.system.home.path)
         self._screen.live("setting up streams and queries …")
         colored = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        sampler = RowSampler(lambda line: tell(self._screen, line), colored=colored)
-        self._connection.tap(sampler.deliver)
-        self._connection.script("".join(self._scene.scripts()))
+        sampler = RowSampler(self._show, colored=colored)
+        self.connection.tap(sampler.deliver)
+        self.connection.script("".join(self._scene.scripts()))
+
+    def _show(self, line: str) -> None:
+        if not self.is_told:
+            tell(self._screen, line)
 
     def is_over(self, _: float) -> bool:
         """Remember the figures of now; say whether time is up, the rush over and the rules done."""
@@ -97,11 +140,11 @@ class Play:
         played = self.moments[-1].at if self.moments else 0.0
         if played < self._scene.seconds or not is_calm(self.moments, self._scene):
             return False
-        rules = RULES.rows(self._connection.system.inspected)
+        rules = RULES.rows(self.connection.system.inspected)
         return all(row["done"] and not row["waiting"] for row in rules)
 
     def _look(self) -> None:
-        system = self._connection.system
+        system = self.connection.system
         rows = sum(source_reader.rows for source_reader in system.topology.source_readers.values())
         if not rows:
             return
@@ -157,6 +200,11 @@ def demo_seconds(text: str) -> float:
 def tell(screen: Screen, text: str) -> None:
     """Put a line of the story out."""
     screen.rows(f"{text}\n".encode())
+
+
+def going_on(address: str) -> str:
+    """Return the last words where it is served."""
+    return f"It goes on at {address} until Ctrl-C."
 
 
 def opening_words(scene: DemoScene) -> str:

@@ -19,17 +19,18 @@ def query_rows(
 ) -> Iterator[Row]:
     """Yield a row for every query, last those that could not be brought back."""
     waits = waits_in(topology.buffers)
+    entries = {entry.name.lower(): entry for entry in catalog.all() if entry.kind == "QUERY"}
     for known in directory.queries():
         name = known.definition.name.lower()
-        row = _stated(known.definition.name, catalog.get(name), QueryState.RUNNING)
+        row = _stated(known.definition.name, entries.pop(name, None), QueryState.RUNNING)
         live = topology.queries.get(name) or topology.finished.get(name)
         if live is not None:
             yield row | _figures(topology, live, waits, now)
         else:
             rows_out = journal.delivered_rows(f"{READER}{name}")
             yield row | {"rows_in": 0, "rows_out": rows_out, "queued_rows": 0, "late_rows": 0}
-    for entry in catalog.all():
-        if entry.kind == "QUERY" and directory.get(entry.name) is None:  # such as over a lost table
+    for entry in entries.values():  # such as over a lost table
+        if directory.get(entry.name) is None:
             yield _stated(entry.name, entry, QueryState.FAILED)
 
 

@@ -92,7 +92,11 @@ class Feed:
 
     def _run(self) -> None:
         while not self._ended.is_set():
-            took = self._sample()
+            try:
+                took = self._sample()
+            except Exception:  # a defect: figures are old then, and everything else goes on
+                LOG.exception("the feed could not take a sample")
+                took = UNSEEN_SECONDS * MOST_SHARE
             self._somebody.clear()
             if self._listeners:
                 self._ended.wait(max(LOOKED_AT_SECONDS, took / MOST_SHARE) - took)
@@ -106,7 +110,7 @@ class Feed:
             seen = sample(self._service.connection.system.inspected)
         except PenstockError:
             return 0.0  # the home is being opened, or closed
-        except (RuntimeError, KeyError, ValueError) as error:
+        except (RuntimeError, KeyError) as error:
             # Something came or went while it was read: the next sample sees it whole.
             LOG.debug("a sample was given up: %r", error)
             return 0.0

@@ -57,7 +57,7 @@ function App() {
 
 /** Whether the figures are live, in two words. */
 function Link({ live }) {
-  const [tone, word] = { live: ["good", "live"], connecting: ["calm", "connecting"], lost: ["bad", "connection lost"], refused: ["warn", "no access"] }[live.link];
+  const [tone, word] = { live: ["good", "live"], connecting: ["calm", "connecting"], lost: ["bad", "connection lost"], refused: ["warn", "no access"], paused: ["calm", "paused"] }[live.link];
   return html`<span class="link" role="status"><${Mark} tone=${tone}>${word}<//></span>`;
 }
 
@@ -69,7 +69,8 @@ function Old({ live }) {
     return () => clearInterval(timer);
   }, []);
   if (live.link !== "lost") return null;
-  return html`<div class="old" role="alert"><${Mark} tone="bad">Connection lost ${ago(live.since)}.<//>
+  return html`<div class="old"><span class="hidden" role="alert">Connection lost</span>
+    <${Mark} tone="bad">Connection lost <span aria-hidden="true">${ago(live.since)}</span>.<//>
     ${live.at ? ` Figures are those of ${clockTime(live.at * 1000)}.` : ""} Trying again by itself.
     <button onClick=${connect}>Try now</button></div>`;
 }
@@ -77,7 +78,7 @@ function Old({ live }) {
 const loaded = new Map();
 
 function View({ from, parts, given }) {
-  const [module, set] = useState(loaded.get(from));
+  const [module, set] = useState(() => loaded.get(from)); // a state that is a function would be called
   const [failed, reset] = useErrorBoundary();
   useEffect(() => {
     if (!module)

@@ -6,10 +6,11 @@ import { ServerError, listen } from "./api.js";
 const MOST_POINTS = 600; // ten minutes of seconds
 const MOST_HAPPENINGS = 500;
 const SILENCE = 15_000; // milliseconds without a word after which a connection counts as lost
+const UNSEEN = 10_000; // milliseconds in the background until the connection is given back
 const PAUSES = [500, 1000, 2000, 5000]; // milliseconds before the next try
 
 let now = {
-  link: "connecting", // connecting, live, lost, refused
+  link: "connecting", // connecting, live, lost, refused, paused
   since: Date.now(), // of that
   at: 0, // the moment that the figures are of
   caller: null, // who we are for the server: {name, role}
@@ -37,6 +38,19 @@ export function useLive() {
     return () => listeners.delete(told);
   }, []);
   return now;
+}
+
+// A browser has few connections for one server: a page that nobody sees gives its own back.
+let hiding;
+document.addEventListener("visibilitychange", () => {
+  clearTimeout(hiding);
+  if (document.hidden) hiding = setTimeout(pause, UNSEEN);
+  else if (now.link === "paused") connect();
+});
+
+function pause() {
+  stop.abort();
+  change({ link: "paused", since: Date.now() });
 }
 
 /** Connect, and again whenever the connection is lost. Calling it again begins anew. */

@@ -11,7 +11,7 @@ export default function Events({ given }) {
   const rules = Object.values(live.tables.rules);
   return html`<h1>Events and rules</h1>
     <section aria-labelledby="rules"><h2 id="rules">Rules</h2>${rules.length
-      ? html`<${Table} name="rule" label="Rules" given=${given} first="rule" rows=${rules} columns=${columns} wide=${true} />`
+      ? html`<${Table} name="rule" label="All rules" given=${given} first="rule" rows=${rules} columns=${columns} wide=${true} />`
       : html`<${Empty}>No rule is defined. A rule acts when an event happens: <a href=${to(["sql"], { text: EXAMPLE })}>see one</a><//>`}</section>
     ${given.rule && live.tables.rules[given.rule] && html`<${Letters} key=${given.rule} row=${live.tables.rules[given.rule]} />`}
     <${Timeline} happened=${live.happened} given=${given} />
@@ -64,5 +64,5 @@ function Detections() {
   const [rows, wrong, again] = useRows("SELECT * FROM system.events");
   return html`<section aria-labelledby="events"><h2 id="events">Events <button onClick=${again}>Ask again</button></h2>
     ${wrong ? html`<${Trouble} error=${wrong} again=${again} />` : !rows ? html`<${Loading} what="events" />`
-      : rows.length ? html`<${Rows} rows=${rows} label="Events" />` : html`<${Empty}>No event is defined.<//>`}</section>`;
+      : rows.length ? html`<${Rows} rows=${rows} label="All events" />` : html`<${Empty}>No event is defined.<//>`}</section>`;
 }

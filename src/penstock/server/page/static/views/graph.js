@@ -8,14 +8,15 @@ import { bytes, count, counted, duration, exact, rate, seconds, share } from "..
 import { planGraph } from "../lib/plan_graph.js";
 import { Empty, Figure, Loading, Mark, State, Trouble, useAnswer } from "../lib/ui.js";
 
-const [WIDTH, HEIGHT] = [176, 48];
-const LETTERS = 22; // of a title that a node has room for
-const [BEFORE, MARGIN] = ["", 24];
+const [WIDTH, HEIGHT] = [192, 48];
+const LETTERS = 24; // of a title that a node has room for
+const [BEFORE, MARGIN] = ["before", 24];
 const LONG_WAIT = 1; // seconds that rows wait before a unit until its ring is drawn
 
 export default function GraphView({ given }) {
   const live = useLive();
-  const [answer, wrong, again] = useAnswer((signal) => askText("EXPLAIN ALL AS JSON", signal), live.shape);
+  const known = live.overview !== null;
+  const [answer, wrong, again] = useAnswer((signal) => (known ? askText("EXPLAIN ALL AS JSON", signal) : new Promise(() => {})), known ? live.shape : "");
   const [plan, keep] = useState(null);
   useEffect(() => answer && keep(JSON.parse(answer)), [answer]);
   const names = Object.values(live.tables.queries).map((row) => row.query).join("\n");
@@ -147,17 +148,18 @@ function Edge({ edge, ends: [from, to], out, near }) {
 
 function Node({ node, of, chosen }) {
   const title = node.title.length > LETTERS ? `${node.title.slice(0, LETTERS - 1)}…` : node.title;
+  const small = `${of.line}${of.queued ? ` · ${count(of.queued)} queued` : ""}`;
   const waits = of.oldest > LONG_WAIT;
   const tone = { FAILED: "bad", HELD: "bad", BROKEN: "bad", SUSPENDED: "warn", WAITING: "warn" }[of.state] ?? "";
   const choose = () => amend({ query: "", stream: "", node: chosen ? "" : node.units?.length === 1 ? node.units[0].unit : node.id });
   const key = (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); choose(); } };
   const words = `${node.kind} ${node.title}, ${of.line}${of.queued ? `, ${exact(of.queued)} rows queued` : ""}${tone ? `, ${of.state.toLowerCase()}` : ""}`;
-  return html`<g class="node ${node.kind} ${tone} ${chosen ? "chosen" : ""}" transform="translate(${node.x - WIDTH / 2} ${node.y - HEIGHT / 2})" tabindex="0" role="button" aria-pressed=${chosen} aria-label=${words} onClick=${choose} onKeyDown=${key}>
+  return html`<g class="node ${node.kind} ${tone} ${chosen ? "chosen" : ""}" transform="translate(${node.x - WIDTH / 2} ${node.y - HEIGHT / 2})" tabindex="0" role="button" aria-pressed=${chosen} onClick=${choose} onKeyDown=${key}>
     <title>${words}</title>
     ${waits && html`<rect class="queue" x="-4" y="-4" width=${WIDTH + 8} height=${HEIGHT + 8} rx="10" style=${{ strokeWidth: Math.min(4, 1 + of.oldest / 5) }} />`}
     <rect class="body" width=${WIDTH} height=${HEIGHT} rx="6" />
     ${of.busy > 0.005 && html`<rect class="busy" width=${WIDTH * Math.min(1, of.busy)} height=${HEIGHT} rx="6" />`}
-    <text x="10" y="20" class="name">${tone === "bad" ? "■ " : tone === "warn" ? "▲ " : ""}${title}</text><text x="10" y="38" class="small">${of.line}${of.queued ? ` · ${count(of.queued)} queued` : ""}</text></g>`;
+    <text x="10" y="20" class="name">${tone === "bad" ? "■ " : tone === "warn" ? "▲ " : ""}${title}</text><text x="10" y="38" class="small">${small}</text></g>`;
 }
 
 function Panel({ node, live, drawn, given }) {
@@ -170,7 +172,7 @@ function Panel({ node, live, drawn, given }) {
     ${node.kind === "stream" && html`<${StreamFacts} row=${live.tables.streams[node.title]} />`}
     ${units.slice(0, 20).map(([unit, row]) => html`<${Unit} key=${unit.unit} unit=${unit} row=${row} open=${units.length === 1} />`)}
     ${units.length > 20 && html`<p class="note">and ${units.length - 20} more units</p>`}
-    ${queries.length > 0 && html`<h3>${counted(queries.length, "query", "queries")}</h3><${Members} names=${queries} live=${live} marked=${given.query} />`}
+    ${queries.length > 0 && html`<h3>Queries</h3><${Members} names=${queries} live=${live} marked=${given.query} />`}
   </aside>`;
 }
 

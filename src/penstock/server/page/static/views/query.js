@@ -1,7 +1,7 @@
 // One query: is it all right, what it gives now, how it did, what it is, what came too late.
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/view.js";
 import { amend, go, to } from "../lib/address.js";
-import { listen, rows as askRows, text as askText } from "../lib/api.js";
+import { ServerError, listen, rows as askRows, text as askText } from "../lib/api.js";
 import { mayWrite, useLive } from "../lib/live.js";
 import { duration, literal, quoted, rate, share } from "../lib/format.js";
 import { Empty, Figure, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
@@ -10,6 +10,7 @@ import { Actions, promised } from "./queries.js";
 
 const KEPT = 1000; // rows of a query that the page holds
 const SHOWN = 100;
+const DRAWN = 250; // milliseconds between two drawings of rows
 
 export function Query({ name, part, given }) {
   const live = useLive();
@@ -32,7 +33,7 @@ export function Query({ name, part, given }) {
     ${part === "history" ? html`<${History} kind="query" name=${row.query} given=${given} />`
       : part === "plan" ? html`<${Plan} name=${row.query} />`
       : part === "late" ? html`<${Late} row=${row} />`
-      : html`<${LiveRows} name=${row.query} given=${given} />`}`;
+      : html`<${LiveRows} row=${row} given=${given} asleep=${live.link === "paused"} />`}`;
 }
 
 /** Changes what may change while it runs: its promise and what it weighs. */
@@ -54,40 +55,61 @@ function Alter({ row }) {
   return html`<button onClick=${press}>Goals …</button>`;
 }
 
-/** Return the last rows of a query, as they come, and whether they still do. */
-function useQueryRows(name, paused) {
-  const [state, set] = useState({ rows: [], link: "connecting", seen: 0 });
-  const rows = useRef([]);
-  const seen = useRef(0);
-  const last = useRef("");
+/**
+ * Return the last rows of a query, as they come. Where its log has more than the page would show,
+ * it begins with the newest by event time, and follows from now on.
+ */
+function useQueryRows(row, paused) {
+  const name = row.query;
+  const kept = useRef({ rows: [], seen: 0, last: "", types: null });
+  const [state, set] = useState({ rows: [], link: "connecting", seen: 0, types: null });
   useEffect(() => {
     if (paused) return;
     const stop = new AbortController();
-    let dirty = false;
+    const { signal } = stop;
+    const held = kept.current;
     let link = "connecting";
+    let error = null;
+    let dirty = false;
     const draw = setInterval(() => {
-      if (!dirty) return;
+      if (!dirty || document.hidden) return;
       dirty = false;
-      set({ rows: rows.current, link, seen: seen.current });
-    }, 250);
-    const heard = ({ event, id, data }) => {
-      link = event === "end" ? "ended" : "live";
+      set({ rows: held.rows.slice(-KEPT), link, error, seen: held.seen, types: held.types });
+    }, DRAWN);
+    const take = (rows) => {
+      held.rows.push(...rows);
+      if (held.rows.length > 2 * KEPT) held.rows = held.rows.slice(-KEPT);
+      held.seen += rows.length;
       dirty = true;
-      if (id) last.current = id;
-      if (event !== "message") return;
-      rows.current.push(JSON.parse(data));
-      seen.current += 1;
-      if (rows.current.length > 2 * KEPT) rows.current = rows.current.slice(-KEPT);
+    };
+    const heard = ({ event, id, data }) => {
+      if (event === "error") { error = new ServerError(500, JSON.parse(data)); link = "refused"; }
+      else link = event === "end" ? "ended" : "live";
+      dirty = true;
+      if (id) held.last = id;
+      if (event === "message") take([JSON.parse(data)]);
+    };
+    const begin = async () => {
+      held.types = await askRows(`DESCRIBE ${quoted(name)}`, signal);
+      if (row.rows_out <= KEPT) return "";
+      const time = held.types.find((each) => each.note === "event time" || each.column === "window_end")?.column;
+      if (time) take((await askRows(`SELECT * FROM ${quoted(name)} ORDER BY ${quoted(time)} DESC LIMIT ${KEPT / 2}`, signal)).reverse());
+      return "?after=now";
     };
     (async () => {
-      while (!stop.signal.aborted && link !== "ended") {
+      let after = held.types ? "" : null;
+      while (!signal.aborted && !["ended", "refused"].includes(link)) {
         try {
-          await listen(`v1/queries/${encodeURIComponent(name)}/rows`, heard, { signal: stop.signal, lastId: last.current });
-        } catch (error) {
-          if (stop.signal.aborted) return;
-          if (error.status && error.status < 500) return set({ rows: rows.current, link: "refused", error, seen: seen.current });
+          after ??= await begin();
+          link = "live";
+          dirty = true;
+          await listen(`v1/queries/${encodeURIComponent(name)}/rows${held.last ? "" : after}`, heard, { signal, lastId: held.last });
+          if (link === "live") link = "lost";
+        } catch (found) {
+          if (signal.aborted) return;
+          link = found.status && found.status < 500 && found.status !== 429 ? "refused" : "lost";
+          error = link === "refused" ? found : null;
         }
-        link = link === "ended" ? link : "lost";
         dirty = true;
         await new Promise((go) => setTimeout(go, 1000));
       }
@@ -97,22 +119,22 @@ function useQueryRows(name, paused) {
   return state;
 }
 
-const LINKS = { connecting: ["calm", "waiting for rows"], live: ["good", "rows come as they are delivered"], lost: ["bad", "connection lost; trying again"], ended: ["calm", "the query has ended"], refused: ["bad", "refused"] };
+const LINKS = { connecting: ["calm", "connecting"], live: ["good", "rows come as they are delivered"], lost: ["bad", "connection lost; trying again"], ended: ["calm", "the query has ended"], refused: ["bad", "refused"] };
 
-function LiveRows({ name, given }) {
+function LiveRows({ row, given, asleep }) {
+  const name = row.query;
   const [paused, pause] = useState(false);
-  const { rows, link, error, seen } = useQueryRows(name, paused);
-  const [types] = useAnswer((signal) => askRows(`DESCRIBE ${quoted(name)}`, signal), name);
+  const { rows, link, error, seen, types } = useQueryRows(row, paused || asleep);
   const form = given.form ?? "both";
   const [tone, word] = paused ? ["calm", "paused"] : LINKS[link];
-  const newest = useMemo(() => rows.slice(-SHOWN).reverse(), [rows, seen, rows.length]);
+  const newest = useMemo(() => rows.slice(-SHOWN).reverse(), [rows]);
   return html`<div class="filters"><${Mark} tone=${tone}>${word}<//>
       <button onClick=${() => pause(!paused)}>${paused ? "Go on" : "Pause"}</button>
       <label>Show<select value=${form} onChange=${(event) => amend({ form: event.target.value })}><option value="both">table and plot</option><option value="table">table</option><option value="plot">plot</option></select></label>
       <span class="note">${seen > rows.length ? `the last ${rows.length} of ${seen} rows` : `${seen} rows`}</span></div>
     ${error && html`<${Trouble} error=${error} />`}
     ${!rows.length && !error && html`<${Empty}>No rows yet. They appear here as the query delivers them.<//>`}
-    ${rows.length > 0 && form !== "table" && html`<${RowPlot} rows=${rows} seen=${seen} types=${types} given=${given} name=${name} />`}
+    ${rows.length > 0 && types && form !== "table" && html`<${RowPlot} rows=${rows} seen=${seen} types=${types} given=${given} name=${name} />`}
     ${rows.length > 0 && form !== "plot" && html`<${Rows} rows=${newest} label="The newest rows of ${name}" />`}`;
 }
 
