@@ -19,10 +19,10 @@ from penstock.engine.states import restored
 from penstock.engine.states.joins.crowded_keys import Meeting
 from penstock.engine.states.joins.kept_rows import JoinRows, KeptRows
 from penstock.engine.states.joins.window_join import WindowJoinState
-from penstock.engine.states.sharing import join_groups
+from penstock.engine.states.sharing import join_groups, joins
 from penstock.engine.states.sharing.audiences import Audiences
 from penstock.engine.states.sharing.join_groups import PAIRS_A_PLAN, groups_of
-from penstock.engine.states.sharing.joins import JoinsState
+from penstock.engine.states.sharing.joins import MOST_SPLIT, JoinsState
 from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
 from penstock.engine.trains.rows import in_memory
 from penstock.engine.trains.types import arrow_schema
@@ -151,10 +151,10 @@ class Alone:
 
     def step(self, step: Step, before: tuple[int, int]) -> dict[str, RunOutput]:
         members = [self.bound.members[place] for place in sorted(step.here)]
-        joins = {key(each.join): each for each in members}
+        first = {key(each.join): each for each in members}
         self.states = {
             name: self.states.get(name) or WindowJoinState(each.join)
-            for name, each in joins.items()
+            for name, each in first.items()
         }
         found: dict[str, RunOutput] = {}
         following: dict[str, WindowJoinState] = {}
@@ -237,16 +237,26 @@ def late_of(output: RunOutput) -> list[str]:
     return sorted(map(str, output.late.to_pylist())) if output.late is not None else []
 
 
-def obeys(bound: Bound, life: list[Step], *, one: bool) -> None:
-    """See that each member's rows and late tuples are those that it has alone.
+@dataclass(frozen=True)
+class How:
+    """From how many pairs on each member has a join of its own, and which rows are split for it."""
 
-    They are by one join, or by one for each member, wherever there is anything to compare.
-    """
+    least: float
+    most: int
+
+
+HOWS = st.sampled_from((How(PAIRS_A_PLAN, MOST_SPLIT), How(1e-9, MOST_SPLIT), How(1e-9, 0)))
+
+
+def obeys(bound: Bound, life: list[Step], how: How) -> None:
+    """See that each member's rows and late tuples are those that it has alone."""
     alone, together = Alone(bound), Together(bound)
-    least = PAIRS_A_PLAN if one else 1e-9
     for step, before in steps_of(life):
         expected = alone.step(step, before)
-        with mock.patch.object(join_groups, "PAIRS_A_PLAN", least):
+        with (
+            mock.patch.object(join_groups, "PAIRS_A_PLAN", how.least),
+            mock.patch.object(joins, "MOST_SPLIT", how.most),
+        ):
             found = together.step(step, before)
         assert found.keys() == expected.keys()
         for name in expected:
@@ -255,17 +265,17 @@ def obeys(bound: Bound, life: list[Step], *, one: bool) -> None:
 
 
 @LAW
-@given(life=lives(), one=st.booleans())
+@given(life=lives(), how=HOWS)
 def test_joins_in_a_bundle_give_the_rows_and_late_tuples_of_each_alone(
-    bound: Bound, life: list[Step], one: bool
+    bound: Bound, life: list[Step], how: How
 ) -> None:
-    obeys(bound, life, one=one)
+    obeys(bound, life, how)
 
 
 @settings(LAW, max_examples=20 if IS_WHOLE else 2)
-@given(life=lives(), one=st.booleans())
-def test_so_they_do_where_spark_is_asked_for_all(bound: Bound, life: list[Step], one: bool) -> None:
-    obeys(Bound(bound.on_spark, bound.on_spark, bound.members), life, one=one)
+@given(life=lives(), how=HOWS)
+def test_so_they_do_where_spark_is_asked_for_all(bound: Bound, life: list[Step], how: How) -> None:
+    obeys(Bound(bound.on_spark, bound.on_spark, bound.members), life, how)
 
 
 def crowd(rows: int, wanted: Sequence[Sequence[bool]]) -> list[tuple[str, ...]]:

@@ -5,15 +5,16 @@ members want different tuples and keys have many rows, that is more work than a 
 are the same either way, and so is the decision when a run is done again (decision 0048).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.engine.states.joins.crowded_keys import Meeting, share_of_equals
 from penstock.engine.states.joins.kept_rows import KeptRows, whole
 from penstock.engine.states.sharing.audiences import Audiences, Ints
-from penstock.engine.trains.rows import Rows
+from penstock.engine.trains.rows import Rows, in_memory
 from penstock.model.schema import Schema
 from penstock.plan.sharing.shared_join import SIDES, added, bit_of
 
@@ -49,6 +50,20 @@ def of_one(views: Mapping[str, str], join: str) -> dict[str, str]:
     }
 
 
+def split(kept: KeptRows, play: Play, audiences: Audiences) -> Iterator[dict[str, list[Rows]]]:
+    """Yield the relations of a run with the rows that each join wants, read once for all."""
+    tables = {n: whole(play[n], kept.sides[SIDES.index(n[-1])].schema) for n in _relations()}
+    places = {
+        name: audiences.places(_numbers(table, SIDES.index(name[-1])))
+        for name, table in tables.items()
+    }
+    for join in audiences.names:
+        wanted = audiences.having(join)
+        some = {n: table.filter(pa.array(wanted[places[n]])) for n, table in tables.items()}
+        found = {n: [in_memory(table)] if table.num_rows else [] for n, table in some.items()}
+        yield found | {f"all_{s}": [*found[f"old_{s}"], *found[f"new_{s}"]] for s in SIDES}
+
+
 def _relations() -> list[str]:
     return [f"{age}_{side}" for age in ("new", "old") for side in SIDES]
 
@@ -71,6 +86,9 @@ def _wanted(kept: KeptRows, play: Play, name: str, audiences: Audiences) -> Coun
 
 def audiences_of(kept: KeptRows, rows: Sequence[Rows], place: int) -> Ints:
     """Return the numbers of the audiences of a side's rows."""
-    column, _ = added(place)
-    schema = Schema(tuple(c for c in kept.sides[place].schema if c.name == column))
-    return np.asarray(whole(rows, schema)[column].to_numpy(), dtype=np.int64)
+    schema = Schema(tuple(c for c in kept.sides[place].schema if c.name == added(place)[0]))
+    return _numbers(whole(rows, schema), place)
+
+
+def _numbers(table: pa.Table, place: int) -> Ints:
+    return np.asarray(table[added(place)[0]].to_numpy(), dtype=np.int64)

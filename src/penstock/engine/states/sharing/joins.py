@@ -8,23 +8,29 @@ its join wants what comes from now on. What one kept alone stands beside the oth
 nobody else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.engine.states.joins.kept_rows import late_rows, undone, views_of
+from penstock.engine.states.joins.kept_rows import KeptRows, late_rows, undone, views_of
 from penstock.engine.states.joins.window_join import SIDES, WindowJoinState
 from penstock.engine.states.parts import Part
 from penstock.engine.states.sharing.audiences import Audiences, Ints
 from penstock.engine.states.sharing.join_arrivals import Arrived, JoinArrivals, Joins
-from penstock.engine.states.sharing.join_groups import audiences_of, groups_of, of_one
+from penstock.engine.states.sharing.join_groups import (
+    Play,
+    audiences_of,
+    groups_of,
+    of_one,
+    split,
+)
 from penstock.engine.states.sharing.post_aggregation import handed_out, shaped
 from penstock.engine.states.state import KeptState, Run, RunOutput, State
 from penstock.engine.states.windows.section_rows import fit_to
-from penstock.engine.trains.rows import Rows, empty_table, in_memory
+from penstock.engine.trains.rows import empty_table, in_memory
 from penstock.engine.trains.types import arrow_schema
 from penstock.plan.operators import AnyBundle, JoinBundle, key
 from penstock.plan.operators.bundles.join_member import JoinMember
@@ -45,6 +51,7 @@ from penstock.plan.sharing.shared_join import (
     shared_join_of,
 )
 
+MOST_SPLIT = 1_000_000  # rows that are split among joins in the driver; of more, Spark is asked
 MOST_AUDIENCES = 10_000  # of more, those that no row has any more are forgotten
 
 
@@ -248,16 +255,15 @@ class JoinsState:
         if not how.by_time:
             groups = groups_of(kept, rows, self.shared.meeting, made.audiences)
         found: dict[str, pa.Table] = {}
-        for names in groups:
+        for names, (play, at) in zip(groups, _plays(run, kept, rows, made, groups), strict=True):
             some = [each for each in members if key(each.join) in names]
-            at = views_of(run, rows) if len(groups) == 1 else of_one(views_of(run, rows), names[0])
             sql = self.shared.join.run_sql(at, self.shared.reached, made.marks, how)
-            pairs = self._pairs(run, rows, sql if some else "")
+            pairs = self._pairs(run, play, sql if some else "")
             if pairs.num_rows:
                 found |= self._handed_out(run, pairs, some, made.audiences)
         return found, len(groups) > 1
 
-    def _pairs(self, run: Run, rows: dict[str, list[Rows]], sql: str) -> pa.Table:
+    def _pairs(self, run: Run, rows: Play, sql: str) -> pa.Table:
         """Return the pairs of rows that somebody may want both of."""
         join = self.shared.join
         if not sql:
@@ -298,6 +304,23 @@ class JoinsState:
             self.audiences = self.audiences.only(
                 np.concatenate([self.audiences.numbers[:0], *used])
             )
+
+
+def _plays(
+    run: Run, kept: KeptRows, rows: Play, made: JoinsRun, groups: Sequence[tuple[str, ...]]
+) -> Iterator[tuple[Play, dict[str, str]]]:
+    """Yield the relations of each group, and as SQL; what was made for one goes after it."""
+    if len(groups) == 1:
+        yield rows, views_of(run, rows)
+    elif sum(each.count for name in rows for each in rows[name]) > MOST_SPLIT:
+        yield from ((rows, of_one(views_of(run, rows), join)) for (join,) in groups)
+    else:
+        for play in split(kept, rows, made.audiences):
+            try:
+                yield play, views_of(run, play)
+            finally:  # large ones went to Spark by way of the disk
+                for each in (each for parts in play.values() for each in parts):
+                    each.delete()
 
 
 def _pairs_of(pairs: pa.Table, joins: Joins, audiences: Audiences) -> dict[str, Ints]:
