@@ -151,7 +151,7 @@ class RemoteSubscription:
     def _has_ended(self) -> bool:
         """Read one connection to its end; say whether it was the query's."""
         try:
-            for data in self._response.iter_bytes():
+            for data in () if self.closed else self._response.iter_bytes():
                 for news in self._following.read(data):
                     self._put(news)
                     if isinstance(news, Ended):
