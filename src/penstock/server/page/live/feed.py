@@ -99,7 +99,7 @@ class Feed:
                 took = UNSEEN_SECONDS * MOST_SHARE
             self._somebody.clear()
             if self._listeners:
-                self._ended.wait(max(LOOKED_AT_SECONDS, took / MOST_SHARE) - took)
+                self._ended.wait(pause_after(took))
             else:  # whoever comes gets a fresh one
                 self._somebody.wait(UNSEEN_SECONDS)
 
@@ -132,3 +132,8 @@ class Feed:
         for each in listeners:
             if not each.loop.is_closed():
                 each.loop.call_soon_threadsafe(each.woken.set)
+
+
+def pause_after(took: float) -> float:
+    """Return the seconds to wait after a sample that took so many, while somebody looks."""
+    return max(LOOKED_AT_SECONDS, took / MOST_SHARE) - took
