@@ -14,7 +14,7 @@ from penstock.clock import HandClock
 from penstock.database import IN_MEMORY
 from penstock.engine.interfaces.interface import Surroundings
 from penstock.engine.interfaces.pushed.push import Push
-from penstock.errors import BadArgumentError, BadRowError, KeyReusedError
+from penstock.errors import BadArgumentError, BadRowError, ClosedError, KeyReusedError
 from penstock.model.definitions import Connector, StreamDefinition
 from penstock.model.schema import Column, Schema
 from penstock.runtime.definitions.keyed_pushes import KeyedPushes
@@ -72,7 +72,7 @@ class Lives:
         pushes = KeyedPushes(lambda name: (name, self.source), self.keys)
         try:
             return pushes.push("s", rows, key)
-        except Died:
+        except (Died, ClosedError):
             self._begin_again()
             return None
 
@@ -85,8 +85,7 @@ class Lives:
         return found
 
     def _die(self) -> None:
-        self.source.close()
-        self.keys.close()
+        self.keys.close()  # what is done after this in the same life has no effect
         raise Died
 
     def _begin_again(self) -> None:

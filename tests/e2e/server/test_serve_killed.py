@@ -29,41 +29,40 @@ class Process:
     """A server in a process group of its own, Java and all."""
 
     def __init__(self, place: Path) -> None:
-        self._place, self.port = place, 0
-        self.url, self._process = "", None
+        self._place, self.port, self.url = place, 0, ""
+        self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Return once it is ready; on the port that it had before."""
-        self._process = subprocess.Popen(
-            [
-                *(sys.executable, "-m", "penstock", "serve", "--home", str(self._place / "home")),
-                *("--port", str(self.port), "--master", "local[2]", "--log-level", "warning"),
-            ],
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self._place,
-            env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-            start_new_session=True,
-        )
-        assert self._process.stderr is not None
-        said = []
-        for line in self._process.stderr:
-            said.append(line)
-            if line.startswith("listening on "):
-                self.url = line.split()[-1]
-                self.port = int(self.url.rpartition(":")[2])
-            if line == "ready\n":
-                threading.Thread(target=self._process.stderr.read, daemon=True).start()
-                return
-        raise AssertionError("".join(said))
+        with (self._place / "said.txt").open("w+") as out:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "penstock", "serve", "--log-level", "warning"),
+                    *("--home", str(self._place / "home"), "--port", str(self.port)),
+                    *("--master", "local[2]"),
+                ],
+                stderr=out,
+                cwd=self._place,
+                env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+                start_new_session=True,
+            )
+        deadline = time.monotonic() + PATIENCE
+        while "\nready\n" not in (said := (self._place / "said.txt").read_text()):
+            assert self._process.poll() is None, said
+            assert time.monotonic() < deadline, said
+            time.sleep(0.05)
+        self.url = next(line.split()[-1] for line in said.splitlines() if "listening" in line)
+        self.port = int(self.url.rpartition(":")[2])
 
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait(PATIENCE)
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait(PATIENCE)
 
     def stop(self) -> int:
         """Return the exit code that SIGTERM ends it with."""
+        assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
         return int(self._process.wait(PATIENCE))
 
