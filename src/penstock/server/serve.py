@@ -167,7 +167,7 @@ def _bound_pg(configuration: Configuration) -> socket.socket | None:
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Return a socket that has taken an address."""
+    """Return a socket that has taken an address, and at which clients wait."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     taken = socket.socket(family, socket.SOCK_STREAM)
     taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
