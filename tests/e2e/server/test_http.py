@@ -131,7 +131,7 @@ def test_a_change_is_not_done_where_rows_alone_are_accepted(client: httpx.Client
         ("SELECT 1;\n SELECT * FROM nothing", 400, "UNKNOWN_NAME", (2, 2)),
         ("CREATE STREAM s (id INT) FROM push()", 409, "NAME_TAKEN", (1, 1)),
         ("DROP STREAM s", 409, "IN_USE", (1, 1)),
-        ("SELECT reflect('java.lang.Math', 'abs', 1)", 400, "UNKNOWN_FUNCTION", None),
+        ("SELECT reflect('java.lang.Math', 'abs', 1)", 403, "NOT_ALLOWED", None),
         (
             "CREATE RULE r ON all_of_s DO command(program => '/bin/true')",
             403,

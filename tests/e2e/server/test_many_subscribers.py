@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.e2e.server.served import PATIENCE, Served, served, sql
 
 pytestmark = pytest.mark.spark
-SUBSCRIBERS, SLOW, BEHIND = 200, 5, 500
-PUSHES, ROWS = 40, 100
+SUBSCRIBERS, SLOW, BEHIND = 200, 5, 200
+PUSHES, ROWS = 30, 40
 TEXT = "x" * 500  # so that what a slow one leaves does not fit into the sockets' buffers
 ROW = re.compile(rb"id: (\d+-\d+)\ndata: (\{.*?\})\n\n")
 
