@@ -46,8 +46,9 @@ def free_port() -> int:
 
 
 def test_clients_go_on_over_a_restart_without_a_gap_or_a_double(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("penstock.remote.patience.MOST_SECONDS", 0.2)  # a restart takes no longer
     port, home, found = free_port(), tmp_path / "home", list[int]()
     url = f"http://127.0.0.1:{port}"
 
