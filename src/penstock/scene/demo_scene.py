@@ -15,7 +15,7 @@ class DemoScene:
     seconds: float
     house_rate: int = 120
     cars_rate: int = 150
-    rush_rate: int = 6000
+    rush_rate: int = 12_000
     steps: int = 8_000  # of working out what a car burns: more than two cores can do for a rush
 
     @property
