@@ -159,6 +159,8 @@ OPERATIONS: dict[str, list[tuple[str, ...]]] = {
         ("CAST({} AS STRING)", "string"),
         ("CAST({} AS STRING)", "bigint"),
         ("concat('x', {})", "int"),
+        *((f"substring({{}}, {bounds})", "string") for bounds in ("1, 2", "2", "2, 0", "3, -1")),
+        ("left({}, 1)", "string"),
         ("({} || {})", "string", "smallint"),
     ],
     "boolean": [

@@ -193,6 +193,12 @@ def _array(*values: Datum) -> Datum:
     return pa.array([each.as_py() for each in values], values[0].type)
 
 
+def _substring(text: Datum, first: Datum, count: Datum) -> Datum:
+    """Return so many characters from a place on, which is 1 at the begin."""
+    start, most = first.as_py() - 1, max(0, count.as_py())
+    return pc.utf8_slice_codeunits(text, start, start + most)
+
+
 KERNELS: Mapping[str, Kernel] = {
     "add": pc.add_checked,
     "subtract": pc.subtract_checked,
@@ -224,6 +230,7 @@ KERNELS: Mapping[str, Kernel] = {
     "ceil": lambda value: pc.cast(pc.ceil(value), pa.int64()),
     "length": lambda value: pc.cast(pc.utf8_length(value), pa.int32()),
     "text": lambda value: pc.cast(value, pa.string()),
+    "substring": _substring,
     "concat": lambda *values: pc.binary_join_element_wise(*values, ""),
     "unix_micros": lambda value: pc.cast(value, pa.int64()),
     "timestamp_micros": lambda value: pc.cast(value, MOMENTS),

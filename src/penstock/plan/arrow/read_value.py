@@ -292,6 +292,21 @@ def _called(name: str, args: Sequence[Value], takes: Sequence[str], gives: str =
     return Call(name, tuple(args), gives or args[0].type)
 
 
+def _part(node: exp.Substring | exp.Left, scope: Scope) -> Value:
+    """Read a part of a text that begins and ends at stated places."""
+    text = value_of(node.this, scope)
+    first: Value = Const(1, "int")
+    given = node.expression if isinstance(node, exp.Left) else node.args.get("length")
+    if isinstance(node, exp.Substring):
+        first = value_of(node.args["start"], scope)
+    count = Const(LARGEST_INT - 1, "int") if given is None else value_of(given, scope)
+    match first, count:
+        case Const(int(place), "int"), Const(int(), "int") if text.type == "string" and place > 0:
+            return Call("substring", (text, first, count), "string")
+        case _:
+            raise NotPlainError
+
+
 def _joined(node: exp.Concat, scope: Scope) -> Value:
     args = [_as_text(value_of(each, scope)) for each in node.expressions]
     return _called("concat", args, ("string",))
@@ -410,6 +425,8 @@ READERS: dict[type, Reader] = {
     exp.Floor: _to_whole("floor"),
     exp.Ceil: _to_whole("ceil"),
     exp.Abs: _one("abs", (*WHOLE, "double")),
+    exp.Substring: _part,
+    exp.Left: _part,
     exp.Length: _one("length", ("string",), "int"),
     exp.UnixMicros: _one("unix_micros", ("timestamp",), "bigint"),
     exp.Concat: _joined,
