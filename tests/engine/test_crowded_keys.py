@@ -8,6 +8,7 @@ import pytest
 
 from penstock.engine.states.joins.crowded_keys import LEAST_BUCKETS, Meeting, are_crowded
 from penstock.engine.states.joins.kept_rows import JoinRows, KeptRows
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Column, Schema
 
@@ -78,7 +79,8 @@ def test_old_rows_count_among_each_other_only_where_they_are_decided_upon(
     tmp_path: Path,
 ) -> None:
     kept = KeptRows(tuple(JoinRows(SCHEMA, "m", "u") for _ in "lr"), "side", "lr")
-    kept.accept(kept.parts_of([table_of(ROWS, 3, 100 * REACH)] * 2), [0, 0], tmp_path)
+    new = kept.parts_of([table_of(ROWS, 3, 100 * REACH)] * 2)
+    kept.accept(new, [0, 0], tmp_path, MemoryBudget())
     nothing = [None, None]
     assert not are_crowded(kept, nothing, kept.in_play(nothing), KEYED)
     assert are_crowded(kept, nothing, kept.in_play(nothing), replace(KEYED, decided=True))

@@ -154,7 +154,7 @@ class Processor:
         schema, times = unit.root.schema, [time.column for time in unit.root.times]
         if not any(rows.count for rows in parts):
             return empty_table(schema)
-        found = self._in_driver(leaves, sql, OF_PARTIALS)
+        found = self.in_driver(leaves, sql, OF_PARTIALS)
         table = self._by_spark(leaves, sql, single=True) if found is None else found
         table = fit(table, arrow_schema(schema))
         if unit.is_ordered:
@@ -177,7 +177,7 @@ class Processor:
 
     def _partials(self, leaves: Mapping[str, Leaf], sql: str, driver: int) -> pa.Table:
         """Return partials, in an order that a replay gives again."""
-        if (found := self._in_driver(leaves, sql, driver)) is not None:
+        if (found := self.in_driver(leaves, sql, driver)) is not None:
             return found
         return sorted_rows(self._by_spark(leaves, sql, single=True), [PANE])
 
@@ -231,14 +231,14 @@ class Processor:
         """
         if schema is not None and not any(r.count for rows, _ in leaves.values() for r in rows):
             return empty_table(schema)
-        table = self._in_driver(leaves, sql, 1)
+        table = self.in_driver(leaves, sql)
         if table is None:
             table = self._by_spark(leaves, sql, single=single, branches=branches, wide=wide)
         return fit(table, arrow_schema(schema)) if schema is not None else table
 
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
         """Return what Python workers make of the rows of a SELECT."""
-        if (table := self._in_driver(leaves, sql, 1)) is not None:
+        if (table := self.in_driver(leaves, sql)) is not None and table.num_rows:
             return _worked(table, work)
         return self._by_spark(leaves, sql, work=work)
 
@@ -277,7 +277,7 @@ class Processor:
             for path in drafts:
                 path.unlink(missing_ok=True)
 
-    def _in_driver(self, leaves: Mapping[str, Leaf], sql: str, driver: int) -> pa.Table | None:
+    def in_driver(self, leaves: Mapping[str, Leaf], sql: str, driver: int = 1) -> pa.Table | None:
         """Return the rows of a SELECT by Arrow, or None where Spark has to be asked.
 
         It answers `driver` times as many rows as are few. Files are read only where it can be

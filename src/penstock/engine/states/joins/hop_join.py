@@ -71,8 +71,8 @@ class HopJoinState:
                 table = self._closed(run, starts, [pairs] if self.join.mode == "reuse" else new)
         reached = self._reached(mark, new)
         needed_from = BEGIN_OF_TIME if reached is None else reached
-        self.tuples.accept(new, [needed_from] * len(new), run.processor.spill)
-        self.pairs.accept(pairs, needed_from, run.processor.spill)
+        self.tuples.accept(new, [needed_from] * len(new), run.processor.spill, run.processor.room)
+        self.pairs.accept(pairs, needed_from, run.processor.spill, run.processor.room)
         self.next_start = reached
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [TIME])
         return RunOutput(table, late)

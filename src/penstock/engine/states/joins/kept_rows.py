@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from penstock.engine.spark.jobs.processor import Leaf
 from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.state import KeptPart, Run
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import (
     Rows,
     empty_table,
@@ -55,7 +56,7 @@ class JoinRows:
             return None
         return Part(in_memory(table), *self._span(table))
 
-    def accept(self, new: Part | None, needed_from: int, spill: Path) -> None:
+    def accept(self, new: Part | None, needed_from: int, spill: Path, room: MemoryBudget) -> None:
         """Keep a part, and let go of those whose last value lies before what is needed."""
         if new is not None:
             self.parts.append(new)
@@ -65,7 +66,8 @@ class JoinRows:
             part.rows.delete()
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
-            self._tidy(needed_from, spill)
+            self._tidy(needed_from)
+            spill_large(self.parts, spill, room)
 
     def keep_only(self, table: pa.Table) -> None:
         """Put rows in the place of all that are kept."""
@@ -89,8 +91,8 @@ class JoinRows:
             return Part(part.rows, *self._span(part.rows.to_table(self.schema)))
         return Part.back(part)
 
-    def _tidy(self, needed_from: int, spill: Path) -> None:
-        """Merge parts of one level once there are many, and spill what is large."""
+    def _tidy(self, needed_from: int) -> None:
+        """Merge parts of one level once there are many."""
         while parts := crowded([part for part in self.parts if part.rows.count < MERGE_ROWS]):
             table = laid_together([part.rows.to_table(self.schema) for part in parts])
             table = table.filter(pc.greater_equal(table[self.high], needed_from)).combine_chunks()
@@ -101,7 +103,6 @@ class JoinRows:
             self.parts = [*self.parts[:at], *(merged if table.num_rows else ()), *rest]
             for part in parts:
                 part.rows.delete()
-        spill_large(self.parts, spill)
 
     def _span(self, table: pa.Table) -> tuple[int, int]:
         if not table.num_rows:
@@ -139,10 +140,16 @@ class KeptRows:
         """Return parts of each input that are not kept yet."""
         return [side.part_of(table) for side, table in zip(self.sides, tables, strict=True)]
 
-    def accept(self, new: Sequence[Part | None], needed_from: Sequence[int], spill: Path) -> None:
+    def accept(
+        self,
+        new: Sequence[Part | None],
+        needed_from: Sequence[int],
+        spill: Path,
+        room: MemoryBudget,
+    ) -> None:
         """Keep what is new, and let go of what lies before what is needed of each input."""
         for side, part, needed in zip(self.sides, new, needed_from, strict=True):
-            side.accept(part, needed, spill)
+            side.accept(part, needed, spill, room)
 
     def keep_only(self, tables: Iterable[pa.Table]) -> None:
         """Put rows of each input in the place of all that are kept."""

@@ -78,7 +78,7 @@ class WindowJoinState:
         with undone(new):
             table = self._joined(run, new, marks)
         needed_from = [self.join.needed_from(place, marks) for place in SIDES]
-        self.rows.accept(new, needed_from, run.processor.spill)
+        self.rows.accept(new, needed_from, run.processor.spill, run.processor.room)
         self.reached = marks
         self.ended = [each for each in self.ended if each.until >= marks[each.place]]
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])

@@ -46,7 +46,7 @@ def scan_batches(shares: Sequence[Share]) -> Callable[[Batches], Iterator[pa.Rec
 
 def scan_table(table: pa.Table, shares: Sequence[Share]) -> pa.RecordBatch:
     """Return every section's partials of some tuples; nothing where they are Spark's to make."""
-    found = [_written(_partials(table, share)) for share in shares]
+    found = [_written(partials_of(table, share)) for share in shares]
     places = pa.array(np.arange(len(shares)), pa.int64())
     return pa.RecordBatch.from_arrays([places, pa.array(found, pa.binary())], [SECTION, TABLE])
 
@@ -60,7 +60,8 @@ def tables_of(answer: pa.Table, count: int) -> list[pa.Table | None]:
     return [_together(tables) for tables in found]
 
 
-def _partials(table: pa.Table, share: Share) -> pa.Table | None:
+def partials_of(table: pa.Table, share: Share) -> pa.Table | None:
+    """Return one section's partials of some tuples, None where they are Spark's to make."""
     columns = {name: table[source] for name, source in share["keys"]}
     known = np.ones(table.num_rows, dtype=bool)
     for name, source, numbers in share["buckets"]:

@@ -8,7 +8,12 @@ from typing import Self
 
 import pyarrow as pa
 
-from penstock.engine.states.sharing.multi_aggregate_scan import SCHEMA, scan_batches, tables_of
+from penstock.engine.states.sharing.multi_aggregate_scan import (
+    SCHEMA,
+    partials_of,
+    scan_batches,
+    tables_of,
+)
 from penstock.engine.states.state import Run
 from penstock.errors import PenstockError
 from penstock.model.schema import Schema
@@ -58,19 +63,29 @@ class Pass:
         """
         if not self.places:
             return {}
-        sql = self.multi_scan.sql(f"({run.input_sql()})")
         try:
-            work = scan_batches(self.multi_scan.shares), SCHEMA
-            answer = run.processor.mapped(run.plain_leaves(), sql, work)
+            tables = self._tables(run)
         except PenstockError:
             self.places = ()
             return {}
-        tables = tables_of(answer, len(self.places))
         return {
             place: table
             for place, table in zip(self.places, tables, strict=True)
             if table is not None
         }
+
+    def _tables(self, run: Run) -> list[pa.Table | None]:
+        """Return the partials of each layout of the scan: by Arrow side by side, or by workers."""
+        sql, shares = self.multi_scan.sql(f"({run.input_sql()})"), self.multi_scan.shares
+        table = run.processor.in_driver(run.plain_leaves(), sql)
+        if table is None:
+            work = scan_batches(shares), SCHEMA
+            answer = run.processor.mapped(run.plain_leaves(), sql, work)
+            return tables_of(answer, len(self.places))
+        if not table.num_rows:
+            return [table.select([]) for _ in shares]
+        works = [functools.partial(partials_of, table, share) for share in shares]
+        return run.processor.side_by_side(works)
 
     def made(self, run: Run) -> list[pa.Table]:
         """Return what each wants."""

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.engine.states.joins.kept_rows import JoinRows, KeptRows
 from penstock.engine.states.state import KeptPart
+from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import COMPACT_PARTS, in_memory
 from penstock.model.schema import Column, Schema
 
@@ -40,7 +41,7 @@ def test_what_is_needed_stays_in_order_and_in_few_parts(
             now += step
             table = table_of(len(given_rows), [now + each for each in ahead], width)
             given_rows += [(row["id"], row["u"]) for row in table.to_pylist()]
-            kept.accept(kept.part_of(table), now, Path(directory))
+            kept.accept(kept.part_of(table), now, Path(directory), MemoryBudget())
             found = rows_in(kept)
             assert found == sorted(found)
             assert {row for row in given_rows if row[1] >= now} <= set(found) <= set(given_rows)
@@ -67,7 +68,7 @@ def test_rows_without_their_span_are_taken_back_and_empty_ones_left() -> None:
 def test_relations_of_a_run_are_what_is_new_old_and_both_of_each_input() -> None:
     kept = KeptRows((JoinRows(SCHEMA, "m", "u"), JoinRows(SCHEMA, "m", "u")), names="lr")
     old = kept.parts_of([table_of(0, [1], 0), table_of(0, [2], 0)])
-    kept.accept(old, [0, 0], Path())
+    kept.accept(old, [0, 0], Path(), MemoryBudget())
     new = kept.parts_of([table_of(0, [3], 0), table_of(0, [], 0)])
     assert [part is None for part in new] == [False, True]
     found = kept.in_play(new, lambda place, part: place == 1 and part.first == 2)

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pyarrow as pa
+import pytest
 
+from penstock.engine.arrow.answers import answer
+from penstock.engine.states.sharing.multi_aggregate_scan import scan_table, tables_of
 from penstock.engine.states.sharing.passes import Pass
 from penstock.engine.states.state import Run
 from penstock.errors import RunError
@@ -33,6 +36,9 @@ class Sparkless:
 
     def views(self, *_: object, **__: object) -> dict[str, str]:
         return {}
+
+    def in_driver(self, *_: object) -> None:
+        return None
 
     def mapped(self, *_: object) -> pa.Table:
         raise RunError("no worker can do this")
@@ -88,3 +94,45 @@ def test_where_a_sweep_fails_each_is_made_by_itself_from_then_on() -> None:
     assert passes == 2
     assert found.places == ()
     assert [table.num_rows for table in tables] == [1, 1]
+
+
+TIMES = pa.array([0, 1, 11 * SECOND, 1], pa.int64()).cast(pa.timestamp("us", "UTC"))
+TUPLES = pa.table({"ts": TIMES, "k": ["a", "b", "a", None], "x": [1.0, 2.5, 4.0, None]})
+
+
+class InDriver(Sparkless):
+    """Answers by Arrow, where it can."""
+
+    def in_driver(self, leaves: Mapping[str, pa.Table], sql: str) -> pa.Table | None:
+        return answer(sql, leaves)
+
+
+@dataclass(frozen=True)
+class Tuples(OneRow):
+    """A run over tuples that lie in the driver."""
+
+    tuples: pa.Table = field(default_factory=lambda: TUPLES)
+
+    def plain_leaves(self) -> dict[str, Any]:
+        return {"v": self.tuples}
+
+    def input_sql(self, place: int = 0) -> str:
+        return "SELECT * FROM v"
+
+
+@pytest.mark.parametrize("tuples", [TUPLES, TUPLES.slice(0, 2), TUPLES.slice(0, 0)])
+def test_what_the_driver_makes_is_what_workers_make(tuples: pa.Table) -> None:
+    plain = wanted(aggregate(aggregates=(COUNT, MAX)))
+    found = Pass.over(
+        [plain, wanted(aggregate(kept(SCAN, "`x` > 2"))), wanted(aggregate())], SCHEMA
+    )
+    run = Tuples(cast("Any", InDriver()), cast("Any", None), {}, (), (), tuples=tuples)
+    columns = answer(found.multi_scan.sql("(SELECT * FROM v)"), {"v": tuples})
+    workers = pa.Table.from_batches([scan_table(columns, found.multi_scan.shares)])
+    expected = tables_of(workers, len(found.places))
+    made = found.scanned(run)
+    assert {place: made[place].num_rows for place in found.places} == {
+        place: table.num_rows for place, table in zip(found.places, expected, strict=True)
+    }
+    if tuples.num_rows:
+        assert [made[place] for place in found.places] == expected
