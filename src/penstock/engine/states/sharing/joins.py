@@ -185,7 +185,7 @@ class JoinsState:
         """Join what is new with what is there, and return each member's rows, by its root."""
         made = self._made(run, self.bundle.members)
         needed_from = [self.shared.join.needed_from(place, made.marks) for place in SIDES]
-        self.shared.rows.accept(made.new, needed_from, run.processor.spill)
+        self.shared.rows.accept(made.new, needed_from, run.processor.spill, run.processor.room)
         self.shared.reached, self.audiences = made.marks, made.audiences
         self.fresh, self.apart = frozenset(), self.apart + made.apart
         self._forget_audiences()
