@@ -91,10 +91,9 @@ function View({ from, parts, given }) {
 function TokenEntry({ refusal }) {
   const dialog = useRef();
   useEffect(() => dialog.current.showModal(), []);
-  const enter = (event) => {
+  const enter = (event) => { // it goes with the first figures, and stays with the next refusal
     event.preventDefault();
     keepToken(new FormData(event.target).get("token").trim());
-    dialog.current.close();
     connect();
   };
   return html`<dialog ref=${dialog} aria-labelledby="entry" onCancel=${(event) => event.preventDefault()}><form onSubmit=${enter}>

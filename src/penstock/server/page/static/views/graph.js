@@ -8,7 +8,7 @@ import { bytes, count, counted, duration, exact, rate, seconds, share } from "..
 import { planGraph } from "../lib/plan_graph.js";
 import { Empty, Figure, Loading, Mark, State, Trouble, useAnswer } from "../lib/ui.js";
 
-const [WIDTH, HEIGHT] = [192, 48];
+const [WIDTH, HEIGHT] = [204, 48];
 const LETTERS = 24; // of a title that a node has room for
 const [BEFORE, MARGIN] = ["before", 24];
 const LONG_WAIT = 1; // seconds that rows wait before a unit until its ring is drawn
@@ -57,7 +57,7 @@ function arranged(plan, queries) {
   graph.setGraph({ rankdir: "LR", nodesep: 16, ranksep: 64, marginx: MARGIN, marginy: 32 });
   for (const node of made.nodes) graph.setNode(node.id, { width: WIDTH, height: HEIGHT });
   graph.setNode(BEFORE, { width: 0, height: 0 }); // streams stand side by side, at the left
-  for (const node of made.nodes) if (node.kind === "stream") graph.setEdge(BEFORE, node.id, { weight: 0 });
+  for (const node of made.nodes) if (node.kind === "stream") graph.setEdge(BEFORE, node.id, { weight: 100 }); // as short as can be
   for (const edge of made.edges) graph.setEdge(edge.from, edge.to, {});
   layout(graph);
   for (const node of made.nodes) Object.assign(node, { x: graph.node(node.id).x, y: graph.node(node.id).y });

@@ -1,0 +1,207 @@
+"""How the page looks and behaves, whatever runs: sizes, states, keys, tokens, accessibility."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from penstock.server.access import Role
+from penstock.server.access.tokens import TokenFile, new_token
+from tests.e2e.page.pictured import PicturedService, pictured
+
+VIEWS = ("overview", "graph", "queries", "streams", "events", "sql")
+PLACES = (*VIEWS, "queries/query_0000", "queries/query_0000/history", "streams/cars")
+SERIOUS = ("serious", "critical")
+
+
+@pytest.fixture
+def calm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with pictured(tmp_path, monkeypatch) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def trouble(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with pictured(tmp_path, monkeypatch, trouble=True) as (address, _):
+        yield address
+
+
+def shown(page: Page, address: str, place: str = "overview") -> None:
+    """Go to a place, and wait until its figures are there."""
+    page.goto(f"{address}/#/{place}")
+    expect(page.locator(".link")).to_contain_text("live")
+    expect(page.locator("main h1, main h2").first).to_be_attached()
+    expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
+
+
+def faults(page: Page, axe: str) -> list[str]:
+    """Return what axe finds that is serious."""
+    page.evaluate(axe)
+    found: dict[str, Any] = page.evaluate("async () => await axe.run()")
+    return [
+        f"{each['id']}: {each['nodes'][0]['html'][:200]}"
+        for each in found["violations"]
+        if each["impact"] in SERIOUS
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_faults(page: Page, trouble: str, axe: str, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    found = {}
+    for place in PLACES:
+        shown(page, trouble, place)
+        found[place] = faults(page, axe)
+    assert found == {place: [] for place in PLACES}
+
+
+@pytest.mark.parametrize("width", [360, 2560])
+def test_nothing_is_wider_than_the_screen(page: Page, trouble: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 740})
+    for place in PLACES:
+        shown(page, trouble, place)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, place
+
+
+def test_trouble_is_told_first_with_its_cause_and_what_to_do(page: Page, trouble: str) -> None:
+    shown(page, trouble)
+    things = page.locator(".attention li")
+    expect(things).to_have_count(5)
+    expect(things.first).to_contain_text(re.compile("broken:"))
+    held = things.filter(has_text="is held")
+    expect(held).to_contain_text("no space is left")
+    expect(held.get_by_role("button", name="Resume query_0006")).to_be_visible()
+    expect(things.filter(has_text="dead letters").get_by_role("button")).to_have_text("Retry")
+    top = things.first.bounding_box()
+    assert top is not None
+    assert top["y"] < 400
+
+
+def test_a_calm_system_says_so(page: Page, calm: str) -> None:
+    shown(page, calm)
+    expect(page.get_by_text("All is well")).to_be_visible()
+
+
+def test_a_thousand_queries_fold_into_their_bundles_and_one_is_found(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pictured(tmp_path, monkeypatch, queries=1000) as (address, _):
+        shown(page, address, "graph")
+        nodes = page.locator(".node")
+        expect(nodes).to_have_count(6)
+        page.get_by_label("Find", exact=True).fill("query_0777")
+        page.get_by_role("button", name="Find", exact=True).click()
+        expect(page.locator("aside").get_by_role("link", name="query_0777")).to_be_visible()
+        assert "query=query_0777" in page.url
+        shown(page, address, "queries?sort=-rows_out")
+        expect(page.locator("tbody tr")).to_have_count(200)
+        expect(page.locator("tbody tr").first).to_contain_text("query_0999")
+        page.get_by_label("Name").fill("077")
+        expect(page.locator("tbody tr")).to_have_count(11)
+        assert "q=077" in page.url
+
+
+def test_all_of_it_can_be_reached_by_keys(page: Page, calm: str) -> None:
+    shown(page, calm)
+    page.keyboard.press("/")
+    page.keyboard.type("query_0003")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="query_0003")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.get_by_role("heading", name="Graph")).to_be_visible()
+    page.locator(".node").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("aside")).to_be_visible()
+    page.keyboard.press("?")
+    expect(page.get_by_role("heading", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
+
+
+def test_light_and_dark_follow_the_system_and_a_switch(page: Page, calm: str) -> None:
+    def ground() -> str:
+        text: str = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        return text
+
+    shown(page, calm)
+    light = ground()
+    page.emulate_media(color_scheme="dark")
+    dark = ground()
+    assert light != dark
+    switch = page.get_by_role("button", name=re.compile("Theme"))
+    switch.click()
+    expect(switch).to_have_accessible_name("Theme: light")
+    assert ground() == light
+    page.reload()
+    assert ground() == light
+    switch.click()
+    expect(switch).to_have_accessible_name("Theme: dark")
+    page.emulate_media(color_scheme="light")
+    assert ground() == dark
+
+
+def test_a_token_is_asked_for_and_stays_out_of_addresses(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret, token = new_token("reader", Role.READ, None)
+    TokenFile(tmp_path).add(token)
+    addresses: list[str] = []
+    page.on("request", lambda request: addresses.append(request.url))
+    with pictured(tmp_path, monkeypatch, trouble=True) as (address, service):
+        page.goto(address)
+        expect(page.get_by_role("heading", name="This server asks for a token")).to_be_visible()
+        page.get_by_role("textbox", name="Token").fill("wrong")
+        page.get_by_role("button", name="Enter").click()
+        expect(page.get_by_text("UNAUTHENTICATED")).to_be_visible()
+        page.get_by_role("textbox", name="Token").fill(secret)
+        page.get_by_role("button", name="Enter").click()
+        expect(page.locator(".link")).to_contain_text("live")
+        expect(page.locator(".attention li")).to_have_count(5)
+        # Who may only read sees no dead buttons.
+        expect(page.get_by_role("button", name=re.compile("Resume|Retry"))).to_have_count(0)
+        expect(page.get_by_label("Strategy")).to_have_count(0)
+        page.reload()  # it lasts as long as the tab
+        expect(page.locator(".attention li")).to_have_count(5)
+        shown(page, address, "queries")
+        expect(page.get_by_role("button", name=re.compile("Stop|Drop"))).to_have_count(0)
+        assert isinstance(service, PicturedService)
+    assert not [each for each in addresses if secret in each]
+    assert secret not in json.dumps(page.evaluate("({...localStorage})"))
+
+
+def test_what_is_destroyed_is_asked_for_once(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pictured(tmp_path, monkeypatch) as (address, service):
+        shown(page, address, "queries/query_0001")
+        drop = page.get_by_role("button", name="Drop query_0001")
+        drop.click()
+        expect(page.get_by_role("dialog")).to_contain_text("gone for good")
+        page.get_by_role("button", name="Cancel").click()
+        assert "DROP QUERY `query_0001`" not in service.asked
+        drop.click()
+        page.get_by_role("dialog").get_by_role("button", name="Drop").click()
+        expect(page.get_by_role("heading", name="Queries")).to_be_visible()
+        assert service.asked.count("DROP QUERY `query_0001`") == 1
+
+
+def test_what_a_link_brings_into_the_editor_is_not_carried_out(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pictured(tmp_path, monkeypatch) as (address, service):
+        shown(page, address, "sql?text=DROP%20QUERY%20query_0001")
+        expect(page.locator(".cm-content")).to_contain_text("DROP QUERY query_0001")
+        shown(page, address, "streams/cars")  # whatever it had sent would have come before this
+        expect(page.get_by_role("region", name="Rows of cars")).to_be_visible()
+        assert not [each for each in service.asked if "query_0001" in each]
+
+
+def test_text_of_rows_stays_text(page: Page, calm: str) -> None:
+    shown(page, calm, "streams/cars")
+    cell = page.get_by_role("cell", name="<b>south</b>")
+    expect(cell).to_be_visible()
+    assert page.locator("td b").count() == 0
