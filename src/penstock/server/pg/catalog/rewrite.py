@@ -46,6 +46,7 @@ RENAMED = {
     "unnest": "json",
     "now": "now_",
 }
+AS_TABLES = {"pg_get_keywords": "pg_keywords", "pg_show_all_settings": "pg_settings"}
 SESSION_WORDS = {
     "current_user": "pg_current_user",
     "current_role": "pg_current_user",
@@ -377,6 +378,9 @@ def _rewritten(node: exp.Expr) -> exp.Expr:
             return _array(node)
         case exp.Bracket():
             return _element(node)
+        case exp.Table() if isinstance(node.this, exp.Func) and node.this.name in AS_TABLES:
+            alias = node.alias or node.this.name
+            return exp.alias_(exp.to_table(AS_TABLES[node.this.name]), alias, table=True)
         case exp.Table() if isinstance(node.this, exp.Func):
             return _table_function(node, node.this)
         case exp.Unnest():

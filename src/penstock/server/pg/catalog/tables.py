@@ -115,6 +115,7 @@ PG_CATALOG = {
     "pg_matviews": """schemaname name, matviewname name, matviewowner name, tablespace name,
         hasindexes bool, ispopulated bool, definition text""",
     "pg_indexes": "schemaname name, tablename name, indexname name, tablespace name, indexdef text",
+    "pg_keywords": "word text, catcode char, catdesc text",  # as pg_get_keywords() gives them
     "pg_shdescription": "objoid oid, classoid oid, description text",
     "pg_depend": """classid oid, objid oid, objsubid int4, refclassid oid, refobjid oid,
         refobjsubid int4, deptype char""",
