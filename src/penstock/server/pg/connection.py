@@ -150,7 +150,8 @@ class Connection:
         """Answer a message; return False where what follows is to be passed over."""
         self.interrupt.begin(session.settings.timeout)
         try:
-            session.caller = self._backend.caller(self._token, self._peer)
+            if isinstance(message, Query | Bind):  # each is one request of the caller's
+                session.caller = self._backend.caller(self._token, self._peer)
             await self._answer(session, extended, message)
             return True
         except PenstockError as error:
