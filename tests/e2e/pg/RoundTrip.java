@@ -20,7 +20,7 @@ public class RoundTrip {
             System.out.println("keys " + count(about.getPrimaryKeys(null, "public", stream))
                 + " " + count(about.getImportedKeys(null, "public", stream))
                 + " " + count(about.getIndexInfo(null, "public", stream, false, false)));
-            System.out.println("keywords " + about.getSQLKeywords().isEmpty());
+            System.out.println("keywords " + about.getSQLKeywords());
             System.out.println("schemas " + count(about.getSchemas()) + " types " + (count(about.getTypeInfo()) > 10));
             String select = "SELECT * FROM " + stream + " WHERE mph > ? AND car = ?";
             try (PreparedStatement asked = connection.prepareStatement(select)) {

@@ -167,7 +167,7 @@ def test_jdbc_makes_a_round_trip(port: int, home: MemoryHome) -> None:
         "column d numeric 5",
         "column s json 6",
         "keys 0 0 0",
-        "keywords true",
+        "keywords slack,slide,stream,subscribe",
         "schemas 4 types true",
         *["row 2026-01-02T03:04:05.600Z a 61 12.50 [1, 2, null]"] * 7,
         "columns 6",

@@ -246,6 +246,8 @@ class Contents:
         yield "pg_tablespace", {"oid": 1663, "spcname": "pg_default", "spcowner": OWNER}
         yield "pg_am", {"oid": 2, "amname": "heap", "amhandler": 3, "amtype": "t"}
         yield "pg_collation", {**COLLATION}
+        for word in OWN_WORDS:
+            yield "pg_keywords", {"word": word, "catcode": "U", "catdesc": "unreserved"}
         for name, value in self.facts.parameters:
             yield "pg_settings", {"name": name, "setting": value, **SETTING}
 
@@ -295,6 +297,7 @@ class Contents:
                 )
 
 
+OWN_WORDS = ("slack", "slide", "stream", "subscribe")  # of Penstock's, beside those of SQL
 ATTRIBUTE = {
     **dict.fromkeys(("attbyval", "attnotnull", "atthasdef", "atthasmissing", "attisdropped"), 0),
     **dict.fromkeys(("attinhcount", "attcollation"), 0),
