@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy
+from psycopg import generators
 from pyspark.sql import SparkSession
 
 from penstock.server.access.caller import Role
@@ -65,7 +66,7 @@ def test_values_go_to_spark_and_come_back_as_they_are(
     mark = "%b" if binary else "%s"
     asked = (
         f"SELECT * FROM public.hits WHERE car = {mark} AND ts = {mark} AND mph > {mark} "
-        f"AND cost >= {mark} AND tags = {mark} LIMIT {mark}"
+        f"AND cost >= {mark} AND tags = {mark}::text[] LIMIT {mark}"
     )
     values = (ROW[1], AT, 5, Decimal("12.49"), ROW[4], 3)
     assert client.cursor(binary=binary).execute(asked, values).fetchall() == [ROW]
@@ -111,7 +112,7 @@ def test_an_endless_select_is_cancelled(client: psycopg.Connection) -> None:
     [
         ("SELECT car,\n nope FROM hits", "42703", 14),
         ("SELECT 'x\\y', \"car\" FROM nowhere", "42P01", None),
-        ("SELECT * FROM hits WHRE mph", "42601", 25),
+        ("SELECT * FROM hits WHRE mph", "42601", 20),
         ("CREATE QUERY slow AS SELECT * FROM hits", "42501", 1),
         ("SELECT reflect('java.lang.System', 'exit')", "42501", None),
         ("SUBSCRIBE nothing", "42P01", None),
@@ -152,8 +153,10 @@ def test_psql_and_sqlalchemy_find_their_way(server: Served, psql: Psql, dsn: str
 
 def test_a_statement_is_described_before_it_runs(client: psycopg.Connection) -> None:
     low = client.pgconn
-    low.prepare(b"described", b"SELECT car, mph FROM hits WHERE mph > $1::int4 LIMIT $2")
-    told = low.describe_prepared(b"described")
+    low.send_prepare(b"described", b"SELECT car, mph FROM hits WHERE mph > $1::int4 LIMIT $2")
+    client.wait(generators.execute(low))
+    low.send_describe_prepared(b"described")
+    [told] = client.wait(generators.execute(low))
     assert [told.param_type(each) for each in range(told.nparams)] == [23, 20]
     assert [(told.fname(each), told.ftype(each)) for each in range(told.nfields)] == [
         (b"car", 25),

@@ -92,7 +92,8 @@ def _dotted(column: exp.Column) -> str:
 
 def place_of_column(tree: exp.Expr, message: str) -> Place | None:
     """Return where the first column stands that a message of Spark names."""
-    meant = (each for each in tree.find_all(exp.Column) if f"`{each.name}`" in message)
+    missed = message.partition("Did you mean")[0]  # what comes after are others' names
+    meant = (each for each in tree.find_all(exp.Column) if f"`{each.name}`" in missed)
     return next((place_of(column) for column in meant), None)
 
 

@@ -89,7 +89,8 @@ def type_names(tokens: Sequence[Token]) -> Mapping[int, str]:
         if before.is_word("LIMIT", "OFFSET", "FETCH"):
             found.setdefault(int(token.value), "int8")
         elif len(after) > 1 and after[0].is_word("::", "AS") and after[1].is_name:
-            found.setdefault(int(token.value), after[1].value.lower())
+            array = "[]" if _is_array(tokens, index + 3) else ""
+            found.setdefault(int(token.value), after[1].value.lower() + array)
     return found
 
 
@@ -136,6 +137,12 @@ def _is_public(tokens: Sequence[Token], index: int) -> bool:
     )
 
 
+def _is_array(tokens: Sequence[Token], index: int) -> bool:
+    """Say whether the brackets of an array's type stand here."""
+    here = tokens[index : index + 2]
+    return len(here) > 1 and here[0].is_word("[") and here[1].is_word("]")
+
+
 def _counts_rows(tokens: Sequence[Token], index: int) -> bool:
     """Say whether a cast is that of LIMIT 5::int, where Spark takes a plain number alone."""
     return index > 1 and tokens[index - 2].is_word("LIMIT", "OFFSET")
@@ -146,6 +153,9 @@ def _cast_type(tokens: Sequence[Token], index: int) -> dict[int, str]:
     words = [token.value.upper() for token in tokens[index + 1 : index + 6]]
     if tokens[index].is_word("AS") and not _closes_a_cast(tokens, index):
         return {}
+    if words and _is_array(tokens, index + 2):
+        element = dict(CAST_TYPES).get((words[0],), words[0])
+        return {index + 1: f"ARRAY<{element}>", index + 2: "", index + 3: ""}
     if words[:1] in (["NUMERIC"], ["DECIMAL"]) and words[1:2] != ["("]:
         return {index + 1: NUMERIC}
     for names, meant in CAST_TYPES:

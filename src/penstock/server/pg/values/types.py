@@ -186,4 +186,5 @@ def _modifier(precision: int, scale: int) -> int:
 
 NAMED_TYPES = {each.name: each for each in TYPES.values()}
 NAMED_TYPES |= {each.sql: each for each in TYPES.values()}
+NAMED_TYPES |= {f"{each.name}[]": array for each, array in ARRAY_OF.items()}
 NAMED_TYPES |= {"int": INT4, "double": FLOAT8, "decimal": NUMERIC, "string": TEXT}

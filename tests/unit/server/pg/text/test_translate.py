@@ -29,6 +29,8 @@ def told(text: str) -> str:
         ("SELECT x::numeric", "SELECT x::DECIMAL(38, 18)"),
         ("SELECT x::numeric(5, 2)", "SELECT x::numeric(5, 2)"),
         ("SELECT CAST(f(x, (y)) AS text) AS text", "SELECT CAST(f(x, (y)) AS STRING) AS text"),
+        ("SELECT $x$a$x$::text[], y[0]", "SELECT 'a'::ARRAY<STRING>, y[0]"),
+        ("SELECT CAST(x AS bigint[]) AS y", "SELECT CAST(x AS ARRAY<BIGINT>) AS y"),
         ("SELECT x LIMIT 5::int8 OFFSET 2::INTEGER", "SELECT x LIMIT 5 OFFSET 2"),
         ("SELECT x AS varchar", "SELECT x AS varchar"),
         (
@@ -80,6 +82,7 @@ def test_a_parameter_that_is_not_there_is_refused() -> None:
 
 
 def test_types_of_parameters_are_seen_in_casts_and_limits() -> None:
-    tokens = tokens_of("SELECT $1::int4, CAST($2 AS text), $3 FROM s LIMIT $4 OFFSET $5")
-    assert type_names(tokens) == {1: "int4", 2: "text", 4: "int8", 5: "int8"}
+    tokens = tokens_of("SELECT $1::int4, CAST($2 AS text), $3::int8[] FROM s LIMIT $4 OFFSET $5")
+    seen = {1: "int4", 2: "text", 3: "int8[]", 4: "int8", 5: "int8"}
+    assert type_names(tokens) == seen
     assert tokens[1].kind is Lexeme.PARAMETER
