@@ -45,7 +45,7 @@ def test_every_answer_is_as_openapi_tells(server: Served) -> None:
     for operation in operations(server):
 
         @given(case=operation.as_strategy())
-        @settings(max_examples=examples(50), deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples(20), deadline=None, suppress_health_check=list(HealthCheck))
         def holds(case: schemathesis.Case) -> None:
             case.call_and_validate(checks=CHECKS, timeout=60)
 
