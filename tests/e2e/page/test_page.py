@@ -179,7 +179,10 @@ def test_a_query_is_stopped_resumed_and_dropped(page: Page, server: Server) -> N
     ps = server.ps
     ps.script(PREFIX.format("steered"))
     ps.sql("CREATE QUERY steady AS SELECT ts, celsius FROM steered")
-    page.goto(f"{server.address}/#/queries/steady")
+    page.goto(f"{server.address}/#/queries/steady/plan")
+    expect(page.locator("pre").first).to_contain_text("CREATE QUERY steady AS SELECT")
+    page.get_by_role("button", name="Explain").click()
+    expect(page.locator("pre").last).to_contain_text("steered")
     state = page.locator(".title .mark")
     page.get_by_role("button", name="Stop steady").click()
     expect(state).to_contain_text("stopped")
