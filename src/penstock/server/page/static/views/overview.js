@@ -16,7 +16,7 @@ export default function Overview() {
     <section class="figures" aria-label="Figures">
       <${Card} title="Rows in" value=${rate(of.rows_per_s)} exactly=${of.rows_per_s} note="${counted(of.streams, "stream")}" points=${live.points} at=${AT.rows} />
       <${Card} title="Delay p99" value=${duration(of.delay_p99_ms)} exactly=${of.delay_p99_ms} note=${of.delay_query ? html`slowest: <a href=${to(["queries", of.delay_query])}>${of.delay_query}</a>` : "nothing delivered in the last minute"} points=${live.points} at=${AT.delay} />
-      <${Card} title="Load" value=${share(of.load)} exactly=${of.load} note="foreseen ${share(of.needed_soon)}" points=${live.points} at=${AT.load} most=${1} tone=${of.needed_soon > 1 ? "bad" : of.needed_soon > 0.9 ? "warn" : ""} />
+      <${Card} title="Load" value=${share(of.load)} exactly=${of.load} note="soon needed: ${share(of.needed_soon)} of the slots" points=${live.points} at=${AT.load} most=${1} tone=${of.needed_soon > 1 ? "bad" : of.needed_soon > 0.9 ? "warn" : ""} />
       <${Card} title="Contracts kept" value=${of.promised ? `${of.kept} of ${of.promised}` : "none made"} note=${of.warming ? `${of.warming} warming` : counted(of.queries, "query", "queries")} points=${live.points} at=${AT.broken} label="Contracts broken" tone=${of.broken ? "bad" : ""} />
       <${Card} title="Watermark lag" value=${seconds(of.lag_s)} exactly=${of.lag_s} note=${of.lag_stream ? html`slowest: <a href=${to(["streams", of.lag_stream])}>${of.lag_stream}</a>` : "no open stream has a watermark"} points=${live.points} at=${AT.lag} />
     </section>
