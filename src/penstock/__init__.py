@@ -49,7 +49,7 @@ _PLACES = {
     "Subscription": "penstock.runtime.work.subscription",
     "UserAggregate": "penstock.model.functions.user_aggregates",
     "connect": "penstock.entry",
-    "connect_async": "penstock.remote.connect",
+    "connect_async": "penstock.entry",
     "stream_function": "penstock.functions.library.declare",
 }
 

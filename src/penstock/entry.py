@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock.errors import BadOptionError
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # what an embedded connection takes is loaded with it, and Sp
     from penstock.engine.trains.buffers import BufferBounds
     from penstock.functions.operators.function import Function as StreamFunction
     from penstock.model.functions.user_aggregates import UserAggregate
+    from penstock.remote.async_connection import AsyncRemoteConnection
     from penstock.remote.connection import RemoteConnection
     from penstock.runtime.loop.supervisor import Settings
 
@@ -64,19 +66,29 @@ def connect(home: str | Path = ".penstock", **options: Any) -> "Connection | Rem
         A connection; use it as a context manager, so that it is closed.
     """
     if is_url(home):
-        try:
-            from penstock.remote.connect import connect as connect_to  # noqa: PLC0415  (an extra)
-        except ModuleNotFoundError as error:
-            raise _missing(error) from None
-        return connect_to(str(home), **options)
+        made: RemoteConnection = _remote().connect(str(home), **options)
+        return made
     from penstock.client import connect as open_home  # noqa: PLC0415  (it loads Spark)
 
     return open_home(home, **options)
 
 
-def _missing(error: ModuleNotFoundError) -> BadOptionError:
-    """Return the error of a client without what it needs."""
-    return BadOptionError(
-        f"a server is asked with {error.name}, which is not installed",
-        hint="pip install 'penstock[client]'",
-    )
+async def connect_async(url: str, **options: Any) -> "AsyncRemoteConnection":
+    """Connect to a server with await; the options are those of `connect` with a URL.
+
+    For type checkers it is `penstock.remote.connect.connect_async`, which says what they are.
+    """
+    made: AsyncRemoteConnection = await _remote().connect_async(url, **options)
+    return made
+
+
+def _remote() -> ModuleType:
+    """Return what connects to servers; BadOptionError where what that needs is not installed."""
+    try:
+        from penstock.remote import connect as remote  # noqa: PLC0415  (an extra)
+    except ModuleNotFoundError as error:
+        raise BadOptionError(
+            f"a server is asked with {error.name}, which is not installed",
+            hint="pip install 'penstock[client]'",
+        ) from None
+    return remote

@@ -6,6 +6,8 @@ import sys
 import typing
 from pathlib import Path
 
+import pytest
+
 import penstock
 from penstock import client, entry
 
@@ -57,11 +59,18 @@ def test_what_a_type_checker_knows_of_a_home_is_what_opens_one() -> None:
     assert list(told) == list(real)
 
 
-def test_a_home_is_opened_without_what_clients_need() -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "penstock.connect('http://here', token=None)",
+        "asyncio.run(penstock.connect_async('http://here'))",
+    ],
+)
+def test_a_home_is_opened_without_what_clients_need(asked: str) -> None:
     code = (
-        "import sys; sys.modules['httpx'] = None\n"
+        "import asyncio, sys; sys.modules['httpx'] = None\n"
         "import penstock; from penstock.cli.commands import load; load('run'); load('sql')\n"
-        "try:\n    penstock.connect('http://here', token=None)\n"
+        f"try:\n    {asked}\n"
         "except penstock.PenstockError as error:\n"
         "    sys.exit('penstock[client]' not in error.hint)"
     )
