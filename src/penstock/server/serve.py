@@ -30,6 +30,7 @@ from penstock.server.service import Service
 from penstock.sql import SetDecider, parse
 
 IDLE_SECONDS = 75  # longer than clients keep connections that they do not use
+DEAF_SECONDS = 1.0  # without taking a byte, after which a stop waits for a client no more
 BACKLOG = 2048  # clients that are at the door while one is let in
 
 
@@ -97,7 +98,7 @@ class Listeners:
         self.http = bound(configuration.http_host, configuration.http_port)
         self.pg = _bound_pg(configuration)
         self._thread = threading.Thread(target=self._run, name="penstock-listeners", daemon=True)
-        self._server: uvicorn.Server | None = None
+        self._server: HttpServer | None = None
         self._began = threading.Event()
 
     def addresses(self) -> list[str]:
@@ -138,7 +139,7 @@ class Listeners:
             backlog=BACKLOG,
             ssl_context_factory=None if context is None else lambda *_: context,
         )
-        self._server = uvicorn.Server(settings)
+        self._server = HttpServer(settings)
         limits = PgLimits(configuration.limits_connections, configuration.limits_body)
         pg = PgListener(ServedHome(self._service), context, limits)
         if self.pg is not None:
@@ -148,6 +149,29 @@ class Listeners:
             await self._server.serve(sockets=[self.http])
         finally:
             await pg.stop()
+
+
+class HttpServer(uvicorn.Server):
+    """As uvicorn's, but who takes nothing of what is sent holds up no stop."""
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests end, and cut off who does not read: subscribers resume where they were."""
+        cutting = asyncio.ensure_future(self._cut_deaf())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            cutting.cancel()
+
+    async def _cut_deaf(self) -> None:
+        left = dict[object, int]()  # bytes that each connection had yet to take when last looked at
+        while True:
+            now = dict[object, int]()
+            for each in list(self.server_state.connections):
+                size = now[each] = each.transport.get_write_buffer_size()
+                if size and size == left.get(each):
+                    each.transport.abort()
+            left = now
+            await asyncio.sleep(DEAF_SECONDS)
 
 
 def _refuse_open_door(service: Service) -> None:

@@ -32,6 +32,7 @@ class Served:
     connection: Connection
     url: str
     tokens: Mapping[str, str]
+    listeners: Listeners
     pg: str = ""
 
     def client(self, role: str = "", **options: Any) -> httpx.Client:
@@ -68,7 +69,7 @@ def served(
             service.open(connection)
             try:
                 url, *others = listeners.addresses()
-                yield Served(service, connection, url, tokens, "".join(others))
+                yield Served(service, connection, url, tokens, listeners, "".join(others))
             finally:
                 service.stop()
                 listeners.stop()
