@@ -1,5 +1,6 @@
 """`penstock serve` as a process: killed under pushes and subscribers, stopped, started again."""
 
+import asyncio
 import itertools
 import json
 import os
@@ -8,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import httpx
 import pytest
 
+import penstock
 from tests.e2e.server.served import PATIENCE, events, sql
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -22,7 +25,13 @@ SCRIPT = """
 CREATE STREAM s (client INT, n INT) FROM push();
 CREATE QUERY q AS SELECT client, n FROM s WHERE n >= 0;
 """
-CLIENTS, PUSHES, ROWS = 5, 40, 3
+CLIENTS, PUSHES, ROWS = 50, 20, 3
+PLAIN = 40  # of the clients, which speak HTTP; the others are Penstock's own
+REPEATS = 5  # every fifth push is sent again although it was answered
+EVERYTHING = set(itertools.product(range(CLIENTS), range(PUSHES * ROWS)))
+AGAIN_SECONDS = 0.25  # a crowd that knocks more often slows the start that it waits for
+
+Seen = list[tuple[str, int, int]]  # a position, a client, and which of its rows
 
 
 class Process:
@@ -54,11 +63,12 @@ class Process:
         self.url = next(line.split()[-1] for line in said.splitlines() if "listening" in line)
         self.port = int(self.url.rpartition(":")[2])
 
-    def kill(self) -> None:
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(PATIENCE)
+    def kill(self) -> int:
+        if self._process is None:
+            return 0
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        return int(self._process.wait(PATIENCE))
 
     def stop(self) -> int:
         """Return the exit code that SIGTERM ends it with."""
@@ -67,29 +77,76 @@ class Process:
         return int(self._process.wait(PATIENCE))
 
 
-def push_all(server: Process, client: int) -> None:
+class Working(threading.Thread):
+    """Work in a thread, whose failure is the test's."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        super().__init__(daemon=True)
+        self._work, self._failure = work, list[BaseException]()
+        self.start()
+
+    def run(self) -> None:
+        try:
+            self._work()
+        except BaseException as failure:
+            self._failure.append(failure)
+
+    def finish(self) -> None:
+        self.join(2 * PATIENCE)
+        assert not self.is_alive()
+        for failure in self._failure:
+            raise failure
+
+
+def rows_of(client: int, number: int) -> list[dict[str, int]]:
+    return [{"client": client, "n": number * ROWS + at} for at in range(ROWS)]
+
+
+async def push_plainly(server: Process, asking: httpx.AsyncClient, client: int) -> None:
     """Push everything, each push again and again until it is answered."""
-    with httpx.Client(timeout=5) as asking:
+
+    async def pushed(number: int) -> int:
+        told = {"Idempotency-Key": f"{client}-{number}"}
+        path = f"{server.url}/v1/streams/s/rows"
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            assert time.monotonic() < deadline
+            with suppress(httpx.TransportError):
+                answer = await asking.post(path, json=rows_of(client, number), headers=told)
+                if answer.status_code == 200:
+                    return int(answer.json()["accepted"])
+                assert answer.status_code == 503, answer.text
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    for number in range(PUSHES):
+        assert await pushed(number) in (ROWS, 0)  # none where the first answer was lost
+        if number % REPEATS == 0:
+            assert await pushed(number) == 0
+
+
+async def push_by_connection(server: Process, client: int) -> None:
+    """Push everything; the connection sends again what was not answered."""
+    async with await penstock.connect_async(server.url, patience=PATIENCE) as ps:
         for number in range(PUSHES):
-            rows = [{"client": client, "n": number * ROWS + at} for at in range(ROWS)]
-            told = {"Idempotency-Key": f"{client}-{number}"}
-            deadline = time.monotonic() + PATIENCE
-            while True:
-                assert time.monotonic() < deadline
-                with suppress(httpx.TransportError):
-                    path = f"{server.url}/v1/streams/s/rows"
-                    answer = asking.post(path, json=rows, headers=told)
-                    if answer.status_code == 200:
-                        break
-                    assert answer.status_code == 503, answer.text
-                time.sleep(0.05)
-            time.sleep(0.02)
+            rows, key = rows_of(client, number), f"{client}-{number}"
+            assert await ps.push_once("s", rows, key) in (ROWS, 0)
+            if number % REPEATS == 0:
+                assert await ps.push_once("s", rows, key) == 0
 
 
-def follow(server: Process, seen: list[tuple[str, int, int]], enough: int) -> None:
+async def push_all(server: Process) -> None:
+    """Push by all clients at once."""
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(timeout=5, limits=limits) as asking:
+        plain = [push_plainly(server, asking, client) for client in range(PLAIN)]
+        own = [push_by_connection(server, client) for client in range(PLAIN, CLIENTS)]
+        await asyncio.gather(*plain, *own)
+
+
+def follow_plainly(server: Process, seen: Seen) -> None:
     """Follow the query over every break, from the last position on."""
     deadline = time.monotonic() + 2 * PATIENCE
-    while len(seen) < enough and time.monotonic() < deadline:
+    while len(seen) < len(EVERYTHING) and time.monotonic() < deadline:
         told = {"Last-Event-ID": seen[-1][0]} if seen else {}
         with (
             suppress(httpx.TransportError),
@@ -101,44 +158,55 @@ def follow(server: Process, seen: list[tuple[str, int, int]], enough: int) -> No
                 for event in events(response):
                     assert event.name == "", event
                     seen.append((event.id, event.data["client"], event.data["n"]))
-                    if len(seen) >= enough:
+                    if len(seen) >= len(EVERYTHING):
                         return
-        time.sleep(0.1)
+        time.sleep(AGAIN_SECONDS)
 
 
-def test_clients_lose_and_double_nothing_when_the_server_is_killed(tmp_path: Path) -> None:
+def follow_by_connection(server: Process, seen: Seen) -> None:
+    """Follow the query; the connection goes on after every break."""
+    with (
+        penstock.connect(server.url, token=None, patience=PATIENCE) as ps,
+        ps.subscribe("q") as subscription,
+    ):
+        for row in subscription:
+            seen.append(("{}-{}".format(*row.position), row["client"], row["n"]))
+            if len(seen) >= len(EVERYTHING):
+                return
+
+
+def test_clients_lose_and_double_nothing_when_the_server_is_killed_and_restarted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.remote.patience.MOST_SECONDS", 2 * AGAIN_SECONDS)
     server = Process(tmp_path)
     server.start()
-    everything = {(c, n) for c, n in itertools.product(range(CLIENTS), range(PUSHES * ROWS))}
-    seen: list[tuple[str, int, int]] = []
+    plain, own = Seen(), Seen()
     try:
         with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
             sql(client, SCRIPT)
-        workers = [
-            threading.Thread(target=push_all, args=(server, number)) for number in range(CLIENTS)
+        pushing = Working(lambda: asyncio.run(push_all(server)))
+        following = [
+            Working(lambda: follow_plainly(server, plain)),
+            Working(lambda: follow_by_connection(server, own)),
         ]
-        workers.append(threading.Thread(target=follow, args=(server, seen, len(everything))))
-        for each in workers:
-            each.start()
-        deadline = time.monotonic() + PATIENCE
-        while len(seen) < len(everything) // 4:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-        server.kill()
-        server.start()
-        for each in workers:
-            each.join(2 * PATIENCE)
-            assert not each.is_alive()
-        assert len(seen) == len(everything)
-        assert {(client, n) for _, client, n in seen} == everything
-        assert len({position for position, _, _ in seen}) == len(seen)
+        for part, end in ((0.2, server.kill), (0.6, server.stop)):
+            deadline = time.monotonic() + PATIENCE
+            while min(len(plain), len(own)) < part * len(EVERYTHING):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            assert pushing.is_alive()  # it ends under load
+            assert end() in (0, -signal.SIGKILL)
+            server.start()
+        for each in (pushing, *following):
+            each.finish()
+        for seen in (plain, own):
+            assert len(seen) == len(EVERYTHING)
+            assert {(client, n) for _, client, n in seen} == EVERYTHING
+            assert len({position for position, _, _ in seen}) == len(seen)
         with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
             [counted] = sql(client, "SELECT count(*) AS n FROM q")[0]["rows"]
-            assert counted == {"n": len(everything)}
-            rows = [{"client": 0, "n": at} for at in range(ROWS)]
-            told = {"Idempotency-Key": "0-0"}
-            again = client.post("/v1/streams/s/rows", json=rows, headers=told)
-            assert again.json() == {"accepted": 0, "repeated": True}
+            assert counted == {"n": len(EVERYTHING)}
         assert server.stop() == 0
         audit = (tmp_path / "home" / "audit.jsonl").read_text().splitlines()
         assert [json.loads(line)["outcome"] for line in audit] == ["done"]
