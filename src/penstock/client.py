@@ -24,6 +24,7 @@ from penstock.functions.operators.function import Function as StreamFunction
 from penstock.model.arguments import (
     ABOVE_ZERO,
     ACTIONS,
+    BYTES,
     FLAG,
     FUNCTION,
     PATH,
@@ -276,7 +277,12 @@ class Connection:
             BadRowError: a row does not fit the stream's columns; nothing was taken.
             KeyReusedError: the key came before with other rows.
         """
-        require("ps.push_once", stream=(stream, TEXT), key=(key, TEXT))
+        require(
+            "ps.push_once",
+            stream=(stream, TEXT),
+            key=(key, TEXT),
+            fingerprint=(fingerprint, BYTES),
+        )
         if self._system.supervisor.fatal is not None:
             raise self._system.supervisor.fatal
         return self._system.keyed_pushes.push(stream, rows, key, fingerprint)

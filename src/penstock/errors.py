@@ -44,6 +44,7 @@ PenstockError
      ├─ NotAuthenticatedError UNAUTHENTICATED    no token where one is needed, or none of ours
      ├─ ForbiddenError      FORBIDDEN            what a token's role or streams do not cover
      ├─ BadRequestError     BAD_REQUEST          a request that cannot be read
+     │   └─ WireError       WIRE                 one of PostgreSQL's protocol
      ├─ KeyReusedError      KEY_REUSED           an idempotency key that came with other rows
      ├─ TooLargeError       TOO_LARGE
      ├─ TooManyError        TOO_MANY             more requests than the limits allow
@@ -522,6 +523,16 @@ class BadRequestError(ServerError):
     """
 
     code = "BAD_REQUEST"
+
+
+class WireError(BadRequestError):
+    """A request of PostgreSQL's protocol that cannot be done; clients see its SQLSTATE alone.
+
+    Send what the protocol has in this place, or what the hint names.
+    """
+
+    code = "WIRE"
+    state = "08P01"  # protocol_violation
 
 
 class KeyReusedError(ServerError):

@@ -40,6 +40,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "sql": {"text": "SHOW STREAMS"},
     "script": {"text": "SHOW STREAMS", "approve": lambda: None},
     "push": {"stream": "s", "rows": []},
+    "push_once": {"stream": "s", "rows": [], "key": "k", "fingerprint": b""},
     "end": {"stream": "nobody"},
     "punctuate": {"stream": "s", "condition": "n = 1"},
     "aggregate": {

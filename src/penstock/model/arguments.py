@@ -54,6 +54,7 @@ def _is_actions(value: object) -> bool:
 
 
 TEXT = instance_of("text", str)
+BYTES = instance_of("bytes", bytes)
 TEXTS = many("a list of texts", TEXT)
 FLAG = instance_of("True or False", bool)
 FUNCTION = ArgumentKind("something that can be called", callable)

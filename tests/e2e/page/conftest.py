@@ -12,7 +12,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 PATIENCE = 30_000  # milliseconds for any one wait: the machine may be busy
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")  # its event loop must not outlive these tests
 def chromium() -> Iterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed: the package chromium of Debian is one")

@@ -130,6 +130,8 @@ def test_an_error_is_underlined_at_its_place_and_a_plan_stands_beside(
 
 def test_names_and_columns_are_completed(page: Page, server: Server) -> None:
     server.ps.sql(PREFIX.format("completed").replace(";", ""))
+    page.goto(f"{server.address}/#/streams")
+    expect(page.get_by_text("completed").first).to_be_visible()  # the page knows of it by now
     write(page, server, "SELECT  FROM completed")
     expect(page.locator(".link")).to_contain_text("live")
     page.keyboard.press("Home")

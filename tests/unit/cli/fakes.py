@@ -69,6 +69,7 @@ def source_reader(
         definition=definition,
         cause=cause,
         ended=False,
+        is_held=False,
         watermark=BEGIN_OF_TIME,
         meter=Meter(),
         interface=SimpleNamespace(bounded=bounded, ended=False),

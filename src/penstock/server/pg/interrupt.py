@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Callable
 
-from penstock.server.pg.sqlstate import CANCELLED, WireError, refused
+from penstock.errors import WireError
+from penstock.server.pg.sqlstate import CANCELLED, refused
 
 BY_REQUEST = "the statement was cancelled"
 BY_TIME = "the statement took longer than statement_timeout"

@@ -1,6 +1,6 @@
 """PostgreSQL's codes for our errors, so that drivers raise the class that fits."""
 
-from penstock.errors import BadRequestError, PenstockError, Place
+from penstock.errors import PenstockError, Place, WireError
 
 INTERNAL = "XX000"
 CANCELLED = "57014"
@@ -50,6 +50,7 @@ STATES = {
     "UNAUTHENTICATED": "28P01",
     "FORBIDDEN": "42501",
     "BAD_REQUEST": "22023",
+    "WIRE": "08P01",
     "KEY_REUSED": "23505",
     "TOO_LARGE": "54000",
     "TOO_MANY": "53300",
@@ -68,12 +69,6 @@ NO_PARAMETER = "42P02"
 NOT_SUPPORTED = "0A000"
 REFUSED = "28000"
 WRONG_PASSWORD = "28P01"  # noqa: S105  (a code)
-
-
-class WireError(BadRequestError):
-    """A request of PostgreSQL's protocol that cannot be done, with PostgreSQL's own code for it."""
-
-    state = PROTOCOL
 
 
 def refused(state: str, message: str, hint: str = "", place: Place | None = None) -> WireError:

@@ -1,8 +1,8 @@
 import pytest
 
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, WireError
 from penstock.server.pg.settings import SessionSettings, seconds_of
-from penstock.server.pg.sqlstate import STATES, WireError, refused, state_of
+from penstock.server.pg.sqlstate import STATES, refused, state_of
 
 
 def kinds(of: type[PenstockError] = PenstockError) -> set[type[PenstockError]]:

@@ -12,9 +12,9 @@ from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 from uuid import UUID
 
-from penstock.errors import quoted_value
+from penstock.errors import WireError, quoted_value
 from penstock.model.schema import literal
-from penstock.server.pg.sqlstate import BAD_VALUE, WireError, refused
+from penstock.server.pg.sqlstate import BAD_VALUE, refused
 from penstock.server.pg.values import types
 from penstock.server.pg.values.encode import BINARY, EPOCH, FIRST_DAY, GROUP, NEGATIVE
 from penstock.server.pg.values.types import TYPES, PgType

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.server.pg.sqlstate import WireError
+from penstock.errors import WireError
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import ClassVar, Self
 
-from penstock.server.pg.sqlstate import WireError
+from penstock.errors import WireError
 from penstock.server.pg.wire.layout import (
     BYTE,
     INT16,

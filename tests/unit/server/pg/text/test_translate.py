@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.server.pg.sqlstate import WireError, refused
+from penstock.errors import WireError
+from penstock.server.pg.sqlstate import refused
 from penstock.server.pg.text.lexer import Lexeme, tokens_of
 from penstock.server.pg.text.translate import parameters_in, translated, type_names
 from penstock.sql import parse_select

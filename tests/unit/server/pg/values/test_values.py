@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.server.pg.sqlstate import WireError
+from penstock.errors import WireError
 from penstock.server.pg.values import types
 from penstock.server.pg.values.encode import encoder, json_text
 from penstock.server.pg.values.parameters import (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.server.pg.sqlstate import WireError
+from penstock.errors import WireError
 from penstock.server.pg.wire import messages
 from penstock.server.pg.wire.messages import FROM_CLIENT, Message, read_startup
 
