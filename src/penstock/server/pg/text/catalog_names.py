@@ -23,6 +23,7 @@ SESSION_WORDS = (
     "CURRENT_USER",
     "SESSION_USER",
 )
+CONSTANTS = (Lexeme.STRING, Lexeme.NUMBER, Lexeme.PARAMETER)
 
 
 def asks_catalog(tokens: Sequence[Token]) -> bool:
@@ -47,16 +48,31 @@ def _about_session(tokens: Sequence[Token]) -> bool:
     words = {token.value.upper() for token in tokens if token.kind is Lexeme.NAME}
     if words & SESSION_FUNCTIONS or words & set(SESSION_WORDS):
         return True
-    return words <= {"SELECT", "AS", "TRUE", "FALSE", "NULL"} or _only_aliases(tokens)
+    return _only_constants(tokens)
 
 
-def _only_aliases(tokens: Sequence[Token]) -> bool:
-    """Say whether each name of a SELECT is the alias of a constant, such as SELECT 1 AS one."""
-    return all(
-        token.is_word("SELECT", "AS", "TRUE", "FALSE", "NULL") or tokens[index - 1].is_word("AS")
-        for index, token in enumerate(tokens)
-        if token.is_name
-    )
+def _only_constants(tokens: Sequence[Token]) -> bool:
+    """Say whether a SELECT lists constants and computes nothing: `SELECT 1 AS one, 'x'`."""
+    verb, *rest = tokens
+    items = [list[Token]()]
+    for token in rest:
+        if token.is_word(","):
+            items.append([])
+        else:
+            items[-1].append(token)
+    return verb.is_word("SELECT") and all(map(_is_constant, items))
+
+
+def _is_constant(item: Sequence[Token]) -> bool:
+    """Say whether one column is a constant, which may be given a name."""
+    match item:
+        case [value]:
+            pass
+        case [value, word, name] if word.is_word("AS") and name.is_name:
+            pass
+        case _:
+            return False
+    return value.kind in CONSTANTS or value.is_word("TRUE", "FALSE", "NULL")
 
 
 def _is(tokens: Sequence[Token], word: str) -> bool:

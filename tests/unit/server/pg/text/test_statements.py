@@ -66,7 +66,7 @@ def test_a_statement_is_what_its_words_say(text: str, meant: Form) -> None:
     "text",
     [
         "SELECT 1",
-        "SELECT 'x' AS a, TRUE AS b",
+        "SELECT 'x' AS a, TRUE as \"b\", NULL, $1",
         "SELECT version()",
         "select current_user",
         "SELECT * FROM pg_class",
@@ -85,6 +85,12 @@ def test_the_catalog_answers_what_is_about_it_or_the_session(text: str) -> None:
         "SELECT a FROM hits WHERE b = 'information_schema.y'",
         "SELECT date_trunc('hour', now())",
         "SELECT 1 FROM hits",
+        "SELECT 7 / 2",
+        "SELECT -1 AS a",
+        "SELECT ,",
+        "SELECT 1,",
+        "SELECT 1 AS",
+        "SELECT",
     ],
 )
 def test_penstock_answers_the_rest(text: str) -> None:
