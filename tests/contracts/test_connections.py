@@ -1,4 +1,7 @@
-"""One suite over every way to a Penstock: in this process, over HTTP, and over HTTP with await."""
+"""One suite over every way to a Penstock: in this process, over HTTP, and over HTTP with await.
+
+What is asked in SQL alone is asked over PostgreSQL's protocol as well.
+"""
 
 import asyncio
 import threading
@@ -17,6 +20,7 @@ import penstock
 from penstock.errors import PenstockError
 from penstock.runtime.durable.result_row import START, Position, ResultRow
 from penstock.runtime.statements.result import Result
+from tests.contracts.postgres import PostgresConnection
 from tests.e2e.server.served import served
 
 pytestmark = pytest.mark.spark
@@ -24,7 +28,9 @@ PATIENCE = 60.0
 KINDS = ("embedded", "http", "awaited")
 # Of what is decided before anything waits, one of the two over HTTP tells all.
 BLOCKING = pytest.mark.parametrize("kind", KINDS[:2], indirect=True)
-OVER_HTTP = pytest.mark.parametrize("kind", ["http"], indirect=True)  # the other is the oracle
+# Embedded is the oracle of these.
+OVER_HTTP = pytest.mark.parametrize("kind", ["http"], indirect=True)
+BY_SQL = pytest.mark.parametrize("kind", ["http", "postgres"], indirect=True)
 COLUMNS = "ts TIMESTAMP, id STRING, n INT, x DOUBLE, cost DECIMAL(10, 2), day DATE, tags ARRAY<INT>"
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 ROWS = [
@@ -52,18 +58,23 @@ class Subscribed(Protocol):
     def close(self) -> None: ...
 
 
-class Connected(Protocol):
-    """What a connection of any kind does."""
+class Asked(Protocol):
+    """What everybody does who takes SQL."""
 
     def sql(self, text: str) -> Result: ...
     def script(self, text: str) -> list[Result]: ...
+    def close(self) -> None: ...
+
+
+class Connected(Asked, Protocol):
+    """What a connection of any kind does."""
+
     def push(self, stream: str, rows: object) -> int: ...
     def push_once(self, stream: str, rows: object, key: str) -> int: ...
     def end(self, stream: str) -> None: ...
     def punctuate(self, stream: str, condition: str) -> None: ...
     def subscribe(self, query: str, *, after: Position | None = START) -> Subscribed: ...
     def wait(self, timeout: float | None = None) -> bool: ...
-    def close(self) -> None: ...
 
 
 class Loop:
@@ -109,7 +120,7 @@ def ways(
     home, loop = tmp_path_factory.mktemp("connections"), Loop()
     with (
         penstock.connect(home / "embedded", spark=spark) as embedded,
-        served(home / "served", spark) as server,
+        served(home / "served", spark, {"pg_port": 0}) as server,
     ):
 
         def awaited() -> Connected:
@@ -120,6 +131,7 @@ def ways(
             "embedded": lambda: embedded,
             "http": lambda: penstock.connect(server.url, token=None),
             "awaited": awaited,
+            "postgres": lambda: PostgresConnection(server.pg),
         }
     loop.stop()
 
@@ -190,23 +202,33 @@ def test_rows_may_have_many_forms(ps: Connected, name: str, form: str, given: ob
     subscription.close()
 
 
-@OVER_HTTP
+@BY_SQL
 @pytest.mark.parametrize(
     "text",
     [
         "SELECT 1 AS a, 'x' AS b, CAST(1.5 AS DECIMAL(5, 2)) AS c, true AS d, NULL AS e",
-        "SELECT array(1, 2) AS a, named_struct('p', 1, 'q', 'x') AS b, map('k', 1L) AS c",
+        "SELECT array(1, 2) AS a, named_struct('p', 1, 'q', 'x') AS b",
         "SELECT TIMESTAMP '2026-01-02 03:04:05.678901' AS a, DATE '2026-01-02' AS b, X'00ff' AS c",
         "SELECT double('NaN') AS a, double('-Infinity') AS b, float(0.1) AS c",
         "SELECT INTERVAL '1 02:03:04.5' DAY TO SECOND AS a",
         "SELECT 1 AS a WHERE false",
+        "SELECT 7 / 2 AS a, 'x' AS b, -1 AS c",
         "SHOW TYPES; SELECT 1 AS a, DATE '2026-01-02' AS b, CAST(2.50 AS DECIMAL(5, 2))",
     ],
 )
 def test_results_are_those_of_an_embedded_connection(
-    ps: Connected, embedded: Connected, text: str
+    ps: Asked, embedded: Connected, text: str
 ) -> None:
-    found, expected = ps.script(text), embedded.script(text)
+    require_same(ps.script(text), embedded.script(text))
+
+
+@OVER_HTTP
+def test_maps_are_those_of_an_embedded_connection(ps: Connected, embedded: Connected) -> None:
+    text = "SELECT map('k', 1L) AS c"  # json where PostgreSQL's protocol is spoken
+    require_same(ps.script(text), embedded.script(text))
+
+
+def require_same(found: list[Result], expected: list[Result]) -> None:
     assert len(found) == len(expected)
     for one, other in zip(found, expected, strict=True):
         assert one.message == other.message
@@ -216,17 +238,30 @@ def test_results_are_those_of_an_embedded_connection(
             assert str(one.table.to_pylist()) == str(other.table.to_pylist())
 
 
+@BY_SQL
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELEC 1",
+        "SELECT 1;\nSELECT ,",
+        "SELECT * FROM nowhere",
+        "CREATE QUERY q AS SELECT nothing FROM nowhere",
+        "SELECT 1 / 0 AS x",
+        "SELECT 1 / 0 AS x, assert_true(false)",
+        "DROP STREAM nowhere",
+    ],
+)
+def test_statements_fail_as_those_of_an_embedded_connection(
+    ps: Asked, embedded: Connected, text: str
+) -> None:
+    require_same_error(lambda: ps.sql(text), lambda: embedded.sql(text))
+
+
 @OVER_HTTP
 @pytest.mark.parametrize(
     "fails",
     [
-        lambda ps: ps.sql("SELEC 1"),
-        lambda ps: ps.sql("SELECT 1;\nSELECT ,"),
-        lambda ps: ps.sql("SELECT * FROM nowhere"),
-        lambda ps: ps.sql("CREATE QUERY q AS SELECT nothing FROM nowhere"),
-        lambda ps: ps.sql("SELECT 1 / 0 AS x, assert_true(false)"),
-        lambda ps: ps.sql("DROP STREAM nowhere"),
-        lambda ps: ps.sql("SHOW NOTHING"),
+        lambda ps: ps.sql("SHOW NOTHING"),  # a setting, where PostgreSQL's protocol is spoken
         lambda ps: ps.sql(None),
         lambda ps: ps.push("nowhere", [{"n": 1}]),
         lambda ps: ps.push(7, [{"n": 1}]),
@@ -237,13 +272,17 @@ def test_results_are_those_of_an_embedded_connection(
         lambda ps: ps.punctuate("nowhere", "n = 1"),
     ],
 )
-def test_errors_are_those_of_an_embedded_connection(
+def test_calls_fail_as_those_of_an_embedded_connection(
     ps: Connected, embedded: Connected, fails: Callable[[Connected], object]
 ) -> None:
+    require_same_error(lambda: fails(ps), lambda: fails(embedded))
+
+
+def require_same_error(one: Callable[[], object], other: Callable[[], object]) -> None:
     with pytest.raises(PenstockError) as expected:
-        fails(embedded)
+        other()
     with pytest.raises(PenstockError) as found:
-        fails(ps)
+        one()
     assert type(found.value) is type(expected.value)
     assert found.value.code == expected.value.code
     assert found.value.place == expected.value.place
