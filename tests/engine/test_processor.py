@@ -412,3 +412,19 @@ def test_what_spark_cannot_compute_is_one_sentence(
 
 def test_it_knows_how_many_tasks_run_at_once(processor: Processor, spark: SparkSession) -> None:
     assert processor.slots == spark.sparkContext.defaultParallelism
+
+
+def test_whether_small_parts_are_on_disk_changes_no_order(
+    processor: Processor,
+) -> None:
+    """Spark scans the largest file first; a replay may have fewer files."""
+
+    def found(small: str) -> list[int]:
+        ways = [(rows(0, 10), small), (rows(10, SMALL_ROWS + 1), "disk"), (rows(20_000, 50), small)]
+        held = [WAYS[way](table, processor.spill) for table, way in ways]
+        table = processor.select({"parts": (held, None)}, "SELECT n FROM parts", None, single=True)
+        return table["n"].to_pylist()
+
+    in_memory_only = found("memory")
+    assert len(in_memory_only) == SMALL_ROWS + 61
+    assert found("both") == found("disk") == in_memory_only

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.engine.trains.types import arrow_schema
@@ -87,8 +88,28 @@ def in_files(paths: Sequence[Path], *, owned: bool) -> Rows:
 
 
 def is_small(table: pa.Table) -> bool:
-    """Say whether a table is small enough for a local relation."""
-    return bool(table.num_rows <= SMALL_ROWS and table.nbytes <= SMALL_BYTES)
+    """Say whether a table is small enough for a local relation.
+
+    What a table takes with all that Arrow adds is never less than its values, and quickly known.
+    """
+    if table.num_rows > SMALL_ROWS:
+        return False
+    return bool(table.nbytes <= SMALL_BYTES) or value_bytes(table) <= SMALL_BYTES
+
+
+def value_bytes(table: pa.Table) -> int:
+    """Return what the values take, however they are held: a replay must find the same."""
+    return sum(map(_column_bytes, table.columns))
+
+
+def _column_bytes(column: pa.ChunkedArray) -> int:
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        total: int | None = pc.sum(pc.binary_length(column)).as_py()
+        return total or 0
+    try:
+        return len(column) * int(column.type.bit_width) // 8
+    except ValueError:  # lists have no width
+        return int(column.nbytes)
 
 
 def laid_together(tables: Sequence[pa.Table]) -> pa.Table:

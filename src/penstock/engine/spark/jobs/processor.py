@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
@@ -32,6 +31,7 @@ from penstock.engine.trains.rows import (
     fit,
     is_small,
     laid_together,
+    value_bytes,
     write_parquet,
 )
 from penstock.engine.trains.sort_order import in_order_of, sorted_rows
@@ -292,7 +292,7 @@ class Processor:
         if not is_answered(sql, schemas):
             return None
         tables = {view: _table(*leaf) for view, leaf in leaves.items()}
-        if sum(map(_size_of, tables.values())) > driver * DRIVER_BYTES:
+        if sum(map(value_bytes, tables.values())) > driver * DRIVER_BYTES:
             return None
         return answer(sql, known | tables)
 
@@ -321,11 +321,15 @@ class Processor:
             if schema is None:
                 return session.createDataFrame(whole)
             return session.createDataFrame(whole, spark_schema(schema))
+        # Which rows share a file, and so the order of a scan, must not depend on what was spilled,
+        # or what a checkpoint has written: a replay may find less on disk, or more.
+        loose, paths = [], list[Path]()
         for rows in source:
-            if rows.table is not None and (len(source) == 1 or not rows.is_small):
-                rows.to_disk(self.spill)  # the next run that reads these rows finds them there
-        paths = [path for rows in source for path in rows.paths]
-        loose = [rows.table for rows in source if not rows.paths and rows.count]
+            if (table := _small_table(rows, schema)) is not None:
+                loose.append(table)
+                continue
+            rows.to_disk(self.spill)  # the next run that reads these rows finds them there
+            paths += rows.paths
         if loose:
             paths.append(write_parquet(laid_together(loose), self.spill))
             drafts.append(paths[-1])
@@ -355,19 +359,12 @@ def _table(rows: Sequence[Rows], known: Schema | None) -> pa.Table:
     return laid_together(tables) if tables else pa.table({})
 
 
-def _size_of(table: pa.Table) -> int:
-    """Return what the values take, however they are held: a replay must find the same."""
-    return sum(map(_size_of_column, table.columns))
-
-
-def _size_of_column(column: pa.ChunkedArray) -> int:
-    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
-        total: int | None = pc.sum(pc.binary_length(column)).as_py()
-        return total or 0
-    try:
-        return len(column) * int(column.type.bit_width) // 8
-    except ValueError:  # lists have no width
-        return int(column.nbytes)
+def _small_table(rows: Rows, schema: Schema | None) -> pa.Table | None:
+    """Return rows of ours that are small, wherever they are; None for others."""
+    if rows.table is not None or not rows.owned or rows.count > SMALL_ROWS:
+        return rows.table if rows.is_small else None
+    table = _table((rows,), schema)
+    return table if is_small(table) else None
 
 
 def _worked(table: pa.Table, work: Work) -> pa.Table:

@@ -208,18 +208,18 @@ class AggregateState:
             self.measured = ((tuples + run.count) / 2, (partials + new.rows.count) / 2)
         self.arrived += made.arrived
         # Windows move on before panes go: those that this watermark has closed are not needed.
-        self._move(self._mark(run.marks))
+        self._move(self._mark(run.marks), new)
         # The run counts from here on, so nothing below may fail it: it would be done again.
         with suppress(PenstockError, OSError):
             self._tidy(run)
         with suppress(OSError):
             self.partials.delete_gone()
 
-    def _move(self, mark: int) -> None:
+    def _move(self, mark: int, new: Part | None) -> None:
         spread, lateness = self.partials.spread(), self.aggregate.lateness
         self.windows = {h: each.moved(mark, lateness, spread) for h, each in self.windows.items()}
         if (start := self._kept_from) is not None:
-            self.partials.let_go(start)
+            self.partials.let_go(start, new)
 
     def promises(self, marks: Sequence[int]) -> dict[str, int]:
         """Return the watermark of each member's rows when the input has this one."""

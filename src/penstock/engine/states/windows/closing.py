@@ -9,13 +9,15 @@ import pyarrow.compute as pc
 
 from penstock.engine.states.parts import Part
 from penstock.engine.states.state import Run
-from penstock.engine.states.windows.closing_small import Columns, small_closer
-from penstock.engine.states.windows.kept_partials import within
-from penstock.engine.trains.rows import Rows, in_memory, laid_together
+from penstock.engine.states.windows.closing_small import FEW, Columns, small_closer
+from penstock.engine.states.windows.kept_partials import table_of, within
+from penstock.engine.trains.rows import Rows, in_memory, laid_together, value_bytes
 from penstock.plan.operators.bundles.member import Member, MemberPredicate
 from penstock.plan.operators.windows.window_assigner import WindowAssigner
 from penstock.plan.sharing.layout import NUMBER, Closing, Layout
 from penstock.plan.sharing.predicate_index import NODE, SELECTION
+
+MOST_BYTES = 512 << 20  # of partials that are read from files for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,17 @@ def _closed_by(
     selections: Columns | None = None,
     nodes: Columns | None = None,
 ) -> pa.Table:
-    """Return the partials of each selection, key and window: in the driver, or by Spark."""
-    tables = [part.table for part in parts if part.table is not None]
+    """Return the partials of each selection, key and window: in the driver, or by Spark.
+
+    Parts may be in memory or in files: sums of doubles differ with who adds them, so what decides
+    is how many there are, as a replay finds them.
+    """
     closer = small_closer(layout)
-    if closer is not None and len(tables) == len(parts):
-        table = closer.closed(laid_together(tables), closings, selections, nodes)
+    if closer is not None and sum(part.count for part in parts) <= FEW:
+        whole = laid_together([table_of(part) for part in parts])
+        table = None
+        if value_bytes(whole) <= MOST_BYTES:
+            table = closer.closed(whole, closings, selections, nodes)
         if table is not None:
             return table
     view, chosen, under = run.view("partials"), run.view("selections"), run.view("nodes")

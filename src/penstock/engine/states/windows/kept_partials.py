@@ -1,4 +1,4 @@
-"""The partials that a state keeps: parts, let go pane by pane."""
+"""The partials that a state keeps: parts, let go of as their panes pass."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,10 +36,18 @@ class KeptPartials:
             return None
         return min(part.first for part in parts), max(part.last for part in parts)
 
-    def let_go(self, before: int) -> None:
-        """Drop the panes before a place, as far as that needs no reading."""
+    def let_go(self, before: int, new: Part | None = None) -> None:
+        """Drop the parts whose panes all lie before a place, and such panes of the newest part.
+
+        Older parts stay as they are: whether Arrow or Spark closes windows goes by how many
+        partials there are, and what a checkpoint has written meanwhile must make no difference.
+        """
         self.gone = [*self.gone, *(part for part in self.all if part.first < before)]
-        self.parts = [from_pane(part, before) for part in self.parts if part.last >= before]
+        self.parts = [
+            from_pane(part, before) if part is new else part
+            for part in self.parts
+            if part.last >= before
+        ]
         owned = {n: [p for p in parts if p.last >= before] for n, parts in self.owned.items()}
         self.owned = {name: parts for name, parts in owned.items() if parts}
 
@@ -71,11 +79,10 @@ def within(parts: Sequence[Part], low: int, high: int) -> list[Rows]:
 
 
 def from_pane(part: Part, pane: int) -> Part:
-    """Return the part without the panes before `pane`, where that needs no reading."""
-    table = part.rows.table
-    # Large ones may be on disk or not, which must not make a difference.
-    if part.first >= pane or table is None or part.rows.paths or not part.rows.is_small:
+    """Return the part without the panes before `pane`."""
+    if part.first >= pane:
         return part
+    table = table_of(part.rows)
     return part_of(table.filter(pc.greater_equal(table[PANE], pane)), part.level)
 
 
