@@ -60,7 +60,7 @@ def answer(sql: str, tables: Mapping[str, pa.Table]) -> pa.Table | None:
         return None
     try:
         frame = _Answering(tables, numbers).frame(relation)
-    except (UnlikeSparkError, pa.ArrowException):
+    except (UnlikeSparkError, RecursionError, pa.ArrowException):
         return None
     named = zip(frame.fields, relation.fields, strict=True)
     schema = pa.schema([field.with_name(name) for field, (name, _) in named])
@@ -194,6 +194,8 @@ class _Answering:
             case Ref(place):
                 return frame.columns[place]
             case Const(constant, type_):
+                if type_ not in TYPES:  # a decimal that met no double
+                    raise UnlikeSparkError
                 return pa.scalar(constant, TYPES[type_])
             case Param(place):
                 return pa.scalar(self.numbers[place], pa.int64())

@@ -26,6 +26,7 @@ from penstock.plan.arrow.relations import (
 )
 from penstock.plan.arrow.values import WHOLE, Call, Const, NotPlainError, Ref, Value, coerced
 
+MOST_DEPTH = 150  # a level takes up to four calls, of which Python has 1,000
 PLAIN_PARTS = {"expressions", "from_", "where", "group", "joins", "hint"}
 KINDS = {
     ("", ""): "INNER",
@@ -48,9 +49,21 @@ Columns = tuple[tuple[str, str, str], ...]
 def read_select(sql: str, views: tuple[tuple[str, tuple[Field, ...]], ...]) -> Relation | None:
     """Return the steps of a SELECT over views with these columns, or None where Spark is asked."""
     try:
-        return _query(parse_one(sql, read="spark"), dict(views))
-    except (NotPlainError, SqlglotError):
+        tree = parse_one(sql, read="spark")
+        return None if _is_deep(tree) else _query(tree, dict(views))
+    except (NotPlainError, SqlglotError, RecursionError):
         return None
+
+
+def _is_deep(tree: exp.Expr) -> bool:
+    """Say whether a tree is too deep to be read and answered by functions that call themselves.
+
+    By a bound of its own, since how much of Python's is left depends on who asks.
+    """
+    level = [tree]
+    for _ in range(MOST_DEPTH):
+        level = [each for node in level for each in node.iter_expressions()]
+    return bool(level)
 
 
 def _query(tree: exp.Expr, known: Known) -> Relation:

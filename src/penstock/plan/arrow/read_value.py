@@ -26,6 +26,7 @@ from penstock.plan.arrow.values import (
 
 LARGEST_INT = 2**31
 LARGEST = 2**63
+MOST_CHAINED = 100  # values of IN, or arms of CASE
 MOST_DIGITS = 15  # of a rounding: ten to that is a double without error
 ORDERED = (*WHOLE, "double", "string", "boolean", "timestamp")
 TYPES = {
@@ -181,12 +182,19 @@ def _among(node: exp.In, scope: Scope) -> Value:
     if not node.expressions or node.args.get("query") or node.args.get("unnest"):
         raise NotPlainError
     asked = value_of(node.this, scope)
-    values = [value_of(each, scope) for each in node.expressions]
+    values = [value_of(each, scope) for each in _few(node.expressions)]
     common_type(asked.type, *(each.type for each in values))
     found = _compared("equal", asked, values[0])
     for each in values[1:]:
         found = Call("or", (found, _compared("equal", asked, each)), "boolean")
     return found
+
+
+def _few(nodes: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """Return what becomes a chain of calls, each inside the next; Spark looks many up at once."""
+    if len(nodes) > MOST_CHAINED:
+        raise NotPlainError
+    return nodes
 
 
 def _is(node: exp.Is, scope: Scope) -> Value:
@@ -198,7 +206,7 @@ def _is(node: exp.Is, scope: Scope) -> Value:
 def _case(node: exp.Case, scope: Scope) -> Value:
     if node.this is not None:
         raise NotPlainError
-    arms = [(condition_of(e.this, scope), e.args["true"]) for e in node.args["ifs"]]
+    arms = [(condition_of(e.this, scope), e.args["true"]) for e in _few(node.args["ifs"])]
     return _chosen(arms, node.args.get("default"), scope)
 
 
