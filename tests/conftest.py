@@ -65,6 +65,9 @@ LONGEST = (
     "test_grouping_sets",
     "test_shared_scans",
     "test_daily_sql",
+    "test_serve_killed",
+    "test_http",
+    "test_page",
 )
 
 
