@@ -160,3 +160,12 @@ def test_formats_are_opened_by_name(ps: Connection) -> None:
     with pytest.raises(PenstockError) as caught_later:
         ps.sql(text.replace("port => 1", "port => 'none'"))
     assert not isinstance(caught_later.value, NotAllowedError)
+
+
+@pytest.mark.parametrize("text", ["${env:HOME}", "${system:user.dir}", "${spark.master}", "${x}"])
+def test_what_spark_would_put_in_from_its_settings_stays_text(ps: Connection, text: str) -> None:
+    ps.sql(f"{STREAM} CREATE QUERY q AS SELECT '{text}' AS x FROM s")
+    assert ps.sql(f"SELECT '{text}' AS x").table.to_pylist() == [{"x": text}]
+    ps.push("s", [{"ts": "2026-01-01 00:00:00", "k": "a", "n": 1}])
+    until(lambda: figures(ps, "q")["rows_out"] == 1)
+    assert ps.sql("SELECT x FROM q").table.to_pylist() == [{"x": text}]

@@ -23,6 +23,7 @@ SHARED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.runSQLOnFiles": "false",  # FROM text.`/etc/passwd` reads no file
+    "spark.sql.variable.substitute": "false",  # ${env:SECRET} is text, in every statement
 }
 # A small train is done before the compiler would have been (docs/decisions/0002).
 SMALL = {
