@@ -13,7 +13,7 @@ from penstock.sql.clauses.flow_trees import FLOW, WrittenFlow, flow_of, names_in
 from penstock.sql.clauses.shed_by import place_of_shed_by
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.modifiers import ModifierCall, modifier_of
-from penstock.sql.dialect.script import fragment
+from penstock.sql.dialect.script import calls_of, fragment
 from penstock.sql.dialect.trees import context_of, spark_sql, to_sql, window_of, without_windows
 from penstock.sql.grammar.statements import (
     AlterQuery,
@@ -85,6 +85,7 @@ __all__ = [
     "WrittenEvent",
     "WrittenFlow",
     "amended",
+    "calls_of",
     "constituents",
     "context_of",
     "flow_of",

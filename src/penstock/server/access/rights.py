@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.engine.allowed import Allowed
-from penstock.engine.spark.spark_functions import DOORS, calls_in
+from penstock.engine.spark.spark_functions import DOORS
 from penstock.errors import ForbiddenError, Place
 from penstock.model.definitions import Connector, PythonFunction
 from penstock.model.rules import RuleDefinition
@@ -42,6 +42,7 @@ from penstock.sql import (
     Show,
     Statement,
     StopQuery,
+    calls_of,
     names_of,
 )
 
@@ -93,7 +94,7 @@ class Rights:
             Reach(caller.streams, self.inputs).require(name.lower())
 
     def _need(self, statement: Statement) -> Need:
-        if doors := sorted(set(calls_in(statement.text)) & DOORS.keys()):
+        if doors := sorted(calls_of(statement.text) & DOORS.keys()):
             return Need(Role.ADMIN, f"calling {doors[0]}: {DOORS[doors[0]]}")
         outside = self._outside(statement)
         return Need(Role.ADMIN, outside) if outside else self._inside(statement)

@@ -1,5 +1,6 @@
 """Scripts, cut into their statements' tokens."""
 
+import itertools
 import re
 
 from sqlglot import Token, TokenType
@@ -29,6 +30,18 @@ def split(text: str) -> list[list[Token]]:
     for tokens in statements:
         _check_pairs(tokens, text)
     return [tokens for tokens in statements if tokens]
+
+
+def calls_of(text: str) -> frozenset[str]:
+    """Return what stands before an opening bracket anywhere in a text, in lower case.
+
+    Read as statements are, so that no comment hides a call between itself and its bracket.
+    """
+    return frozenset(
+        name.text.lower()
+        for name, after in itertools.pairwise(_tokens(text))
+        if after.token_type is TokenType.L_PAREN
+    )
 
 
 def fragment(text: str) -> str:

@@ -189,3 +189,24 @@ def test_what_cycles_is_out_of_reach() -> None:
     around = {"x": frozenset({"y"}), "y": frozenset({"x"})}
     with pytest.raises(ForbiddenError):
         Rights(around.get, called, Allowed).require_stream(OF_A, "x", Role.READ, "subscribing")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "java_method('c', 'm')",
+        "JAVA_METHOD /* a */ ('c', 'm')",
+        "java_method -- a\n ('c', 'm')",
+        "`java_method`('c', 'm')",
+        "system.builtin.java_method('c', 'm')",
+        """/* ' */ java_method('c', 'm') /* ' */""",
+        """r'\\', java_method('c', 'm'), r'\\'""",
+    ],
+)
+def test_no_comment_or_quote_hides_a_call_from_admins_alone(call: str) -> None:
+    assert not may(READER, f"SELECT {call}")
+    assert may(ADMIN, f"SELECT {call}")
+
+
+def test_a_text_that_names_a_function_calls_none() -> None:
+    assert may(READER, "SELECT 'java_method(1)' /* java_method(1) */")
