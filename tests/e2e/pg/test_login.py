@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.pq import DiagnosticField, ExecStatus
 
 from penstock.server.access import Role
 from penstock.server.pg.listener import Limits
@@ -127,3 +128,37 @@ def _context(directory: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
     return context
+
+
+def test_what_is_sent_before_the_encryption_is_not_taken_for_encrypted(
+    home: MemoryHome, tmp_path: Path
+) -> None:
+    with listening(home, _context(tmp_path)) as port:
+        with socket.create_connection(("127.0.0.1", port), 10) as client:
+            client.sendall(struct.pack("!ii", 8, 80877103) + b"startup of somebody between")
+            answer = client.recv(1000)
+        assert answer[:1] == b"E"
+        assert b"08P01" in answer
+
+
+def test_long_texts_are_refused(dsn: str) -> None:
+    long = "SELECT 1 -- " + "x" * (1 << 18)
+    with psycopg.connect(dsn, autocommit=True) as client:
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+            client.execute(long)
+        with pytest.raises(psycopg.errors.ProgramLimitExceeded):
+            client.execute(long, prepare=True)
+        assert client.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_what_is_kept_for_a_client_is_bounded(dsn: str) -> None:
+    text = b"SELECT 1 -- " + b"x" * 200_000
+    with psycopg.connect(dsn) as client:
+        results = [client.pgconn.prepare(b"p%d" % number, text) for number in range(30)]
+        assert {each.status for each in results[:20]} == {ExecStatus.COMMAND_OK}
+        assert results[-1].error_field(DiagnosticField.SQLSTATE) == b"53400"
+    with psycopg.connect(dsn) as client:
+        for number in range(100):
+            client.execute(f"DECLARE c{number} CURSOR FOR SELECT 1")
+        with pytest.raises(psycopg.errors.ConfigurationLimitExceeded):
+            client.execute("DECLARE another CURSOR FOR SELECT 1")

@@ -30,7 +30,10 @@ class Channel:
         self._writer = writer
         self.most_bytes = MOST_UNANSWERED + 4096
         self._most_known = most_bytes
-        self._messages: asyncio.Queue[Message | PenstockError] = asyncio.Queue(AHEAD)
+        self._messages: asyncio.Queue[tuple[Message | PenstockError, int]] = asyncio.Queue(AHEAD)
+        self._waiting = 0  # bytes of messages that are read, and not answered yet
+        self._has_room = asyncio.Event()
+        self._has_room.set()
         self._pump: asyncio.Task[None] | None = None
 
     def start(self, on_gone: Callable[[], None]) -> None:
@@ -43,7 +46,10 @@ class Channel:
 
     async def next(self) -> Message:
         """Return the client's next message; Terminate where it has gone."""
-        found = await self._messages.get()
+        found, size = await self._messages.get()
+        self._waiting -= size
+        if self._waiting <= self.most_bytes:
+            self._has_room.set()
         if isinstance(found, PenstockError):
             raise found
         return found
@@ -72,14 +78,21 @@ class Channel:
     async def _read_all(self, on_gone: Callable[[], None]) -> None:
         try:
             while True:
-                await self._messages.put(await self._read())
+                await self._has_room.wait()
+                await self._put(*await self._read())
         except (asyncio.IncompleteReadError, OSError):
             on_gone()
-            await self._messages.put(Terminate())
+            await self._put(Terminate())
         except PenstockError as error:
-            await self._messages.put(error)
+            await self._put(error)
 
-    async def _read(self) -> Message:
+    async def _put(self, found: Message | PenstockError, size: int = 0) -> None:
+        self._waiting += size
+        if self._waiting > self.most_bytes:
+            self._has_room.clear()
+        await self._messages.put((found, size))
+
+    async def _read(self) -> tuple[Message, int]:
         head = await self._reader.readexactly(HEAD)
         letter, size = chr(head[0]), int.from_bytes(head[1:], "big", signed=True) - 4
         kind = FROM_CLIENT.get(letter)
@@ -87,7 +100,7 @@ class Channel:
             raise refused("08P01", f"there is no message {letter!r}")
         if size > self.most_bytes:
             raise refused("54000", f"a message has {size:,} bytes, over {self.most_bytes:,}")
-        return kind.decoded(await self._reader.readexactly(size))
+        return kind.decoded(await self._reader.readexactly(size)), size
 
 
 def error_response(error: PenstockError, severity: str = "ERROR") -> ErrorResponse:

@@ -23,6 +23,7 @@ from penstock.server.pg.sqlstate import (
     INTERNAL,
     PROTOCOL,
     REFUSED,
+    TOO_LONG,
     WRONG_PASSWORD,
     refused,
 )
@@ -62,6 +63,7 @@ from penstock.server.pg.wire.messages import (
 )
 
 LOG = logging.getLogger("penstock.server")
+MOST_TEXT = 1 << 18  # characters, which are read in the loop that serves everybody
 SEVERITIES = {"debug5": 0, "log": 1, "notice": 2, "warning": 3, "error": 4}
 
 
@@ -167,6 +169,12 @@ class Connection:
 
     async def _answer(self, session: Session, extended: Extended, message: Message) -> None:
         match message:
+            case Query(text=text) | Parse(text=text) if len(text) > MOST_TEXT:
+                raise refused(
+                    TOO_LONG,
+                    f"the statement has {len(text):,} characters, and may have {MOST_TEXT:,}",
+                    hint="send it in parts, or by HTTP",
+                )
             case Query(text=text):
                 extended.close_portals()
                 await self._simple(session, extended, text)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 
 from penstock.errors import SqlError
 from penstock.server.pg.outcomes import Outcome, Rows, close
-from penstock.server.pg.session import Session, Statement, statement_of
+from penstock.server.pg.session import MOST_OPEN, Session, Statement, statement_of
 from penstock.server.pg.sqlstate import (
+    FULL,
     NAME_IN_USE,
     NO_CURSOR,
     NO_STATEMENT,
@@ -21,6 +22,7 @@ from penstock.server.pg.values.types import NAMED_TYPES, TYPES, UNKNOWN, Column
 from penstock.server.pg.wire.messages import Bind, Parse
 
 MOST = 1_000  # prepared statements of a session
+MOST_CHARACTERS = 4 << 20  # of them: their tokens take some hundred times that memory
 FORMATS = (0, 1)
 TEXT_OID = 25
 
@@ -31,6 +33,11 @@ class Prepared:
 
     statement: Statement | None
     types: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the text that it is kept with."""
+        return "" if self.statement is None else self.statement.text
 
     @property
     def told_types(self) -> tuple[int, ...]:
@@ -65,7 +72,10 @@ class Extended:
         if message.name and message.name in self.prepared:
             raise refused(NAME_IN_USE, f"there is a prepared statement {message.name} already")
         if len(self.prepared) >= MOST:
-            raise refused("53400", f"there are {MOST:,} prepared statements", hint="close some")
+            raise refused(FULL, f"there are {MOST:,} prepared statements", hint="close some")
+        kept = sum(len(each.text) for name, each in self.prepared.items() if name != message.name)
+        if kept + len(message.text) > MOST_CHARACTERS:
+            raise refused(FULL, "the prepared statements are too long", hint="close some")
         self.prepared[message.name] = prepared_of(message.text, message.types)
 
     def bind(self, message: Bind) -> None:
@@ -74,6 +84,8 @@ class Extended:
         if message.portal and message.portal in self.portals:
             raise refused(NAME_IN_USE, f"there is a portal {message.portal} already")
         self.close_portal(message.portal)
+        if len(self.portals) >= MOST_OPEN:
+            raise refused(FULL, f"there are {MOST_OPEN} portals", hint="close some")
         self.portals[message.portal] = Portal(
             _bound(prepared, message), _checked(message.result_formats)
         )

@@ -93,10 +93,10 @@ class Listener:
         except Exception:
             LOG.exception("a connection failed")
         finally:
-            self._tasks.discard(task)
             self._channels.discard(channel)
             with suppress(asyncio.CancelledError):
                 await channel.close()
+            self._tasks.discard(task)  # only now: who stops waits for those that still hang up
 
     async def _served(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, channel: Channel
@@ -130,6 +130,8 @@ class Listener:
             cursor = Cursor(await reader.readexactly(size))
             code = INT32.read(cursor)
             if code == SSL_REQUEST and self._context is not None:
+                if await _has_said_more(reader):
+                    raise refused(PROTOCOL, "there is more before the encryption than a request")
                 channel.write(b"S")
                 await writer.start_tls(self._context)
             elif code in (SSL_REQUEST, GSS_REQUEST):
@@ -166,6 +168,15 @@ class Listener:
             return
         if hmac.compare_digest(key.secret.to_bytes(4, "big"), asked.secret.to_bytes(4, "big")):
             connection.interrupt.fire(BY_REQUEST)
+
+
+async def _has_said_more(reader: asyncio.StreamReader) -> bool:
+    """Say whether bytes wait that would be taken for encrypted ones (as in CVE-2021-23214)."""
+    try:
+        async with asyncio.timeout(0):
+            return bool(await reader.read(1))
+    except TimeoutError:
+        return False
 
 
 def _is_here(peer: str) -> bool:

@@ -22,6 +22,7 @@ from penstock.server.pg.rows import POSITION, Cursor, Followed, Table, Tell
 from penstock.server.pg.settings import VERSION_TEXT, SessionSettings
 from penstock.server.pg.sqlstate import (
     FAILED_TRANSACTION,
+    FULL,
     NAME_IN_USE,
     NO_CURSOR,
     NO_PARAMETER,
@@ -55,6 +56,7 @@ from penstock.server.pg.values.types import TEXT, Column, column_of_arrow
 IDLE, IN_TRANSACTION, FAILED = "I", "T", "E"
 PLAN = Column("QUERY PLAN", TEXT)
 DATABASE = "penstock"
+MOST_OPEN = 100  # cursors of a session, and portals: each may keep its rows
 NO_UNDOING = "there are no transactions: what statements have changed stays"
 _identities = itertools.count(1)
 
@@ -219,6 +221,8 @@ class Session:
     async def _declare(self, name: str, inner: Statement) -> Done:
         if name in self.cursors:
             raise refused(NAME_IN_USE, f"there is a cursor {name} already", hint=f"CLOSE {name}")
+        if len(self.cursors) >= MOST_OPEN:
+            raise refused(FULL, f"there are {MOST_OPEN} cursors", hint="CLOSE some")
         self.cursors[name] = await self._opened(inner)
         return Done("DECLARE CURSOR")
 

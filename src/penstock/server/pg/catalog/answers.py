@@ -30,6 +30,7 @@ from penstock.server.pg.values.types import Column, PgType
 SECONDS = 10.0  # nothing that a tool asks of tables so small takes so long
 STEPS = 10_000  # of SQLite's machine between two looks at the clock
 MOST_TEXT = 100_000  # characters: the questions of tools have a tenth of it
+MOST_ROWS = 200_000  # more than all columns of thousands of queries
 MOST_BYTES = 16 << 20  # of one value
 READING = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION)
 RECURSIVE = 33  # SQLITE_RECURSIVE, which sqlite3 does not name: WITH RECURSIVE
@@ -112,13 +113,15 @@ def _answer(database: sqlite3.Connection, asked: Question) -> Answer:
     try:
         cursor = database.execute(asked.sql)
         names = [each[0] for each in cursor.description or ()]
-        rows = cursor.fetchall()
+        rows = cursor.fetchmany(MOST_ROWS + 1)
     except sqlite3.OperationalError as error:
         if "interrupted" in str(error):
             raise TimedOutError(f"the catalog took over {SECONDS:g} s", hint="ask less") from None
         raise _told(error) from None
     except sqlite3.Error as error:
         raise _told(error) from None
+    if len(rows) > MOST_ROWS:
+        raise BadQueryError(f"the catalog answers with {MOST_ROWS:,} rows at most", hint="ask less")
     return _typed(names, rows, asked)
 
 

@@ -57,6 +57,28 @@ class Translated:
         return stood + offset - begin
 
 
+@dataclass(frozen=True, slots=True)
+class _Brackets:
+    """Where each opening one ends, and for each token the innermost one that it stands in."""
+
+    ends: Mapping[int, int]
+    around: Sequence[int | None]
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token]) -> "_Brackets":
+        """Return those of tokens, in one pass: a statement may have thousands."""
+        opened: list[int] = []
+        ends: dict[int, int] = {}
+        around: list[int | None] = []
+        for index, token in enumerate(tokens):
+            around.append(opened[-1] if opened else None)
+            if token.is_word("("):
+                opened.append(index)
+            elif token.is_word(")") and opened:
+                ends[opened.pop()] = index
+        return cls(ends, around)
+
+
 def translated(text: str, tokens: Sequence[Token], values: Values) -> Translated:
     """Return a statement, or several, in Penstock's words; `tokens` are those of the text."""
     replaced = _replaced(text, tokens, values)
@@ -102,6 +124,7 @@ def _gap(between: str) -> str:
 def _replaced(text: str, tokens: Sequence[Token], values: Values) -> dict[int, str]:
     """Return what is to stand in the place of tokens, by their index."""
     found: dict[int, str] = {}
+    brackets = _Brackets.of(tokens)
     for index, token in enumerate(tokens):
         match token.kind:
             case Lexeme.STRING:
@@ -113,9 +136,9 @@ def _replaced(text: str, tokens: Sequence[Token], values: Values) -> dict[int, s
             case _ if token.is_word("::") and _counts_rows(tokens, index):
                 found |= {index: "", index + 1: ""}
             case _ if token.is_word("::", "AS"):
-                found |= {**_cast_type(tokens, index), **found}
+                found |= {**_cast_type(tokens, index, brackets), **found}
             case _ if token.is_word("EXTRACT"):
-                found |= _epoch(text, tokens, index)
+                found |= _epoch(text, tokens, index, brackets)
             case _:
                 pass
         if _is_public(tokens, index):
@@ -148,10 +171,10 @@ def _counts_rows(tokens: Sequence[Token], index: int) -> bool:
     return index > 1 and tokens[index - 2].is_word("LIMIT", "OFFSET")
 
 
-def _cast_type(tokens: Sequence[Token], index: int) -> dict[int, str]:
+def _cast_type(tokens: Sequence[Token], index: int, brackets: _Brackets) -> dict[int, str]:
     """Return Spark's name for the type of a cast. An AS that no type follows is an alias's."""
     words = [token.value.upper() for token in tokens[index + 1 : index + 6]]
-    if tokens[index].is_word("AS") and not _closes_a_cast(tokens, index):
+    if tokens[index].is_word("AS") and not _stands_in_a_cast(tokens, brackets.around[index]):
         return {}
     if words and _is_array(tokens, index + 2):
         element = dict(CAST_TYPES).get((words[0],), words[0])
@@ -165,28 +188,17 @@ def _cast_type(tokens: Sequence[Token], index: int) -> dict[int, str]:
     return {}
 
 
-def _closes_a_cast(tokens: Sequence[Token], index: int) -> bool:
+def _stands_in_a_cast(tokens: Sequence[Token], opening: int | None) -> bool:
     """Say whether an AS stands in CAST(… AS …): the parenthesis that it is in follows that word."""
-    depth = 0
-    for at in range(index - 1, 0, -1):
-        if tokens[at].is_word(")"):
-            depth += 1
-        elif tokens[at].is_word("("):
-            depth -= 1
-        if depth < 0:
-            return tokens[at - 1].is_word("CAST", "TRY_CAST")
-    return False
+    return bool(opening) and tokens[(opening or 0) - 1].is_word("CAST", "TRY_CAST")
 
 
-def _epoch(text: str, tokens: Sequence[Token], index: int) -> dict[int, str]:
+def _epoch(text: str, tokens: Sequence[Token], index: int, brackets: _Brackets) -> dict[int, str]:
     """Return EXTRACT(EPOCH FROM x) as seconds with their fraction, which Spark has no word for."""
     words = [token.value.upper() for token in tokens[index : index + 4]]
     if words != ["EXTRACT", "(", "EPOCH", "FROM"]:
         return {}
-    depth = 0
-    for at in range(index + 1, len(tokens)):
-        depth += tokens[at].is_word("(") - tokens[at].is_word(")")
-        if depth == 0:
-            opened = {index: "(unix_micros", index + 2: "", index + 3: ""}
-            return {**opened, at: ") / 1e6)"}
+    if (end := brackets.ends.get(index + 1)) is not None:
+        opened = {index: "(unix_micros", index + 2: "", index + 3: ""}
+        return {**opened, end: ") / 1e6)"}
     raise SqlError("( is not closed", place=place_at(text, tokens[index + 1].begin))

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +26,8 @@ WHOLE = {types.INT2: 15, types.INT4: 31, types.INT8: 63}  # bits besides the sig
 MOST_DIGITS = 38  # of a DECIMAL of Spark's
 MOST_EXACT = 1000  # digits that a numeric in bytes is read with, before it is judged
 TEXTS = (types.TEXT, types.VARCHAR, types.BPCHAR, types.NAME, types.CHAR, types.UNKNOWN)
+
+UNREADABLE = (ValueError, KeyError, struct.error, ArithmeticError, RecursionError, WireError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def read_parameter(oid: int, form: int, data: bytes | None) -> Parameter:
     read = _binary if form == BINARY else _text
     try:
         return Parameter(type_, read(type_, data))
-    except (ValueError, struct.error, InvalidOperation, OverflowError, WireError) as error:
+    except UNREADABLE as error:
         what = quoted_value(data.decode(errors="replace") if form != BINARY else data)
         raise refused(BAD_VALUE, f"{what} is not a value of type {type_.sql}") from error
 
@@ -95,7 +97,8 @@ def _spark(type_: PgType, value: Any) -> str:
         case float():
             return f"CAST({literal(_float_text(value))} AS {spark_type(type_)})"
         case Decimal():
-            return f"CAST('{value:f}' AS {_decimal(value)})"
+            kind = _decimal(value)  # first: 1e999999999 would be written with all its zeros
+            return f"CAST('{value:f}' AS {kind})"
         case bytes():
             return f"X'{value.hex()}'"
         case datetime():

@@ -159,3 +159,11 @@ def test_what_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PenstockError) as caught:
         CATALOG.ask(f"{endless} SELECT count(*) FROM t, pg_class", FACTS)
     assert caught.value.code == "TIMED_OUT"
+
+
+def test_an_answer_that_would_fill_the_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.server.pg.catalog.answers.MOST_ROWS", 1_000)
+    endless = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t)"
+    with pytest.raises(PenstockError) as caught:
+        CATALOG.ask(f"{endless} SELECT n FROM t", FACTS)
+    assert caught.value.code == "BAD_QUERY"

@@ -87,3 +87,11 @@ def test_types_of_parameters_are_seen_in_casts_and_limits() -> None:
     seen = {1: "int4", 2: "text", 3: "int8[]", 4: "int8", 5: "int8"}
     assert type_names(tokens) == seen
     assert tokens[1].kind is Lexeme.PARAMETER
+
+
+def test_a_long_statement_is_read_once() -> None:
+    names = ", ".join(f"a AS b{number}" for number in range(10_000))
+    assert told(f"SELECT {names} FROM s") == f"SELECT {names} FROM s"
+    deep = "extract(epoch from " * 2_000 + "ts" + ")" * 2_000
+    meant = "(unix_micros(  " * 2_000 + "ts" + ") / 1e6)" * 2_000
+    assert told(f"SELECT {deep}").split() == f"SELECT {meant}".split()

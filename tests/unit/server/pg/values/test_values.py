@@ -185,3 +185,11 @@ def test_no_value_is_null_of_its_type() -> None:
 def test_days_count_from_the_year_2000(day: date) -> None:
     counted = int.from_bytes(encoder(types.DATE, 1)(day), "big", signed=True)
     assert counted == (day - date(2000, 1, 1)).days
+
+
+def test_values_that_would_fill_the_memory_or_the_stack_are_refused() -> None:
+    number = read_parameter(types.NUMERIC.oid, 0, b"1e999999999")
+    with pytest.raises(WireError):
+        spark_literal(number)
+    with pytest.raises(WireError):
+        read_parameter(types.JSON.oid, 0, b"[" * 100_000)
