@@ -20,6 +20,7 @@ from penstock.runtime.loop.supervisor import Settings
 from penstock.schedule.choice import Choice, choice_of
 from penstock.server.configuration import Configuration
 from penstock.server.http.application import application
+from penstock.server.http.timed_heads import TimedHeads
 from penstock.server.metrics.routes import metrics_of
 from penstock.server.metrics.routes import routes as metrics_routes
 from penstock.server.page.routes import routes as page_routes
@@ -133,6 +134,7 @@ class Listeners:
             limit_concurrency=configuration.limits_connections,
             timeout_graceful_shutdown=max(1, round(configuration.limits_stop)),
             server_header=False,
+            http=TimedHeads,
             ws="websockets-sansio",
             proxy_headers=False,
             timeout_keep_alive=IDLE_SECONDS,

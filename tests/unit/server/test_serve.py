@@ -1,8 +1,10 @@
 """Listening, without a home: by TLS, on addresses that are taken, and stopping."""
 
 import shutil
+import socket
 import ssl
 import subprocess
+import time
 from pathlib import Path
 
 import httpx
@@ -10,6 +12,7 @@ import pytest
 
 from penstock.errors import ConfigurationError
 from penstock.server.configuration import resolved
+from penstock.server.http.timed_heads import TimedHeads
 from penstock.server.serve import Listeners, settings_of
 from penstock.server.service import Service
 
@@ -80,4 +83,39 @@ def test_a_strategy_that_set_does_not_take_is_told(tmp_path: Path, text: str) ->
 def test_a_strategy_may_have_parameters(tmp_path: Path) -> None:
     of = service(tmp_path, runtime_strategy="mixed WITH (trains => 5)")
     assert settings_of(of.configuration).strategy.text() == "mixed WITH (trains => 5)"
+    of.close()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: a"])
+def test_a_client_that_does_not_ask_is_sent_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(TimedHeads, "head_seconds", 0.2)
+    of = service(tmp_path)
+    listeners = Listeners(of)
+    listeners.start()
+    with socket.create_connection(listeners.http.getsockname(), 10) as slow:
+        slow.sendall(begun)
+        assert slow.recv(1) == b""
+    listeners.stop()
+    of.close()
+
+
+def test_a_client_that_asks_in_parts_and_again_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TimedHeads, "head_seconds", 1.0)
+    of = service(tmp_path)
+    listeners = Listeners(of)
+    listeners.start()
+    with socket.create_connection(listeners.http.getsockname(), 10) as client:
+        for _ in range(3):
+            client.sendall(b"GET /health/live HTTP/1.1\r\n")
+            time.sleep(0.5)  # three requests take longer than the limit of one head
+            client.sendall(b"Host: localhost\r\n\r\n")
+            answer = b""
+            while b'{"status":"live"}' not in answer:
+                answer += client.recv(10_000)
+            assert answer.startswith(b"HTTP/1.1 200")
+    listeners.stop()
     of.close()
