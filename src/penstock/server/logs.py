@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 from typing import Any
@@ -12,6 +13,7 @@ from penstock.server.access.audit import REQUEST
 LOGGERS = ("penstock", "uvicorn.error")
 EXTRA = "facts"  # what a record has besides its message: `extra={"facts": {…}}`
 LONGEST = 20_000  # characters of a trace
+UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class _Text(logging.Formatter):
@@ -21,7 +23,7 @@ class _Text(logging.Formatter):
         """Return one line, or several where there is a trace."""
         facts = {**getattr(record, EXTRA, {}), **_request()}
         told = "".join(f" {name}={value}" for name, value in facts.items())
-        line = f"{_at(record)} {record.levelname} {_message(record)}{told}"
+        line = f"{_at(record)} {record.levelname} {_on_one_line(record.getMessage() + told)}"
         return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -34,7 +36,7 @@ class _Json(logging.Formatter):
             "at": _at(record),
             "level": record.levelname.lower(),
             "logger": record.name,
-            "message": _message(record),
+            "message": record.getMessage(),
             **getattr(record, EXTRA, {}),
             **_request(),
         }
@@ -66,9 +68,9 @@ def log_no_more(handler: logging.Handler) -> None:
         logger.propagate = True
 
 
-def _message(record: logging.LogRecord) -> str:
-    """Return the message on one line: what clients send must not begin lines of its own."""
-    return record.getMessage().replace("\r", "\\r").replace("\n", "\\n")
+def _on_one_line(text: str) -> str:
+    """Return a text without what begins lines or steers terminals: clients send it, too."""
+    return UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _request() -> dict[str, str]:
