@@ -205,3 +205,18 @@ def test_text_of_rows_stays_text(page: Page, calm: str) -> None:
     cell = page.get_by_role("cell", name="<b>south</b>")
     expect(cell).to_be_visible()
     assert page.locator("td b").count() == 0
+
+
+def test_numbers_of_rows_are_shown_as_they_are(page: Page, calm: str) -> None:
+    page.goto(calm)
+    written = '[9007199254740993, -9223372036854775808, 1e-9, 0.30000000000000004, 12, 1.5, "NaN"]'
+    shown_as = page.evaluate(
+        """async (written) => {
+          const { readJson } = await import("/page/lib/api.js");
+          const { valueText } = await import("/page/lib/format.js");
+          return readJson(written).map(valueText);
+        }""",
+        written,
+    )
+    exact = ["9007199254740993", "-9223372036854775808", "1e-9", "0.3", "12", "1.5", "NaN"]
+    assert shown_as == exact

@@ -23,8 +23,14 @@ export async function run(sql, signal) {
     body: JSON.stringify({ sql }),
     signal,
   });
-  return (await response.json()).results;
+  return readJson(await response.text()).results;
 }
+
+/** Read JSON of rows: whole numbers that JavaScript would round stay as they are written. */
+export const readJson = (text) =>
+  JSON.parse(text, (_, value, context) =>
+    Number.isInteger(value) && !Number.isSafeInteger(value) ? context?.source ?? value : value,
+  );
 
 /** Return the rows of one statement. */
 export const rows = async (sql, signal) => (await run(sql, signal)).at(-1).rows ?? [];

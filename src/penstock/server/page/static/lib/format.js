@@ -55,7 +55,7 @@ export const wholeTime = (moment) => new Date(moment).toISOString().replace("T",
 /** Return a value of a row as text; what it is made of as JSON. */
 export function valueText(value) {
   if (value === null || value === undefined) return "NULL";
-  if (typeof value === "number") return Number.isInteger(value) ? String(value) : String(round(value, 6));
+  if (typeof value === "number") return String(Number.isInteger(value) ? value : Number(value.toPrecision(12)));
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 

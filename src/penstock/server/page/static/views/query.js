@@ -1,7 +1,7 @@
 // One query: is it all right, what it gives now, how it did, what it is, what came too late.
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/view.js";
 import { amend, go, to } from "../lib/address.js";
-import { ServerError, listen, rows as askRows, text as askText } from "../lib/api.js";
+import { ServerError, listen, readJson, rows as askRows, text as askText } from "../lib/api.js";
 import { mayWrite, useLive } from "../lib/live.js";
 import { duration, literal, quoted, rate, share } from "../lib/format.js";
 import { Empty, Figure, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
@@ -87,7 +87,7 @@ function useQueryRows(row, paused) {
       else link = event === "end" ? "ended" : "live";
       dirty = true;
       if (id) held.last = id;
-      if (event === "message") take([JSON.parse(data)]);
+      if (event === "message") take([readJson(data)]);
     };
     const begin = async () => {
       held.types = await askRows(`DESCRIBE ${quoted(name)}`, signal);
