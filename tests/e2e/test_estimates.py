@@ -40,6 +40,17 @@ def test_load_and_latency_of_what_runs_are_as_they_were_measured(
     assert re.search(r"load +[\d.]+ of .* without it, [\d.]+ with it", new)
 
 
+def test_a_query_without_units_takes_nothing_and_may_come_in(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with penstock.connect(tmp_path / "home", spark=spark) as ps:
+        ps.script(STREAM)
+        until(ps, lambda: figures(ps, "counted")["rows_out"] >= 1)
+        ps.sql("CREATE QUERY plain WITH (max_latency => INTERVAL 5 SECONDS) AS SELECT ts, k FROM s")
+        until(ps, lambda: figures(ps, "plain")["rows_out"] >= 1)
+        assert "none of its own" in ps.sql("EXPLAIN ESTIMATE plain").message
+
+
 def _latency(told: str) -> float:
     found = re.search(r"latency +([\d.]+) (m?s) on average", told)
     assert found is not None

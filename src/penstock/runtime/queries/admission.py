@@ -44,6 +44,8 @@ class Admission:
         if known.definition.forced or all(each.max_latency is None for each in goals):
             return None
         before, after = self.what_if(), self.what_if(known)
+        if not after.has_units(name):
+            return None
         if after.measured[0]:
             least = least_latency(after.plan, after.name_of(name))
             Contract.of(known.definition.goals).refuse_below(least)

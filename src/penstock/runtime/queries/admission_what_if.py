@@ -85,6 +85,10 @@ class AdmissionWhatIf:
             (name for name, at in self.network.roots.items() if root in self._in(at)), query
         )
 
+    def has_units(self, query: str) -> bool:
+        """Say whether a query has units; what is delivered as its stream has it takes none."""
+        return self.name_of(query) in self.network.roots
+
     def broken(self) -> set[str]:
         """Return the queries that are late already: a newcomer is not to blame for that."""
         found = self.plan.estimate()

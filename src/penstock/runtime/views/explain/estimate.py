@@ -27,7 +27,9 @@ def estimate_text(
     name = known.definition.name.lower()
     with supervisor.resting():
         running = supervisor.topology.queries.get(name)
-        lines = _lines(name, (what_if(None), what_if(known)), running, now)
+        plans = what_if(None), what_if(known)
+        has_units = plans[1].has_units(name)
+        lines = _lines(name, plans, running, now) if has_units else _without_units(running, now)
         return "\n".join([f"query {name}", *lines])
 
 
@@ -57,6 +59,12 @@ def _lines(
     yield f"  memory   {_size(found.memory_bytes)} in buffers, {states} in states"
     measured, units = after.measured
     yield f"  figures  {measured} of {units} units have run; the others are taken at the mean cost"
+    if running is not None:
+        yield from _measured(running.meter, now)
+
+
+def _without_units(running: LiveQuery | None, now: float) -> Iterator[str]:
+    yield "  load     none of its own: the rows of its input are delivered as they come"
     if running is not None:
         yield from _measured(running.meter, now)
 
