@@ -78,8 +78,8 @@ def table_of(
 
 
 def _classes() -> dict[str, type[PenstockError]]:
-    """Return every class of errors by its code."""
-    return {each.code: each for each in _below(PenstockError)}
+    """Return every class of errors by its code, that of the parent where it has no own."""
+    return {each.code: each for each in _below(PenstockError) if "code" in vars(each)}
 
 
 def _below(kind: type[PenstockError]) -> Iterator[type[PenstockError]]:

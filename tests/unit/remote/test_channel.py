@@ -160,6 +160,8 @@ def test_an_error_of_the_statement_itself_is_told_and_asked_for_once() -> None:
 
 def test_every_error_comes_back_as_what_it_was() -> None:
     for kind in all_errors(PenstockError):
+        if "code" not in vars(kind):
+            continue  # a server's own class of an error that clients know by its parent
         error = error_of({"code": kind.code, "message": "m", "hint": "h"})
         assert type(error) is kind
         assert (error.message, error.hint) == ("m", "h")
