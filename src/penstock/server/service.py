@@ -20,6 +20,7 @@ from penstock.errors import (
     NotAuthenticatedError,
     NotReadyError,
     PenstockError,
+    TooLargeError,
     TooManyError,
     UnknownNameError,
     shortened,
@@ -42,6 +43,7 @@ from penstock.server.configuration import Configuration
 from penstock.server.threads import Threads
 from penstock.sql import CreateQuery, Describe, SelectOnce, Show, Statement, parse
 
+MOST_SQL = 1 << 20  # characters: reading a text takes some hundred times its memory
 AGAIN = "ask again in some seconds"
 FUNCTIONS = catalog_name("FUNCTION", "").lower()
 
@@ -182,6 +184,11 @@ class Service:
         """
         connection = self.connection
         require("a statement", text=(text, TEXT))
+        if len(text) > MOST_SQL:
+            raise TooLargeError(
+                f"the SQL has {len(text):,} characters, and a script at most {MOST_SQL:,}",
+                hint="send it in parts; rows are pushed, not written",
+            )
         statements = parse(text)
         changes = any(isinstance(each, Change) or _is_setting(each) for each in statements)
         try:
@@ -240,7 +247,7 @@ class Service:
         tells whether they are the same rows.
         """
         connection = self.connection
-        self.rights.require_stream(caller, stream, Role.WRITE, "pushing")
+        self._require_stream(caller, stream, Role.WRITE, "pushing")
         if key is None:
             connection.push(stream, rows)
             return len(rows)
@@ -251,20 +258,20 @@ class Service:
     def columns(self, caller: Caller, stream: str) -> Schema:
         """Return the columns of a stream that the caller may push to."""
         connection = self.connection
-        self.rights.require_stream(caller, stream, Role.WRITE, "pushing")
+        self._require_stream(caller, stream, Role.WRITE, "pushing")
         return connection.system.directory.stream(stream).definition.schema
 
     def end(self, caller: Caller, stream: str) -> None:
         """End a push stream for good."""
         connection = self.connection
-        self.rights.require_stream(caller, stream, Role.WRITE, "ending")
+        self._require_stream(caller, stream, Role.WRITE, "ending")
         connection.end(stream)
         self._audit.note(caller, f"end of {stream}", "done")
 
     def subscribe(self, caller: Caller, query: str, after: Position | None = START) -> Subscription:
         """Return a reader of a query's rows, to be closed by `release`."""
         connection = self.connection
-        self.rights.require_stream(caller, query, Role.READ, "subscribing")
+        self._require_stream(caller, query, Role.READ, "subscribing")
         most = self.configuration.limits_subscribers
         if len(self._subscriptions) >= most:
             raise TooManyError(
@@ -293,6 +300,14 @@ class Service:
     def require_role(self, caller: Caller, role: Role, why: str) -> None:
         """Raise ForbiddenError where the caller's role does not do."""
         require_role(caller, role, why)
+
+    def _require_stream(self, caller: Caller, name: str, role: Role, why: str) -> None:
+        """Raise ForbiddenError where the caller may not push or follow, and keep who tried."""
+        try:
+            self.rights.require_stream(caller, name, role, why)
+        except PenstockError as error:
+            self._audit.note(caller, f"{why}: {name}", error.code)
+            raise
 
     def _carried_out(self, connection: Connection, caller: Caller, text: str) -> list[Result]:
         running = RunningStatement(REQUEST.get(), caller, text, time.monotonic())

@@ -521,6 +521,17 @@ def test_who_changed_what_is_kept(server: Served) -> None:
         ("read", "read", "FORBIDDEN"),
     ]
     assert mine[0]["request"] == "audit-1"
+    with server.client("of_mine") as limited:
+        push(limited, "s", b"[]", "application/json")
+        limited.get("/v1/queries/all_of_s/rows")
+    lines = server.service.configuration.audit_file.read_text().splitlines()[-2:]
+    refused = [
+        (each["caller"], each["statement"], each["outcome"]) for each in map(json.loads, lines)
+    ]
+    assert refused == [
+        ("of_mine", "pushing: s", "FORBIDDEN"),
+        ("of_mine", "subscribing: all_of_s", "FORBIDDEN"),
+    ]
     assert not any(each["statement"] == "SHOW STREAMS" for each in kept)
 
 

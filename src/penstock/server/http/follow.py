@@ -21,6 +21,7 @@ from penstock.runtime.work.subscription import Subscription
 from penstock.server.service import Service
 
 CHUNK_ROWS = 1_000  # made text of at once: what a client that reads nothing costs
+CHUNK_BYTES = 1 << 20  # and so many bytes of them, where rows are long
 QUIET_SECONDS = 15.0  # without rows, after which a client is told that the connection lives
 POSITION = re.compile(r"(\d{1,18})-(\d{1,18})")
 NOW = "now"
@@ -133,7 +134,7 @@ class Follower:
         if self._rest is None:
             return []
         number, first, table = self._rest
-        head = table.slice(0, CHUNK_ROWS)
+        head = table.slice(0, _rows_of_a_chunk(table))
         left = table.num_rows - head.num_rows
         rest = (number, first + head.num_rows, table.slice(head.num_rows))
         self._rest = rest if left else None
@@ -142,6 +143,11 @@ class Follower:
             found.append(Chunk(number, at, json_objects(batch)))
             at += batch.num_rows
         return found
+
+
+def _rows_of_a_chunk(table: pa.Table) -> int:
+    row_bytes: int = table.nbytes // max(1, table.num_rows)
+    return max(1, min(CHUNK_ROWS, CHUNK_BYTES // max(1, row_bytes)))
 
 
 def as_events(chunk: Chunk) -> bytes:

@@ -72,15 +72,10 @@ async def follow_by_socket(socket: WebSocket, name: str, after: str | None = Non
         await socket.send_denial_response(response(error))
         return
     offered = socket.scope.get("subprotocols", [])
-    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
-    gone = asyncio.ensure_future(_gone(socket))
-    sending = asyncio.ensure_future(_send(socket, Follower(service, subscription)))
     try:
-        await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        await socket.accept(SUBPROTOCOL if SUBPROTOCOL in offered else None)
+        await _send_until_gone(socket, Follower(service, subscription))
     finally:
-        for task in (gone, sending):
-            task.cancel()
-        await asyncio.gather(gone, sending, return_exceptions=True)
         service.release(subscription)
 
 
@@ -121,6 +116,17 @@ def _event(news: News) -> bytes:
 
 def _named(name: str, data: dict[str, Any]) -> bytes:
     return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+async def _send_until_gone(socket: WebSocket, follower: Follower) -> None:
+    gone = asyncio.ensure_future(_gone(socket))
+    sending = asyncio.ensure_future(_send(socket, follower))
+    try:
+        await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in (gone, sending):
+            task.cancel()
+        await asyncio.gather(gone, sending, return_exceptions=True)
 
 
 async def _send(socket: WebSocket, follower: Follower) -> None:

@@ -4,6 +4,7 @@ Each is made once, however many read it. A reader that has missed a frame gets a
 """
 
 import json
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -117,8 +118,28 @@ def _told(at: float, told: Row, items: list[Item], shape: int) -> dict[str, Any]
     return {"at": at, "overview": told, "attention": attention, "shape": shape}
 
 
+def _written(told: Any) -> str:
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"), default=str, allow_nan=False)
+
+
+def _finite(told: Any) -> Any:
+    """Return the same with null for what is no number, or no finite one."""
+    match told:
+        case float():
+            return told if math.isfinite(told) else None
+        case Mapping():
+            return {name: _finite(value) for name, value in told.items()}
+        case list() | tuple():
+            return [_finite(value) for value in told]
+        case _:
+            return told
+
+
 def event(name: str, told: Mapping[str, Any], number: int | None = None) -> bytes:
     """Return one Server-Sent Event."""
     identity = "" if number is None else f"id: {number}\n"
-    text = json.dumps(told, ensure_ascii=False, separators=(",", ":"), default=str)
+    try:
+        text = _written(told)
+    except ValueError:  # JSON has no number for it, and one of them would end every page's feed
+        text = _written(_finite(told))
     return f"event: {name}\n{identity}data: {text}\n\n".encode()

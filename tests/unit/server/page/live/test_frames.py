@@ -122,3 +122,12 @@ def test_no_text_breaks_out_of_an_event() -> None:
 
 def test_the_load_that_tests_make_up_has_columns_of_the_view_alone() -> None:
     assert samples.LOAD.keys() <= set(LOAD.columns.names)
+
+
+def test_what_json_has_no_number_for_is_null() -> None:
+    told = {"a": float("nan"), "b": [1.5, float("inf")], "c": {"d": (float("-inf"), "x", None)}}
+    assert data(event("change", told)) == {
+        "a": None,
+        "b": [1.5, None],
+        "c": {"d": [None, "x", None]},
+    }
