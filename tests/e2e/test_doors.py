@@ -167,5 +167,5 @@ def test_what_spark_would_put_in_from_its_settings_stays_text(ps: Connection, te
     ps.sql(f"{STREAM} CREATE QUERY q AS SELECT '{text}' AS x FROM s")
     assert ps.sql(f"SELECT '{text}' AS x").table.to_pylist() == [{"x": text}]
     ps.push("s", [{"ts": "2026-01-01 00:00:00", "k": "a", "n": 1}])
-    until(lambda: figures(ps, "q")["rows_out"] == 1)
+    until(ps, lambda: figures(ps, "q")["rows_out"] == 1)
     assert ps.sql("SELECT x FROM q").table.to_pylist() == [{"x": text}]
