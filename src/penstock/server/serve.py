@@ -20,7 +20,6 @@ from penstock.runtime.loop.supervisor import Settings
 from penstock.schedule.choice import Choice, choice_of
 from penstock.server.configuration import Configuration
 from penstock.server.http.application import application
-from penstock.server.http.timed_heads import TimedHeads
 from penstock.server.metrics.routes import metrics_of
 from penstock.server.metrics.routes import routes as metrics_routes
 from penstock.server.page.routes import routes as page_routes
@@ -28,6 +27,7 @@ from penstock.server.pg.backend import ServedHome
 from penstock.server.pg.listener import Limits as PgLimits
 from penstock.server.pg.listener import Listener as PgListener
 from penstock.server.service import Service
+from penstock.server.timed_heads import TimedHeads
 from penstock.sql import SetDecider, parse
 
 IDLE_SECONDS = 75  # longer than clients keep connections that they do not use

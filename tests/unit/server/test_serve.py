@@ -12,9 +12,9 @@ import pytest
 
 from penstock.errors import ConfigurationError
 from penstock.server.configuration import resolved
-from penstock.server.http.timed_heads import TimedHeads
 from penstock.server.serve import Listeners, settings_of
 from penstock.server.service import Service
+from penstock.server.timed_heads import TimedHeads
 
 OPENSSL = shutil.which("openssl")
 
