@@ -1,7 +1,6 @@
 """Passes: partials of many sections, of one bundle or of several, made of the same tuples."""
 
 import functools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -42,9 +41,13 @@ class Pass:
 
     @classmethod
     def over(cls, wanted: Sequence[tuple[Section, Layout]], schema: Schema) -> Self:
-        """Return the pass over tuples with these columns; sections that are equal are made once."""
-        found: dict[tuple[Section, PredicateIndex], list[Layout]] = {}
-        names = [(section, layout.predicate_index) for section, layout in wanted]
+        """Return the pass over tuples with these columns; sections that are equal are made once.
+
+        Those with other panes are not: a run goes alone when it is done again, and doubles added
+        pane by pane would not be the same.
+        """
+        found: dict[tuple[Section, PredicateIndex, int], list[Layout]] = {}
+        names = [(section, each.predicate_index, each.pane) for section, each in wanted]
         for name, (_, layout) in zip(names, wanted, strict=True):
             found.setdefault(name, []).append(layout)
         layouts = [_one_of(each) for each in found.values()]
@@ -105,12 +108,8 @@ class Pass:
 
 
 def _one_of(layouts: Sequence[Layout]) -> Layout:
-    """Return the layout that has what each of some has, which tell the same tuples apart."""
+    """Return the layout that has what each of some has, which differ in their aggregates only."""
     if len(layouts) == 1:
         return layouts[0]
     aggregates = dict(each for layout in layouts for each in layout.aggregates)
-    return replace(
-        layouts[0],
-        aggregates=tuple(sorted(aggregates.items())),
-        pane=math.gcd(*(layout.pane for layout in layouts)),
-    )
+    return replace(layouts[0], aggregates=tuple(sorted(aggregates.items())))

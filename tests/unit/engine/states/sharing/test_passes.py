@@ -68,15 +68,25 @@ def made(found: Pass) -> tuple[list[pa.Table], int]:
     return found.made(run), len(processor.asked)
 
 
-def test_equal_sections_are_one_with_the_aggregates_of_all_and_the_finest_pane() -> None:
-    one, other = wanted(aggregate(size=10)), wanted(aggregate(size=4, aggregates=(MAX,)))
+def test_equal_sections_with_equal_panes_are_one_with_the_aggregates_of_all() -> None:
+    one, other = wanted(aggregate(size=10)), wanted(aggregate(size=10, aggregates=(MAX,)))
     found = Pass.over([one, other], SCHEMA)
     (layout,) = found.layouts
-    assert layout.pane == 2 * SECOND
+    assert layout.pane == 10 * SECOND
     assert {each for _, each in layout.aggregates} == {COUNT, MAX}
     tables, passes = made(found)
     assert passes == 1
     assert [table.column_names for table in tables] == [one[1].columns, other[1].columns]
+
+
+@pytest.mark.parametrize("others", [(), (4,), (4, 3)])
+def test_partials_are_those_that_a_section_makes_alone_whoever_goes_along(
+    others: tuple[int, ...],
+) -> None:
+    """A run that is done again goes alone: the same doubles have to be added in the same order."""
+    one = wanted(aggregate(size=10))
+    found = Pass.over([one, *(wanted(aggregate(size=size)) for size in others)], SCHEMA)
+    assert found.layouts[found.homes[0]].pane == one[1].pane
 
 
 def test_sections_that_tell_tuples_apart_otherwise_stay_apart() -> None:
