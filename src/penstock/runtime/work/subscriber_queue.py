@@ -29,7 +29,9 @@ class DeliveredRows:
     rows: pa.Table
 
     def without(self, count: int) -> "DeliveredRows":
-        """Return the stretch without its first rows."""
+        """Return the stretch without its first rows, or itself."""
+        if not count:
+            return self
         return DeliveredRows(self.number, self.start + count, self.rows.slice(count))
 
 

@@ -103,9 +103,12 @@ class Subscription:
         return ResultRow(self.query, self._position, values)
 
     def tables(self, timeout: float | None = None) -> Iterator[pa.Table]:
-        """Iterate the rest as Arrow tables, each of one delivery; end where `next` gives None."""
+        """Iterate the rest as Arrow tables, each of one delivery; end where `next` gives None.
+
+        Who gets a whole delivery from memory gets the table that all other subscribers get.
+        """
         while (stretch := self._at_hand(timeout)) is not None:
-            rest = stretch.rows.slice(self._read)
+            rest = stretch.rows.slice(self._read) if self._read else stretch.rows
             self._values = iter(())
             self._hand_out(stretch, rest.num_rows)
             yield rest

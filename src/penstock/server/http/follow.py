@@ -3,13 +3,16 @@
 Whoever delivers tells the loop that there is news; one of a few threads then takes what is there,
 and makes text of it. A subscriber that reads slowly takes slowly: what waits for it is bounded, and
 what does not fit is read from the result log again (runtime/work/subscriber_queue.py).
+
+All who follow a query get the same table of each delivery, and its text is made once for them.
 """
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,14 +25,18 @@ from penstock.server.service import Service
 
 CHUNK_ROWS = 1_000  # made text of at once: what a client that reads nothing costs
 CHUNK_BYTES = 1 << 20  # and so many bytes of them, where rows are long
+SHARED = 16  # chunks whose text is kept for those who are sent the same
 QUIET_SECONDS = 15.0  # without rows, after which a client is told that the connection lives
 POSITION = re.compile(r"(\d{1,18})-(\d{1,18})")
 NOW = "now"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """Rows of one delivery: its number, the first row's index in it, and each row as JSON."""
+    """Rows of one delivery: its number, the first row's index in it, and each row as JSON.
+
+    Equal to itself alone: as a key it stands for its text.
+    """
 
     number: int
     first: int
@@ -39,6 +46,25 @@ class Chunk:
         """Return the position of each row, as clients hand it back."""
         indexes = pa.array(range(self.first, self.first + len(self.objects)), pa.int64())
         return pc.binary_join_element_wise(f"{self.number}-", indexes.cast(pa.string()), "")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """Rows of a delivery from index `first` on; equal to another one of the very same table."""
+
+    number: int
+    first: int
+    rows: pa.Table
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Stretch)
+            and self.rows is other.rows
+            and (self.number, self.first) == (other.number, other.first)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.first, id(self.rows)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +108,8 @@ class Follower:
     service: Service
     subscription: Subscription
     waits: bool = True  # for rows to come; else it ends with what is there
-    _rest: tuple[int, int, pa.Table] | None = None
+    _rest: Stretch | None = None
+    _taken: int = 0  # rows of it
     _left_out: int = 0
     _gap: range | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
@@ -117,7 +144,7 @@ class Follower:
         """Return what is there: some rows, after what was lost before them; never wait."""
         if self._rest is None and (table := next(self.subscription.tables(0), None)) is not None:
             number, last = self.subscription.position
-            self._rest = (number, last + 1 - table.num_rows, table)
+            self._rest, self._taken = Stretch(number, last + 1 - table.num_rows, table), 0
         return [*self._lost(), *self._chunk()]
 
     def _lost(self) -> list[News]:
@@ -130,19 +157,24 @@ class Follower:
             return [LeftOut(more)]
         return []
 
-    def _chunk(self) -> list[News]:
+    def _chunk(self) -> Sequence[News]:
         if self._rest is None:
-            return []
-        number, first, table = self._rest
-        head = table.slice(0, _rows_of_a_chunk(table))
-        left = table.num_rows - head.num_rows
-        rest = (number, first + head.num_rows, table.slice(head.num_rows))
-        self._rest = rest if left else None
-        found, at = list[News](), first
-        for batch in batches(head):
-            found.append(Chunk(number, at, json_objects(batch)))
-            at += batch.num_rows
+            return ()
+        found = _chunks(self._rest, self._taken)
+        self._taken += sum(len(each.objects) for each in found)
+        if self._taken == self._rest.rows.num_rows:
+            self._rest = None
         return found
+
+
+@lru_cache(SHARED)
+def _chunks(stretch: Stretch, taken: int) -> tuple[Chunk, ...]:
+    """Return the next rows as JSON, behind those that were taken."""
+    found, at, rest = list[Chunk](), stretch.first + taken, stretch.rows.slice(taken)
+    for batch in batches(rest.slice(0, _rows_of_a_chunk(rest))):
+        found.append(Chunk(stretch.number, at, json_objects(batch)))
+        at += batch.num_rows
+    return tuple(found)
 
 
 def _rows_of_a_chunk(table: pa.Table) -> int:
@@ -150,12 +182,14 @@ def _rows_of_a_chunk(table: pa.Table) -> int:
     return max(1, min(CHUNK_ROWS, CHUNK_BYTES // max(1, row_bytes)))
 
 
+@lru_cache(SHARED)
 def as_events(chunk: Chunk) -> bytes:
     """Return rows as Server-Sent Events: `id:` its position, `data:` the row."""
     text = pc.binary_join_element_wise("id: ", chunk.ids(), "\ndata: ", chunk.objects, "\n\n", "")
     return bytes(joined(text))
 
 
+@lru_cache(SHARED)
 def as_message(chunk: Chunk) -> str:
     """Return rows as one message: `{"rows": [{"position": "1-0", "row": {…}}]}`."""
     rows = pc.binary_join_element_wise(
