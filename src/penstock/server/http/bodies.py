@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from pyarrow import types
 
@@ -22,6 +24,7 @@ Rows: TypeAlias = "pa.Table | Sequence[Mapping[str, Any]]"
 ARROW_FILE = "application/vnd.apache.arrow.file"
 LINES = (NDJSON, "application/jsonl", "application/x-jsonlines", "application/jsonlines")
 GZIP = zlib.MAX_WBITS | 16
+VIEW_BYTES = 16  # of Arrow's views: a length, and where the bytes are
 TRUTHS = {"true": True, "false": False}
 # What JSON has no number for, as our own answers write it.
 NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
@@ -196,7 +199,7 @@ def _values(texts: pa.ChunkedArray, field: pa.Field) -> list[Any]:
     for at, text in enumerate(texts.to_pylist()):
         try:
             found.append(None if text is None else read(text))
-        except (ValueError, ArithmeticError, KeyError, pa.ArrowException):
+        except (ValueError, ArithmeticError, KeyError, RecursionError, pa.ArrowException):
             raise BadRowError(
                 f"row {at}, column {field.name}: {quoted_value(text)} does not fit {field.type}"
             ) from None
@@ -228,9 +231,41 @@ def _arrow(body: bytes, kind: str, most: int) -> pa.Table:
         table.validate(full=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise BadRequestError(f"the body is no Arrow IPC: {error}") from None
-    if table.nbytes > most:
+    size = sum(_plain_bytes(chunk) for column in table.columns for chunk in column.chunks)
+    if size > most:
         raise TooLargeError(
-            f"the rows take {table.nbytes:,} bytes, and a request {most:,}",
+            f"the rows take {size:,} bytes, and a request {most:,}",
             hint="send them in parts; limits.body of the configuration allows more",
         )
     return table
+
+
+def _plain_bytes(array: pa.Array) -> int:
+    """Return the bytes of an array's values where none shares them with others.
+
+    A dictionary, and views, name one long value as often as they like.
+    """
+    kind = array.type
+    if types.is_dictionary(kind) and _is_text(kind.value_type):
+        lengths = pc.binary_length(array.dictionary).take(array.indices).cast(pa.int64())
+        return int(array.nbytes) + int(pc.sum(lengths).as_py() or 0)
+    if types.is_dictionary(kind) and types.is_primitive(kind.value_type):
+        return int(array.nbytes) + len(array) * 8
+    if types.is_string_view(kind) or types.is_binary_view(kind):
+        views = np.frombuffer(array.buffers()[1], np.int32)[:: VIEW_BYTES // 4]  # their lengths
+        lengths = views[array.offset : array.offset + len(array)]
+        return int(lengths.sum(dtype=np.int64)) + VIEW_BYTES * len(array)
+    if types.is_struct(kind):
+        return sum(map(_plain_bytes, array.flatten()))
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return int(array.nbytes) - int(array.values.nbytes) + _plain_bytes(array.values)
+    if types.is_map(kind):
+        return _plain_bytes(array.keys) + _plain_bytes(array.items)
+    if types.is_nested(kind) or types.is_dictionary(kind) or types.is_run_end_encoded(kind):
+        raise BadRequestError(f"rows cannot come as {kind}", hint="send plain arrays")
+    return int(array.nbytes)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    texts = types.is_string(kind) or types.is_large_string(kind)
+    return bool(texts or types.is_binary(kind) or types.is_large_binary(kind))
