@@ -25,7 +25,7 @@ SCRIPT = """
 CREATE STREAM s (client INT, n INT) FROM push();
 CREATE QUERY q AS SELECT client, n FROM s WHERE n >= 0;
 """
-CLIENTS, PUSHES, ROWS = 50, 20, 3
+CLIENTS, PUSHES, ROWS = 50, 12, 3
 PLAIN = 40  # of the clients, which speak HTTP; the others are Penstock's own
 REPEATS = 5  # every fifth push is sent again although it was answered
 EVERYTHING = set(itertools.product(range(CLIENTS), range(PUSHES * ROWS)))
