@@ -240,6 +240,19 @@ def test_a_client_that_goes_away_takes_its_statement_with_it(server: Served) -> 
 # -- pushes --------------------------------------------------------------------------------------
 
 
+def test_a_push_tells_of_itself_where_it_is_followed(server: Served) -> None:
+    with server.client("write") as client:
+        client.post("/v1/sql", json={"sql": "CREATE STREAM told (id INT) FROM push()"})
+        asked = {"headers": {"Accept": "text/event-stream"}}
+        with client.stream("POST", "/v1/streams/told/rows", json=[{"id": 1}], **asked) as answer:
+            said = list(events(answer))
+        assert (said[-1].name, said[-1].data) == ("result", {"accepted": 1})
+        with client.stream("POST", "/v1/streams/told/rows", json=[{"x": 1}], **asked) as answer:
+            assert [(each.name, each.data["code"]) for each in events(answer)] == [
+                ("error", "BAD_ROW")
+            ]
+
+
 def arrow(rows: list[dict[str, Any]]) -> bytes:
     table = pa.Table.from_pylist(rows)
     out = pa.BufferOutputStream()

@@ -1,7 +1,10 @@
 """Results as bytes: JSON, lines of JSON, CSV and Arrow, as a request accepts."""
 
+import asyncio
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -9,11 +12,13 @@ from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import batches, joined, json_lines, json_objects
 from penstock.engine.trains.types import sql_types
 from penstock.engine.trains.vectors import shown
-from penstock.errors import TooLargeError
+from penstock.errors import PenstockError, TooLargeError
 from penstock.runtime.statements.result import Result
+from penstock.server.http.problems import told
 
 JSON, NDJSON, CSV = "application/json", "application/x-ndjson", "text/csv"
 ARROW, EVENTS = "application/vnd.apache.arrow.stream", "text/event-stream"
+PROGRESS_SECONDS = 1.0
 
 
 def results_json(results: Sequence[Result]) -> bytes:
@@ -101,3 +106,27 @@ def _rows_json(table: pa.Table) -> list[bytes]:
         return [b",".join([b"{}"] * table.num_rows)] if table.num_rows else []
     made = (bytes(joined(json_objects(batch, after=","))) for batch in batches(table))
     return [text[:-1] for text in made if text]
+
+
+async def progress(
+    work: Awaitable[bytes], about: Mapping[str, Any], abandon: Callable[[], object]
+) -> AsyncIterator[bytes]:
+    """Yield an event every second until the work is done; abandon it where the client goes away."""
+    began = time.monotonic()
+    task = asyncio.ensure_future(work)
+    try:
+        while not (await asyncio.wait({task}, timeout=PROGRESS_SECONDS))[0]:
+            seconds = round(time.monotonic() - began, 1)
+            yield _event("progress", json.dumps({**about, "seconds": seconds}))
+        try:
+            yield _event("result", task.result().decode())
+        except PenstockError as error:
+            yield _event("error", json.dumps(told(error), ensure_ascii=False))
+    finally:
+        if not task.done():
+            task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody's
+            abandon()
+
+
+def _event(name: str, data: str) -> bytes:
+    return f"event: {name}\ndata: {data}\n\n".encode()

@@ -1,16 +1,14 @@
 """Statements: `POST /v1/sql`, what is being carried out, and cancelling that."""
 
-import asyncio
-import json
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from starlette.responses import StreamingResponse
 
-from penstock.errors import BadRequestError, PenstockError, UnknownNameError
+from penstock.errors import BadRequestError, UnknownNameError
 from penstock.runtime.statements.result import Result
 from penstock.server.access import Caller
 from penstock.server.access.audit import REQUEST
@@ -19,17 +17,16 @@ from penstock.server.http.answers import (
     JSON,
     TABLES,
     accepted,
+    progress,
     require_small,
     results_json,
 )
 from penstock.server.http.callers import Asking, Serving
 from penstock.server.http.documents import ERRORS, RESULTS, SQL_BODY
-from penstock.server.http.problems import told
 from penstock.server.http.requests import body_of, kind_of, read_json, unless_gone
 from penstock.server.service import Service
 
 ROUTES = APIRouter(prefix="/v1", tags=["statements"])
-PROGRESS_SECONDS = 1.0
 FORM = "application/x-www-form-urlencoded"
 OFFERED = (JSON, *TABLES, EVENTS)
 
@@ -55,14 +52,14 @@ async def sql(request: Request, caller: Asking, service: Serving) -> Response:
         )
     work = _work(service, caller, text, kind)
     identity = REQUEST.get()
-    if kind == EVENTS:
-        return StreamingResponse(_progress(service, caller, identity, work), media_type=EVENTS)
 
     def abandon() -> None:
         _abandon(service, caller, identity)
 
-    body = await unless_gone(request, service.threads.statements.do(work), abandon)
-    return Response(body, media_type=kind)
+    done = service.threads.statements.do(work)
+    if kind == EVENTS:
+        return StreamingResponse(progress(done, {"statement": identity}, abandon), media_type=kind)
+    return Response(await unless_gone(request, done, abandon), media_type=kind)
 
 
 @ROUTES.get("/statements", summary="Show what is being carried out", responses=ERRORS)
@@ -123,30 +120,7 @@ def _work(service: Service, caller: Caller, text: str, kind: str) -> Callable[[]
     return rows if kind in TABLES else results
 
 
-async def _progress(
-    service: Service, caller: Caller, identity: str, work: Callable[[], bytes]
-) -> AsyncIterator[bytes]:
-    """Yield events until the work is done; where the client goes away, it is cancelled."""
-    began = time.monotonic()
-    task = asyncio.ensure_future(service.threads.statements.do(work))
-    try:
-        while not (await asyncio.wait({task}, timeout=PROGRESS_SECONDS))[0]:
-            seconds = round(time.monotonic() - began, 1)
-            yield _event("progress", json.dumps({"statement": identity, "seconds": seconds}))
-        try:
-            yield _event("result", task.result().decode())
-        except PenstockError as error:
-            yield _event("error", json.dumps(told(error), ensure_ascii=False))
-    finally:
-        if not task.done():
-            _abandon(service, caller, identity)
-
-
 def _abandon(service: Service, caller: Caller, identity: str) -> None:
     """Cancel a statement whose client has gone; one that has not begun is not there yet."""
     with suppress(UnknownNameError):
         service.cancel(caller, identity)
-
-
-def _event(name: str, data: str) -> bytes:
-    return f"event: {name}\ndata: {data}\n\n".encode()
