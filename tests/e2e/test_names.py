@@ -50,13 +50,13 @@ BUNDLED = 34  # columns that one query of the bundle compares
 def queries(v: str, c: Sequence[str]) -> dict[str, str]:
     """Return one query of every form; in the nightly run each uses all columns.
 
-    Otherwise a quarter of them is in each form, another one in the next, so that every column is
+    Otherwise an eighth of them is in each form, another one in the next, so that every column is
     in several forms.
     """
     if IS_WHOLE:
         return every_form(v, c)
-    quarters = [every_form(v, [*c[:4], *c[4 + first :: 4]]) for first in range(4)]
-    return {name: quarters[place % 4][name] for place, name in enumerate(quarters[0])}
+    eighths = [every_form(v, [*c[:4], *c[4 + first :: 8]]) for first in range(8)]
+    return {name: eighths[place % 8][name] for place, name in enumerate(eighths[0])}
 
 
 def every_form(v: str, c: Sequence[str]) -> dict[str, str]:
