@@ -124,9 +124,9 @@ class RunQueue:
                 self.topology.dirty.add(writer.unit.key)
 
     def _is_waited_for(self, name: str) -> bool:
-        """Say whether a unit that wants no more has trains of this one to read; it stirs this one.
+        """Say whether a unit that wants no more has trains of this one to read.
 
-        One that is held does not count.
+        Its run marks this unit dirty again. One that is held does not count.
         """
         buffer = self.topology.buffers.get(name)
         behind = buffer.behind() if buffer is not None else []
