@@ -138,7 +138,9 @@ def test_names_and_columns_are_completed(page: Page, server: Server) -> None:
     for _ in "SELECT ":
         page.keyboard.press("ArrowRight")
     page.keyboard.type("cels")
-    expect(page.get_by_role("option", name=re.compile("celsius"))).to_be_visible()
+    option = page.get_by_role("option", name=re.compile("celsius"))
+    expect(option).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(500)  # the editor takes Enter as a new line just after a list has opened
     page.keyboard.press("Enter")
     expect(page.locator(".cm-content")).to_contain_text("SELECT celsius FROM completed")
 

@@ -157,16 +157,24 @@ function keys(show, setTheme) {
   return () => removeEventListener("keydown", pressed);
 }
 
+/** The theme, and a function that switches to the next. A page never shows another than it names. */
 function useTheme() {
-  const [theme, set] = useState(localStorage.getItem(THEME) ?? "system");
-  useEffect(() => {
-    document.documentElement.dataset.theme = theme;
-    localStorage.setItem(THEME, theme);
-    dispatchEvent(new Event("penstock-theme")); // canvases are drawn with its colours
-  }, [theme]);
-  return [theme, () => set((now) => THEMES[(THEMES.indexOf(now) + 1) % THEMES.length])];
+  const [theme, set] = useState(themeKept);
+  return [theme, () => set((now) => wear(THEMES[(THEMES.indexOf(now) + 1) % THEMES.length]))];
 }
 
+function themeKept() {
+  return localStorage.getItem(THEME) ?? "system";
+}
+
+function wear(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem(THEME, theme);
+  dispatchEvent(new Event("penstock-theme")); // canvases are drawn with its colours
+  return theme;
+}
+
+wear(themeKept());
 connect();
 const app = document.getElementById("app");
 app.replaceChildren();
