@@ -23,7 +23,7 @@ Rows = Sequence[Sequence[Cell]]
 def draw(report: Report, path: Path) -> None:
     """Write the picture; raise where there is no matplotlib to draw it."""
     try:
-        from matplotlib import pyplot as plt  # type: ignore[import-not-found]  # noqa: PLC0415
+        from matplotlib import pyplot as plt  # noqa: PLC0415
     except ImportError:
         raise BadOptionError("pictures need matplotlib", hint=HINT) from None
     plt.switch_backend("Agg")

@@ -51,7 +51,7 @@ def write_sites(rows: Rows, path: Path) -> None:
 def draw_sites(rows: Rows, path: Path) -> None:
     """Draw the time of each site as a bar; raise where there is no matplotlib to draw it."""
     try:
-        from matplotlib import pyplot as plt  # type: ignore[import-not-found]  # noqa: PLC0415
+        from matplotlib import pyplot as plt  # noqa: PLC0415
     except ImportError:
         raise BadOptionError(
             "pictures need matplotlib", hint="pip install matplotlib, or INTO 'sites.json'"
