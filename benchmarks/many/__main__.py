@@ -20,7 +20,7 @@ from benchmarks.measurement import Outcome
 from benchmarks.report import RESULTS, conditions, markdown, write_results
 
 PEERS = ("streaming", "flink")
-MEASURES = ("throughput", "create", "add")
+MEASURES = ("throughput", "start", "create", "add")
 
 
 def main() -> None:
@@ -47,11 +47,17 @@ def main() -> None:
 
 def _measured(suite: Suite, measure: str, size: Size, asked: argparse.Namespace) -> Outcome:
     if measure == "throughput":
-        return suite.throughput([Scenario(kind, count, size) for kind, count in _chosen(asked)])
+        return suite.throughput(_scenarios(asked, size))
+    if measure == "start":
+        return suite.starting(_scenarios(asked, size))
     kinds, counts = asked.kind or ["mixed"], asked.queries or [100]
     if measure == "create":
         return suite.creating(kinds, max(counts), size.patience)
     return suite.adding(kinds, counts, size.phases)
+
+
+def _scenarios(asked: argparse.Namespace, size: Size) -> list[Scenario]:
+    return [Scenario(kind, count, size) for kind, count in _chosen(asked)]
 
 
 def _chosen(asked: argparse.Namespace) -> list[tuple[str, int]]:

@@ -1,5 +1,6 @@
 """Penstock in a process of its own, by its public interface only."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Sequence
@@ -38,16 +39,22 @@ class PenstockChild:
 
     def run(
         self,
+        *,
         script: str,
         home: str,
         watermarks: Sequence[int],
         patience: float,
         out: str | None = None,
+        coalesce: bool = False,
     ) -> dict[str, Any]:
-        """Run a script to its end; say when all had answered up to each watermark."""
+        """Run a script to its end; say when all had answered up to each watermark.
+
+        A run takes one file, or with `coalesce` what waits.
+        """
         collect_garbage(self._spark)
         log = _Log(kept={} if out else None)
-        with one_file_a_run(), penstock.connect(home, spark=self._spark) as connection:
+        paced = contextlib.nullcontext() if coalesce else one_file_a_run()
+        with paced, penstock.connect(home, spark=self._spark) as connection:
             connection.tap(log.note)
             began = time.time()
             connection.script(script)

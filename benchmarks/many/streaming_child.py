@@ -68,7 +68,7 @@ class StreamingChild:
         collect_garbage(self._spark)
         with StreamingQueries(self._spark, Path(home), store) as queries:
             if out is not None:
-                queries.read_files(Path(path))
+                queries.read_files(Path(path), None if coalesce else 1)
                 return self._answer(queries, selects, Path(out), patience)
             files = Staged(Path(path), Path(home) / "staged", tuple(SCHEMAS))
             files.give(warm)

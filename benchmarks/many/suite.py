@@ -43,6 +43,14 @@ class Suite:
             print("  " + " | ".join(tables.rate_row(*measured[-1])), flush=True)
         return tables.rates(measured, self.notes)
 
+    def starting(self, scenarios: Sequence[Scenario]) -> Outcome:
+        """Measure all that it takes to answer, from a process that has not begun."""
+        measured = []
+        for scenario in scenarios:
+            print(f"{scenario.name}, with start-up …", flush=True)
+            measured.append((scenario, self.bench.starts(scenario)))
+        return tables.starts(measured)
+
     def creating(self, kinds: Sequence[str], count: int, budget: float) -> Outcome:
         """Measure the creation of queries one by one."""
         measured = []

@@ -43,6 +43,7 @@ class System(Protocol):
     """A system under test. What it cannot do it says by CannotCopeError."""
 
     name: str
+    child: Child
 
     def answer(self, queries: Sequence[Query], load: Load, out: Path, patience: float) -> None:
         """Write every query's rows below `out`."""
@@ -81,6 +82,7 @@ class Penstock:
             watermarks=[load.watermark(load.warm), load.watermark(load.batches)],
             patience=patience,
             out=out,
+            coalesce=self.coalesce,
         )
 
     def _run_freely(self, queries: Sequence[Query], load: Load, patience: float) -> Answer:

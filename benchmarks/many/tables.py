@@ -20,6 +20,7 @@ RATES = (
     "CPU ratio",
 )
 CREATING = ("queries", "system", "1st", "10th", "100th", "1,000th", "MB Python a query", "MB heap")
+STARTS = ("queries", "rows", "system", "seconds", "least", "greatest", "times Penstock's")
 ADDING = (
     "standing",
     "added",
@@ -59,6 +60,25 @@ def rate_row(scenario: Scenario, found: Sequence[Found]) -> list[str]:
     best = max(stores, key=lambda each: each.rate or 0, default=None)
     flink = next((each for each in found if each.system == Flink.name), None)
     return [scenario.name, _rate(own), *_beside(own, best), *_beside(own, flink)]
+
+
+def starts(measured: Sequence[tuple[Scenario, Mapping[str, list[float]]]]) -> Outcome:
+    """Return the seconds from the start of a process to the last answer."""
+    rows, raw = [], []
+    for scenario, found in measured:
+        own = median(found[Penstock.name])
+        load = scenario.size.load
+        for system, seconds in found.items():
+            took = median(seconds)
+            figures = [f"{each:.1f}" for each in (took, min(seconds), max(seconds))]
+            ratio = f"{took / own:.1f}x"
+            rows.append([scenario.name, f"{load.rows * load.batches:,}", system, *figures, ratio])
+            raw.append({"scenario": scenario.name, "system": system, "seconds": seconds})
+    notes = [
+        "From the start of a process to all rows of all queries in files; Java, Spark and the "
+        "creation of the queries count. Each takes all files that wait at once. Rows compared.",
+    ]
+    return Outcome("start", "Start-up included", STARTS, rows, notes, raw)
 
 
 def creating(measured: Sequence[Mapping[str, Any]]) -> Outcome:

@@ -3,6 +3,7 @@
 import itertools
 import random
 import shutil
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -87,6 +88,34 @@ class Bench:
             for system, each in dispatcher:
                 if not each.cannot and not _is_beaten(each, found):
                     self._time(system, each, queries, _patience(scenario, system))
+        return found
+
+    def starts(self, scenario: Scenario) -> dict[str, list[float]]:
+        """Return the seconds in which each system, its process not yet begun, has answered all.
+
+        They take turns, over the same sizes of load, and the rows of all queries are compared.
+        """
+        queries = query_set(scenario.kind, scenario.queries)
+        systems = [each for each in self.systems if _is_wanted(scenario, each)]
+        found: dict[str, list[float]] = {each.name: [] for each in systems}
+        for _ in range(self.repetitions):
+            load = self._written(scenario.size.load)
+            expected = load.path / "expected"
+            try:
+                self.oracle.batch(queries, load, expected, scenario.size.patience)
+                for number, system in enumerate(systems):
+                    out = load.path / f"told-{number}"
+                    system.child.end()
+                    began = time.monotonic()
+                    system.answer(queries, load, out, scenario.size.patience)
+                    found[system.name].append(time.monotonic() - began)
+                    until = load.watermark(load.batches)
+                    rows = compare(system.name, queries, out, expected, until)
+                    seconds = found[system.name][-1]
+                    print(f"  {system.name}: {rows:,} rows agree, {seconds:.1f} s", flush=True)
+                    system.child.end()
+            finally:
+                shutil.rmtree(load.path.parent, ignore_errors=True)
         return found
 
     def _check(

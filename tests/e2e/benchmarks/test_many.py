@@ -11,7 +11,7 @@ from benchmarks.many.systems import (
     penstock_child,
     streaming_child,
 )
-from benchmarks.many.tables import rate_row, rates
+from benchmarks.many.tables import rate_row, rates, starts
 from benchmarks.many.throughput import Bench
 from tests.examples import NIGHTLY
 
@@ -30,7 +30,10 @@ def test_a_handful_of_mixed_queries_give_the_same_rows_in_both_systems(tmp_path:
         bench = Bench([Penstock(ours), peer], peer, tmp_path, repetitions=1)
         scenario = Scenario("mixed", QUERIES, TINY)
         found = bench.measure(scenario)  # raises where rows differ
+        started = bench.starts(scenario)  # so does this
     assert [each.cannot for each in found] == ["", ""]
     assert all(each.rate and each.rate > 0 for each in found)
     assert rate_row(scenario, found)[0] == "6 mixed"
     assert rates([(scenario, found)], ["a note"]).rows
+    assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in started.values())
+    assert [row[2] for row in starts([(scenario, started)]).rows] == [each.system for each in found]
