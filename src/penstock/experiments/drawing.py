@@ -21,7 +21,9 @@ Rows = Sequence[Sequence[Cell]]
 
 
 def draw(report: Report, path: Path) -> None:
-    """Write the picture; raise where there is no matplotlib to draw it."""
+    """Write the picture; raise where there is no matplotlib, or nothing to be seen in one."""
+    if not report.rows or not report.columns[1:]:
+        raise BadOptionError("there is nothing to draw", hint="the table is all there is")
     try:
         from matplotlib import pyplot as plt  # noqa: PLC0415
     except ImportError:

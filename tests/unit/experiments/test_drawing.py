@@ -33,5 +33,13 @@ def test_without_matplotlib_it_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     assert "matplotlib" in raised.value.hint
 
 
+@pytest.mark.parametrize("rows", [((1,),), ()], ids=["one column", "no rows"])
+def test_what_has_nothing_to_be_drawn_says_so(rows: tuple[tuple[int]], tmp_path: Path) -> None:
+    with pytest.raises(BadOptionError) as raised:
+        draw(Report("Seeds", "", ("seed",), rows, ()), tmp_path / "picture.png")
+    assert raised.value.message == "there is nothing to draw"
+    assert not (tmp_path / "picture.png").exists()
+
+
 def test_figures_of_another_scale_stand_apart() -> None:
     assert _scales(PANELS) == [[2, 3], [4]]
