@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from penstock.errors import PenstockError, StalledError
+from penstock.errors import PenstockError, RunError, StalledError, describe
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
 from penstock.runtime.loop.deliveries import Deliveries
 from penstock.runtime.topology.topology import Topology
@@ -82,7 +82,7 @@ class Quiescence:
     def resting(self) -> Iterator[None]:
         """Hold everything still to look at it, or to change what no checkpoint has."""
         with self._drained() as since, self._wanted():
-            self.pool.settle_all(POLL_SECONDS)
+            self._settle_all()
             before, self._holder = self._holder, threading.get_ident()
             try:
                 yield
@@ -98,8 +98,8 @@ class Quiescence:
     @contextmanager
     def quiesced(self) -> Iterator[None]:
         """Hold everything still for a change; a checkpoint closes it."""
-        self._refuse_fatal()
         with self.resting():
+            self._refuse_fatal()
             self._hand_over()
             yield
             self._checkpoints.write()
@@ -118,8 +118,8 @@ class Quiescence:
         Where they do more than that, all the same, a whole checkpoint closes it.
         """
         self.catch_up()
-        self._refuse_fatal()
         with self.resting():
+            self._refuse_fatal()
             self._hand_over()
             yield
             self._checkpoints.write_addition()
@@ -236,7 +236,26 @@ class Quiescence:
             self._deliveries.start_light()
             if self.pool.is_quiesced:
                 return
+            self._settle_all()
+
+    def _settle_all(self) -> None:
+        """Wait until only sinks are at work; what cannot be settled ends everything."""
+        with self.ending_all():
             self.pool.settle_all(POLL_SECONDS)
+
+    @contextmanager
+    def ending_all(self) -> Iterator[None]:
+        """Go on with nothing more where the block raises: it may have left things half done."""
+        try:
+            yield
+        except PenstockError as error:
+            # A journal that cannot be written: nothing may run that is not recorded.
+            self.fatal = self.fatal or error
+            raise
+        except Exception as error:
+            defect = RunError(f"a defect stopped everything: {describe(error)}")
+            self.fatal = self.fatal or defect
+            raise defect from error
 
 
 def stalled() -> StalledError:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.engine.spark.application.spark_life import refuse_dead
-from penstock.errors import PenstockError, RunError, describe
+from penstock.errors import PenstockError
 from penstock.runtime.durable.push_keys import KEEP_SECONDS
 from penstock.runtime.loop.archiver import Archiving
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
@@ -201,15 +201,12 @@ class Supervisor:
     def _take_steps(self) -> None:
         over = False
         while not over:
-            try:
-                with self._quiescence.turn():
-                    over = self._step()
-            except PenstockError as error:
-                # A journal that cannot be written: nothing may run that is not recorded.
-                self._quiescence.fatal, over = error, True
-            except Exception as error:
-                defect = RunError(f"a defect stopped everything: {describe(error)}")
-                self._quiescence.fatal, over = defect, True
+            with self._quiescence.turn():
+                try:
+                    with self._quiescence.ending_all():
+                        over = self.fatal is not None or self._step()
+                except PenstockError:  # it is told as fatal, and nobody has come in between
+                    over = True
 
     def _step(self) -> bool:
         """Take what has ended, start what can be started, sleep; say whether it is over."""

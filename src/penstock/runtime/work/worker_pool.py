@@ -5,6 +5,7 @@ that nothing else needs a lock. What failed because Spark's Java has ended is no
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Protocol
@@ -87,7 +88,7 @@ class WorkerPool(Workers):
         self._along: set[str] = set()  # of those who are busy: whose work another's worker does
         self.started = 0  # so many things, ever
         self._numbers: dict[str, int] = {}  # by who is busy: the how manieth thing that is
-        self._done: list[Callable[[], None]] = []
+        self._done: deque[tuple[frozenset[str], Callable[[], None]]] = deque()
         self._woken = False
         self._settling = False  # what is half settled is not idle, for those who look meanwhile
 
@@ -117,20 +118,19 @@ class WorkerPool(Workers):
     def submit(
         self, name: str, work: Callable[[], object], finish: Finish, along: Collection[str] = ()
     ) -> None:
-        self._busy |= {name, *along}
+        names = frozenset((name, *along))
+        self._busy |= names
         self._along |= set(along)
         self.started += 1
-        self._numbers |= dict.fromkeys((name, *along), self.started)
+        self._numbers |= dict.fromkeys(names, self.started)
 
         def settle(future: Future[object]) -> None:
             def done() -> None:
-                self._busy -= {name, *along}
-                self._along -= set(along)
                 refuse_dead(future.exception())
                 finish(future)
 
             with self.condition:
-                self._done.append(done)
+                self._done.append((names, done))
                 self.condition.notify_all()
 
         self._pools[name.partition(":")[0]].submit(work).add_done_callback(settle)
@@ -143,18 +143,29 @@ class WorkerPool(Workers):
 
     def ask_again(self) -> None:
         with self.condition:
-            self._done.append(lambda: None)
+            self._done.append((frozenset(), lambda: None))
 
     def settle(self) -> None:
-        """Finish what workers have done; only the supervisor, or a thread while quiesced."""
+        """Finish what workers have done; only the supervisor, or a thread while quiesced.
+
+        Where one raises, the others are not finished any more, and nobody waits for them.
+        """
         with self.condition:
-            done, self._done = self._done, []
+            done, self._done = self._done, deque()
             self._settling = bool(done)
         try:
-            for finish in done:
+            while done:
+                names, finish = done.popleft()
+                self._leave(names)
                 finish()
         finally:
+            for names, _ in done:
+                self._leave(names)
             self._settling = False
+
+    def _leave(self, names: frozenset[str]) -> None:
+        self._busy -= names
+        self._along -= names
 
     def settle_all(self, poll_seconds: float) -> None:
         """Wait until only sinks are at work."""

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import pytest
 
 from penstock.clock import HandClock
 from penstock.engine.trains.buffers import BufferPool
-from penstock.errors import StalledError
+from penstock.errors import RunError, StalledError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.journal_memory import MemoryJournal
 from penstock.runtime.loop.checkpoint_writer import CheckpointWriter
@@ -86,6 +87,23 @@ def test_replays_that_nobody_can_do_stop_everything_unless_a_cause_is_told(
     else:
         with pytest.raises(StalledError):
             quiescence.note_step(10.0)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("no"), RunError("no")], ids=repr)
+def test_what_cannot_be_settled_ends_everything_and_is_told_to_who_comes_next(
+    quiescence: Quiescence, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr(type(quiescence.topology), "is_replaying", lambda _: False)
+
+    def finish(_: Future[object]) -> None:
+        raise error
+
+    quiescence.pool.submit("unit:a", lambda: None, finish)
+    with pytest.raises(RunError, match="no"), quiescence.resting():
+        raise AssertionError("nothing may be changed")
+    for held in (quiescence.quiesced, quiescence.between_runs, quiescence.adding):
+        with pytest.raises(RunError, match="no"), held():
+            raise AssertionError("nothing may be changed")
 
 
 # -- between holds -----------------------------------------------------------------------

@@ -98,6 +98,19 @@ def test_a_failure_comes_to_the_one_who_finishes(pool: WorkerPool) -> None:
     assert isinstance(found[0], ZeroDivisionError)
 
 
+def test_nobody_waits_for_what_is_not_finished_because_another_raised(pool: WorkerPool) -> None:
+    ended = threading.Barrier(3)
+    for name in ("unit:a", "unit:b"):
+        pool.submit(name, lambda: ended.wait(LONG), lambda _: 1 // 0)
+    ended.wait(LONG)
+    while len(pool._done) < 2:
+        pool.wait(LONG)
+    with pytest.raises(ZeroDivisionError):
+        pool.settle()
+    pool.settle_all(LONG)
+    assert pool.is_idle
+
+
 def test_who_finishes_may_submit_again(pool: WorkerPool) -> None:
     found: list[object] = []
 
