@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.spark.application.class_archive import OPTIONS_VARIABLE, archive_options
 from tests.examples import examples
+from tests.servers.postgres import PostgresServer, running_postgres
 
 # A law does not depend on how busy the machine is, and what a run says of it not on luck: each
 # looks at the same examples. `--hypothesis-profile=explore` looks at others every time.
@@ -50,6 +51,13 @@ def spark() -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """Give one PostgreSQL to the whole run; `postgres.database()` is one for a test alone."""
+    with running_postgres() as server:
+        yield server
 
 
 # Files that take half a minute and more begin first, so that no worker waits for another's last.
