@@ -16,6 +16,7 @@ PenstockError
  ├─ BadArgumentError        BAD_ARGUMENT         a call from Python with a value of another type
  ├─ BadWindowError          BAD_WINDOW
  ├─ BadEventError           BAD_EVENT            an event that cannot be detected
+ ├─ BadGridError            BAD_GRID             cells that do not nest, a window with none of them
  ├─ BadFlowError            BAD_FLOW             functions and templates that do not fit together
  ├─ FunctionError           FUNCTION_FAILED      a function that could not work on an item
  ├─ BadQueryError           BAD_QUERY            a SELECT that cannot stand over a stream
@@ -269,6 +270,15 @@ class BadEventError(PenstockError):
     """
 
     code = "BAD_EVENT"
+
+
+class BadGridError(PenstockError):
+    """A base or a perspective whose cells cannot be computed, or a window without cells.
+
+    Choose steps that are multiples of the source's, and a window that holds a cell's corner.
+    """
+
+    code = "BAD_GRID"
 
 
 class BadFlowError(PenstockError):

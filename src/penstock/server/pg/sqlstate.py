@@ -22,6 +22,7 @@ STATES = {
     "BAD_ARGUMENT": "22023",
     "BAD_WINDOW": "42P20",
     "BAD_EVENT": "42P17",
+    "BAD_GRID": "42P17",
     "BAD_FLOW": "42P17",
     "FUNCTION_FAILED": "38000",
     "BAD_QUERY": "42P17",

@@ -1,0 +1,1 @@
+"""The data functions: convert, merge, interpolate, aggregate, over columns of cells."""
