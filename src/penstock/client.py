@@ -110,7 +110,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         commands: programs that rules may start, by their whole paths.
         functions: stream functions that cannot be imported from where they were defined. Others
             that were registered come back by themselves.
-        hosts: hosts that webhooks of rules may reach, as `host` or `host:port`.
+        hosts: hosts that webhooks of rules and connectors may reach, as `host` or `host:port`.
         formats: formats that `spark(format => …)` may read besides Spark's own of local files.
         writable: directories below which statements may write files, besides the working
             directory.

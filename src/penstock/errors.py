@@ -7,12 +7,14 @@ PenstockError
  │   ├─ UnknownColumnError  UNKNOWN_COLUMN
  │   ├─ UnknownFunctionError UNKNOWN_FUNCTION
  │   ├─ UnknownConnectorError UNKNOWN_CONNECTOR  no such interface or sink
- │   └─ UnknownOptionError  UNKNOWN_OPTION
+ │   ├─ UnknownOptionError  UNKNOWN_OPTION
+ │   └─ UnknownSecretError  UNKNOWN_SECRET       no such secret where secrets are kept
  ├─ NameTakenError          NAME_TAKEN
  ├─ BadNameError            BAD_NAME             a name that is kept for Penstock itself
  ├─ CycleError              CYCLE                a query that would read itself
  ├─ InUseError              IN_USE               dropped while others read it
  ├─ BadOptionError          BAD_OPTION           an option's value that does not fit
+ │   └─ NotInstalledError   NOT_INSTALLED        a connector whose packages are not there
  ├─ BadArgumentError        BAD_ARGUMENT         a call from Python with a value of another type
  ├─ BadWindowError          BAD_WINDOW
  ├─ BadEventError           BAD_EVENT            an event that cannot be detected
@@ -200,6 +202,15 @@ class UnknownOptionError(UnknownNameError):
     code = "UNKNOWN_OPTION"
 
 
+class UnknownSecretError(UnknownNameError):
+    """A secret that neither the environment nor the place of secrets has.
+
+    Set `PENSTOCK_SECRET_NAME`, or write it where `PENSTOCK_SECRETS` leads; it is tried again.
+    """
+
+    code = "UNKNOWN_SECRET"
+
+
 class NameTakenError(PenstockError):
     """Something of that name exists already.
 
@@ -243,6 +254,15 @@ class BadOptionError(PenstockError):
     """
 
     code = "BAD_OPTION"
+
+
+class NotInstalledError(BadOptionError):
+    """A connector that needs packages which are not installed.
+
+    Install the extra that the hint names, such as `pip install 'penstock[kafka]'`.
+    """
+
+    code = "NOT_INSTALLED"
 
 
 class BadArgumentError(PenstockError):

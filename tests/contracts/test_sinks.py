@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.engine.sinks import SINKS, build, check
+from penstock.engine.connectors.sinks import SINKS, build, check
 from penstock.engine.sinks.callback import CallbackSink
 from penstock.engine.sinks.console import OPTIONS as CONSOLE_OPTIONS
 from penstock.engine.sinks.console import ConsoleSink
@@ -34,7 +34,7 @@ def query(name: str, **options: Option) -> QueryDefinition:
 def console(kind: str) -> Callable[[Path], tuple[Sink, Look]]:
     def make(_: Path) -> tuple[Sink, Look]:
         out = io.StringIO()
-        return ConsoleSink(query("console", format=kind), out), out.getvalue
+        return ConsoleSink(query("console", format=kind), out=out), out.getvalue
 
     return make
 

@@ -16,6 +16,7 @@ class Grants(TypedDict, total=False):
     """What the operator opens, by the arguments of `connect`."""
 
     formats: Sequence[str]
+    hosts: Sequence[str]
     writable: Sequence[str]
     readable: Sequence[str]
 

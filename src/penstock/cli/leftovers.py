@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.cli.live_line import counted
-from penstock.engine.interfaces import max_rejects
+from penstock.engine.connectors.sources import max_rejects
 from penstock.model.schema import quoted
 from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.views.schema import show

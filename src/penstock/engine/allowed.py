@@ -41,6 +41,16 @@ class Allowed:
                 "`writable` in the home",
             )
 
+    def require_host(self, host: str, port: int) -> None:
+        """Raise where connectors may not reach a host; `port` is its port where none is given."""
+        known = {each.lower() for each in self.hosts}
+        if not known & {host.lower(), f"{host.lower()}:{port}"}:
+            raise NotAllowedError(
+                f"no connector may reach {host}:{port}",
+                hint=f"the operator allows hosts: connect(hosts=['{host}']), --allow-host {host}, "
+                "or a line of the file `hosts` in the home",
+            )
+
     def require_readable(self, path: str) -> None:
         """Raise where statements may not read such a file, directory or pattern."""
         if not self.readable:

@@ -1,6 +1,6 @@
-"""The options of an interface: declared as data, checked without Spark.
+"""The options of a connector: declared as data, checked without Spark.
 
-A kind takes the value as the SQL gave it and returns it as the interface wants it, or raises
+A kind takes the value as the SQL gave it and returns it as the connector wants it, or raises
 ValueError with a text that goes on from "option x of y ": "must be …".
 """
 
@@ -14,9 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.model.definitions import Connector, Expression, Option
-
-Kind = Callable[[Option], Any]
+from penstock.model.definitions import Connector, Expression, Option, Secret
 
 # Both forms in which a timestamp literal reaches us: as it was written, and as sqlglot prints it.
 TIMESTAMP_LITERAL = re.compile(
@@ -26,12 +24,31 @@ TIMESTAMP_LITERAL = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
+class Kind:
+    """How a value is taken; `words` says of which sort it is."""
+
+    words: str
+    take: Callable[[Option], Any]
+
+    def __call__(self, value: Option) -> Any:
+        """Return the value as the connector wants it, or raise ValueError."""
+        return self.take(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Declared:
-    """What one option may hold, and what holds where it is left out."""
+    """What one option may hold, what holds where it is left out, and what it is about."""
 
     kind: Kind
     default: Any = None
     required: bool = False
+    about: str = ""
+
+    def shown_default(self) -> str:
+        """Return what holds where the option is left out, as SQL writes it."""
+        if self.required:
+            return "required"
+        return "" if self.default is None else shown(self.default)
 
 
 def read_options(connector: Connector, declared: Mapping[str, Declared]) -> dict[str, Any]:
@@ -59,9 +76,8 @@ def _value_of(connector: Connector, name: str, how: Declared, given: Mapping[str
     try:
         return how.kind(given[name])
     except ValueError as error:
-        raise BadOptionError(
-            f"option {name} of {connector.name} {error}, not {shown(given[name])}"
-        ) from error
+        not_what = "" if how.kind is secret else f", not {shown(given[name])}"
+        raise BadOptionError(f"option {name} of {connector.name} {error}{not_what}") from error
 
 
 def near_miss(name: str, known: Iterable[str]) -> str:
@@ -76,6 +92,10 @@ def shown(value: Option) -> str:
     match value:
         case Expression(sql):
             return sql
+        case Secret(name):
+            return f"secret('{name}')"
+        case timedelta():
+            return f"INTERVAL {value.total_seconds():g} SECONDS"
         case bool():
             return str(value).lower()
         case str():
@@ -84,43 +104,43 @@ def shown(value: Option) -> str:
             return str(value)
 
 
-def text(value: Option) -> str:
+def _text(value: Option) -> str:
     """Take text that is not empty."""
     if not isinstance(value, str) or not value:
         raise ValueError("must be a text")
     return value
 
 
-def local_path(value: Option) -> Path:
+def _local_path(value: Option) -> Path:
     """Take the path of a local directory, also as file:/path."""
-    path = re.sub(r"^file:(//)?(?=/)", "", text(value))
+    path = re.sub(r"^file:(//)?(?=/)", "", _text(value))
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", path):
         raise ValueError("must be a local directory")
     return Path(path).expanduser()
 
 
-def one_character(value: Option) -> str:
+def _one_character(value: Option) -> str:
     """Take a text of one character."""
     if not isinstance(value, str) or len(value) != 1:
         raise ValueError("must be one character")
     return value
 
 
-def flag(value: Option) -> bool:
+def _flag(value: Option) -> bool:
     """Take true or false."""
     if not isinstance(value, bool):
         raise ValueError("must be true or false")  # noqa: TRY004 - the contract of a kind
     return value
 
 
-def interval(value: Option) -> timedelta:
+def _interval(value: Option) -> timedelta:
     """Take a time span above zero."""
     if not isinstance(value, timedelta) or value <= timedelta(0):
         raise ValueError("must be an interval above zero, such as INTERVAL 5 SECONDS")
     return value
 
 
-def moment(value: Option) -> datetime:
+def _moment(value: Option) -> datetime:
     """Take a timestamp; one without a zone is UTC."""
     found = TIMESTAMP_LITERAL.fullmatch(value.sql) if isinstance(value, Expression) else None
     written = (found[1] or found[2]) if found else value
@@ -139,7 +159,7 @@ def whole(*, at_least: int = 1) -> Kind:
             raise ValueError(f"must be a whole number, {at_least} or more")
         return value
 
-    return kind
+    return Kind(f"whole number, {at_least} or more", kind)
 
 
 def number(*, least: float, most: float, words: str) -> Kind:
@@ -152,7 +172,7 @@ def number(*, least: float, most: float, words: str) -> Kind:
             raise ValueError(f"must be {words}")
         return float(value)
 
-    return kind
+    return Kind(f"number, {words}", kind)
 
 
 def one_of(*choices: str) -> Kind:
@@ -163,4 +183,25 @@ def one_of(*choices: str) -> Kind:
             raise ValueError(f"must be one of {', '.join(repr(choice) for choice in choices)}")
         return value.lower()
 
-    return kind
+    return Kind(" or ".join(f"'{choice}'" for choice in choices), kind)
+
+
+def _secret(value: Option) -> Secret:
+    if not isinstance(value, Secret):
+        raise ValueError("must be secret('NAME'), so that it stands in no definition")  # noqa: TRY004
+    return value
+
+
+def _maybe_secret(value: Option) -> str | Secret:
+    return value if isinstance(value, Secret) else _text(value)
+
+
+text = Kind("text", _text)
+local_path = Kind("directory of this machine", _local_path)
+one_character = Kind("one character", _one_character)
+flag = Kind("true or false", _flag)
+interval = Kind("interval", _interval)
+moment = Kind("timestamp", _moment)
+secret = Kind("secret('NAME')", _secret)
+maybe_secret = Kind("text or secret('NAME')", _maybe_secret)
+anything = Kind("value", lambda value: value)

@@ -17,7 +17,14 @@ class Expression:
     sql: str
 
 
-Option = str | int | float | bool | timedelta | Expression
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """`secret('NAME')`: a value that is looked up where it is used, and stands nowhere else."""
+
+    name: str
+
+
+Option = str | int | float | bool | timedelta | Expression | Secret
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine.actions.call import Callables, Function
 from penstock.engine.allowed import Allowed
+from penstock.engine.sinks.sink import SinkSurroundings
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.application.spark_life import death_told
 from penstock.engine.spark.jobs.processor import Processor
@@ -175,7 +176,10 @@ class System:
         self.contents = Contents(self.directory, catalog, topology, logs)
         self.late = LateRows(self.directory, self.home.late)
         delivered = DeliveredBefore(self.journal, logs, self.allowed, self.warn)
-        self.queries = LiveQueries(topology, catalog, cutter, delivered, self.late, self.clock)
+        around = SinkSurroundings(self.home.identity, self.allowed)
+        self.queries = LiveQueries(
+            topology, catalog, cutter, delivered, self.late, self.clock, around
+        )
         self.admission = Admission(
             topology, catalog, cutter, self.quality, self.queries, self.clock
         )

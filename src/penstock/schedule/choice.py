@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 from penstock.errors import BadOptionError, UnknownOptionError
-from penstock.model.definitions import Expression, Option
+from penstock.model.definitions import Expression, Option, Secret
 
 WORD = re.compile(r"`?(\w+)`?")
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def _literal(value: Parameter) -> str:
 def _parameter(name: str, value: Option) -> Parameter:
     """Return an option's value as a number, seconds, or a word."""
     match value:
-        case bool():
+        case bool() | Secret():
             raise BadOptionError(f"{name} must be a number or a word")
         case int() | float():
             return float(value)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engine.interfaces import INTERFACES, check, files, generator, replay, spark
+from penstock.engine.connectors.sources import SOURCES, check
+from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.pushed import push
 from penstock.sql import CreateStream, parse
 
@@ -21,7 +22,7 @@ DECLARED = {
 
 
 def test_every_interface_has_its_section() -> None:
-    assert set(SECTIONS) == set(INTERFACES)
+    assert set(SECTIONS) == set(SOURCES)
 
 
 @pytest.mark.parametrize("name", DECLARED)

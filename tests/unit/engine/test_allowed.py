@@ -107,3 +107,14 @@ def test_spark_reads_where_files_may_be_read(here: Path) -> None:
     refuse_closed("text", {"path": f"file:{here.parent}/there/data"}, allowed)
     with pytest.raises(NotAllowedError):
         refuse_closed("text", {"path": "file:///etc/hostname"}, allowed)
+
+
+@pytest.mark.parametrize("host", ["broker", "Broker:9092"])
+def test_hosts_that_are_allowed_are_reached(host: str) -> None:
+    Allowed(hosts=frozenset([host])).require_host("broker", 9092)
+
+
+@pytest.mark.parametrize("host", ["brok", "broker:9093", "x.broker"])
+def test_other_hosts_wait_for_the_operator(host: str) -> None:
+    with pytest.raises(NotAllowedError, match="may reach broker:9092"):
+        Allowed(hosts=frozenset([host])).require_host("broker", 9092)

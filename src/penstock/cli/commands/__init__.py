@@ -16,6 +16,7 @@ COMMANDS = {
     "serve": "serve a home to many clients, by HTTP and PostgreSQL's protocol",
     "config": "show the settings of a server, and where each comes from",
     "token": "make, list and revoke the tokens of a server",
+    "connectors": "list what streams read from and queries write to, and its options",
     "explain": "show how a script would run",
     "demo": "watch a scene of half a minute",
     "prepare": "make Spark start in half of the time from now on",

@@ -13,6 +13,7 @@ DEFAULT_MASTER = "local[*]"
 DOORS = (
     ("--writable", "writable", ("DIR", "let statements write files there, besides from here down")),
     ("--readable", "readable", ("DIR", "let them read files there, and nowhere else but here")),
+    ("--allow-host", "hosts", ("HOST", "let connectors and rules reach it, as host or host:port")),
     ("--allow-format", "formats", ("NAME", "let spark(format => …) read this format, too")),
 )
 
@@ -56,7 +57,9 @@ def add_doors(parser: argparse.ArgumentParser) -> None:
 
 def grants(args: argparse.Namespace) -> Grants:
     """Return what the operator opens."""
-    return Grants(formats=args.formats, writable=args.writable, readable=args.readable)
+    return Grants(
+        formats=args.formats, hosts=args.hosts, writable=args.writable, readable=args.readable
+    )
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.allowed import Allowed
-from penstock.engine.options import Declared, read_options, text
+from penstock.engine.options import Declared, Kind, read_options, text
 from penstock.errors import ActionError, BadOptionError, NotAllowedError
 from penstock.model.definitions import Connector, Expression, Option
 
@@ -28,7 +28,7 @@ def _array(value: Option) -> Expression:
     return value
 
 
-OPTIONS = {"program": Declared(text, required=True), "args": Declared(_array)}
+OPTIONS = {"program": Declared(text, required=True), "args": Declared(Kind("array", _array))}
 
 
 class ProgramCall:

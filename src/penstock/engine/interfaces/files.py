@@ -29,8 +29,8 @@ TRAIN_BYTES = 128 << 20  # what the driver holds at once as text, or Spark reads
 
 OPTIONS = {
     **FORMAT_OPTIONS,
-    "bounded": Declared(flag, default=False),
-    "files_per_train": Declared(whole()),
+    "bounded": Declared(flag, default=False, about="take what is there, then end"),
+    "files_per_train": Declared(whole(), about="most files in a train"),
 }
 
 RawPiece = tuple[int, int, int | None]

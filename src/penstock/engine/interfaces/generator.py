@@ -38,6 +38,7 @@ from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surrou
 from penstock.engine.interfaces.rejects import event_time, without_timeless
 from penstock.engine.options import (
     Declared,
+    anything,
     flag,
     interval,
     moment,
@@ -58,19 +59,29 @@ MOST_RATE = 1e7  # tuples a second; times are in microseconds
 RATE = number(least=1e-6, most=MOST_RATE, words="a rate above zero, at most 10 million")
 
 OPTIONS = {
-    "rate": Declared(RATE, default=1000.0),
-    "profile": Declared(one_of("constant", "poisson", "burst", "bmodel"), default="constant"),
-    "rows": Declared(whole()),
-    "seed": Declared(whole(at_least=0), default=0),
-    "start": Declared(moment),
-    "paced": Declared(flag, default=True),
-    "speed": Declared(number(least=1e-6, most=1e6, words="a factor above zero"), default=1.0),
-    "rows_per_train": Declared(whole(), default=1000),
-    "burst_rate": Declared(RATE),
-    "burst_every": Declared(interval, default=timedelta(seconds=10)),
-    "burst_length": Declared(interval, default=timedelta(seconds=1)),
-    "bias": Declared(number(least=0.5, most=0.99, words="from 0.5 to 0.99"), default=0.7),
-    "disorder": Declared(interval),
+    "rate": Declared(RATE, default=1000.0, about="tuples a second on average"),
+    "profile": Declared(
+        one_of("constant", "poisson", "burst", "bmodel"), default="constant", about="of arrivals"
+    ),
+    "rows": Declared(whole(), about="how many tuples; without end where it is left out"),
+    "seed": Declared(whole(at_least=0), default=0, about="of everything random"),
+    "start": Declared(moment, about="event time of the first tuple"),
+    "paced": Declared(flag, default=True, about="tuples come when they are due"),
+    "speed": Declared(
+        number(least=1e-6, most=1e6, words="a factor above zero"),
+        default=1.0,
+        about="seconds of the stream that pass in one",
+    ),
+    "rows_per_train": Declared(whole(), default=1000, about="most tuples in a train"),
+    "burst_rate": Declared(RATE, about="tuples a second in a burst; 10 times the rate"),
+    "burst_every": Declared(interval, default=timedelta(seconds=10), about="between bursts"),
+    "burst_length": Declared(interval, default=timedelta(seconds=1), about="of a burst"),
+    "bias": Declared(
+        number(least=0.5, most=0.99, words="from 0.5 to 0.99"),
+        default=0.7,
+        about="of the b-model: the share of the busier half",
+    ),
+    "disorder": Declared(interval, about="event times lie up to so long before arrival"),
 }
 GATHER_SECONDS = (
     0.05  # a stream of single tuples is read so often: each train has a cost of its own
@@ -273,7 +284,7 @@ def settings_of(definition: StreamDefinition) -> GeneratorSettings:
             taken[columns[name].name] = value
         else:
             others.append((name, value))
-    known = OPTIONS | {name: Declared(lambda value: value) for name in columns}
+    known = OPTIONS | {name: Declared(anything) for name in columns}
     options = read_options(Connector(definition.source.name, tuple(others)), known)
     if options["burst_length"] >= options["burst_every"]:
         raise BadOptionError("option burst_length of generator must be below burst_every")

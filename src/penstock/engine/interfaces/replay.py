@@ -26,8 +26,12 @@ SECOND = 1_000_000  # microseconds
 
 OPTIONS = {
     **FORMAT_OPTIONS,
-    "rows_per_train": Declared(whole(), default=10_000),
-    "speed": Declared(number(least=0, most=1e6, words="a factor, zero or above"), default=1.0),
+    "rows_per_train": Declared(whole(), default=10_000, about="most rows in a train"),
+    "speed": Declared(
+        number(least=0, most=1e6, words="a factor, zero or above"),
+        default=1.0,
+        about="seconds of the recording that pass in one; 0 is at once",
+    ),
 }
 
 

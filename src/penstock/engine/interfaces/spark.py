@@ -46,13 +46,13 @@ from penstock.errors import (
     UnknownColumnError,
     shortened,
 )
-from penstock.model.definitions import Connector, Expression, Option, StreamDefinition
+from penstock.model.definitions import Connector, Expression, Option, Secret, StreamDefinition
 from penstock.model.schema import Column, quoted
 
 OPTIONS = {
-    "format": Declared(text, required=True),
-    "bounded": Declared(flag, default=False),
-    "interval": Declared(interval, default=timedelta(seconds=1)),
+    "format": Declared(text, required=True, about="the source, as in spark.readStream.format"),
+    "bounded": Declared(flag, default=False, about="take what is there, then end"),
+    "interval": Declared(interval, default=timedelta(seconds=1), about="between micro-batches"),
 }
 # They load no class of anybody else's, and read numbers of their own or local files.
 OPEN_FORMATS = ("rate", "rate-micro-batch", "json", "csv", "parquet", "orc", "text", "binaryfile")
@@ -328,5 +328,10 @@ def _as_text(value: Option) -> str:
             return value
         case timedelta():
             return f"{value // timedelta(milliseconds=1)} milliseconds"
+        case Secret():
+            raise BadOptionError(
+                f"options that go to Spark take no {shown(value)}",
+                hint="Spark shows them to whoever asks for its settings",
+            )
         case Expression() | bool() | int() | float():
             return shown(value)

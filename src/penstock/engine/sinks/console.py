@@ -6,12 +6,14 @@ from typing import Any, TextIO
 from penstock.engine.options import Declared, one_of, read_options
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
-from penstock.engine.sinks.sink import Delivery
+from penstock.engine.sinks.sink import ALONE, Delivery, SinkSurroundings
 from penstock.engine.sinks.table_text import table_text
 from penstock.errors import SinkError
 from penstock.model.definitions import Connector, QueryDefinition
 
-OPTIONS = {"format": Declared(one_of("table", "json", "csv"), default="table")}
+OPTIONS = {
+    "format": Declared(one_of("table", "json", "csv"), default="table", about="how rows look")
+}
 
 
 class ConsoleSink:
@@ -19,7 +21,12 @@ class ConsoleSink:
 
     repeatable = False
 
-    def __init__(self, definition: QueryDefinition, out: TextIO | None = None) -> None:
+    def __init__(
+        self,
+        definition: QueryDefinition,
+        around: SinkSurroundings = ALONE,
+        out: TextIO | None = None,
+    ) -> None:
         self._format = _options(definition)["format"]
         self._out = out
         self._headed = False

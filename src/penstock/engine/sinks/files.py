@@ -17,7 +17,7 @@ from penstock.engine.options import Declared, flag, local_path, one_of, read_opt
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.parquet_bytes import parquet_bytes
-from penstock.engine.sinks.sink import Delivery
+from penstock.engine.sinks.sink import ALONE, Delivery, SinkSurroundings
 from penstock.engine.sinks.whole_file import (
     NO_ROOM,
     no_room,
@@ -33,9 +33,9 @@ PART = re.compile(r"part-(\d{8,})\.(json|csv|parquet)")
 ASIDE = "_set_aside"  # Spark, Arrow and our own sources read past such names
 
 OPTIONS = {
-    "path": Declared(local_path, required=True),
-    "format": Declared(one_of("json", "csv", "parquet"), default="json"),
-    "header": Declared(flag),  # true where csv leaves it out
+    "path": Declared(local_path, required=True, about="where the parts go"),
+    "format": Declared(one_of("json", "csv", "parquet"), default="json", about="of the parts"),
+    "header": Declared(flag, about="with csv: each file begins with names; true if left out"),
 }
 
 
@@ -44,7 +44,7 @@ class FilesSink:
 
     repeatable = True
 
-    def __init__(self, definition: QueryDefinition) -> None:
+    def __init__(self, definition: QueryDefinition, around: SinkSurroundings = ALONE) -> None:
         options = _options(definition)
         self._query = definition.name
         self._path: Path = options["path"].absolute()

@@ -1,10 +1,12 @@
 """What a place for results must do."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.engine.allowed import Allowed
 from penstock.model.definitions import QueryDefinition
 
 
@@ -18,6 +20,20 @@ class Delivery:
     query: str
     number: int
     rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class SinkSurroundings:
+    """What a sink may use: a name that no other home has, and what is allowed now.
+
+    A delivery is known everywhere by the home's name, the query's and its number.
+    """
+
+    home: Callable[[], str] = lambda: "alone"
+    allowed: Callable[[], Allowed] = Allowed
+
+
+ALONE = SinkSurroundings()
 
 
 class Sink(Protocol):
@@ -48,6 +64,6 @@ class SinkClass(Protocol):
         """Raise what is wrong with the options, before anything is opened."""
         ...
 
-    def __call__(self, definition: QueryDefinition) -> Sink:
+    def __call__(self, definition: QueryDefinition, around: SinkSurroundings) -> Sink:
         """Return a closed sink."""
         ...

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from penstock.catalog import CatalogEntry
-from penstock.engine import sinks
+from penstock.engine.connectors import sinks
 from penstock.plan.operators.lateness import flows_in
 from penstock.runtime.definitions.definition_binder import DefinitionBinder, refuse_lost_history
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers

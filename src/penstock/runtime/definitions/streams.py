@@ -8,8 +8,8 @@ from pathlib import Path
 
 from penstock.catalog import CatalogEntry
 from penstock.clock import Clock
-from penstock.engine import interfaces
 from penstock.engine.allowed import Allowed
+from penstock.engine.connectors import sources
 from penstock.engine.interfaces.interface import Interface, Surroundings
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.analysis import SparkAnalyst, check_types
@@ -44,7 +44,7 @@ class SourceMaker:
     def make(self, definition: StreamDefinition, own: Path) -> Interface:
         """Return a stream's interface, with a directory of its own."""
         around = Surroundings(self.sessions.large, self.clock, own, self.allowed)
-        made = interfaces.build(definition, around)
+        made = sources.build(definition, around)
         if isinstance(made, Push):
             made.on_arrival = self.wake
         return made
@@ -66,7 +66,7 @@ class Streams:
     def prepared(self, statement: CreateStream) -> Enter:
         """Raise what is wrong with a stream; return what makes it."""
         definition = statement.definition
-        interfaces.check(definition)
+        sources.check(definition)
         self.places.refuse_source(definition)
         check_types(definition.schema)
         if definition.shed_by:

@@ -9,6 +9,7 @@ home/
  ├─ pushes.db   keys of pushes, so that a client may repeat one
  ├─ tokens.json  audit.jsonl    who may come in by a server, and who changed what
  ├─ commands  hosts  formats  writable  readable    what the operator allows, one a line
+ ├─ identity    a name that no other home has, where sinks need one
  ├─ written     files that statements wrote, one a line: they may be written anew
  ├─ state/      checkpoints
  ├─ streams/  rejects/  archive/    one directory a stream
@@ -30,6 +31,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from uuid import uuid4
 
 from penstock.engine.allowed import Allowed
 from penstock.engine.sinks.whole_file import write_whole
@@ -143,6 +145,14 @@ class Home:
     def allowed(self) -> Allowed:
         """Return what the operator's files in the home let statements and rules reach."""
         return Allowed(*map(self._lines, DOORS))
+
+    def identity(self) -> str:
+        """Return the home's name for systems outside, made when it is first asked for."""
+        path = self.path / "identity"
+        with _explained(self.path):
+            if not path.exists():
+                write_whole(path, f"{uuid4().hex}\n".encode(), sync=True)
+            return path.read_text().strip()
 
     def written(self) -> frozenset[str]:
         """Return the files outside of the home that statements wrote."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from penstock.catalog import Catalog, CatalogEntry
 from penstock.clock import Clock
-from penstock.engine import sinks
 from penstock.engine.allowed import Allowed
+from penstock.engine.connectors import sinks
 from penstock.engine.sinks.files import FilesSink
+from penstock.engine.sinks.sink import ALONE, SinkSurroundings
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.journal import Journal
@@ -63,6 +64,7 @@ class LiveQueries:
     delivered: DeliveredBefore
     late: LateRows
     clock: Clock
+    around: SinkSurroundings = ALONE
 
     def run(self, known: KnownQuery) -> LiveQuery:
         """Put a query into the topology, behind what has been delivered under its name."""
@@ -82,7 +84,7 @@ class LiveQueries:
         definition = known.definition
         log = self.delivered.logs.of(definition.name)
         query = LiveQuery(definition, known.root, log, state=state, foreign=known.foreign)
-        if (sink := sinks.build(definition)) is not None:
+        if (sink := sinks.build(definition, self.around)) is not None:
             query.sinks.append(sink)
         query.since = self.clock.now()
         query.delivered = self.delivered.last(query)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from penstock.runtime.views.inspected import Inspected
+from penstock.runtime.views.relations.connectors import CONNECTOR_OPTIONS, CONNECTORS
 from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
 from penstock.runtime.views.relations.definitions import DEFINITIONS, FUNCTIONS, TABLES, TYPES
@@ -40,6 +41,8 @@ VIEWS = {
     for view in (
         BUFFERS,
         CATALOGUE,
+        CONNECTORS,
+        CONNECTOR_OPTIONS,
         CONTRACTS,
         DEAD_LETTERS,
         DEFINITIONS,

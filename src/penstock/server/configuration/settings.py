@@ -101,7 +101,7 @@ SETTINGS = (
         "how long idempotency keys are remembered, at least",
     ),
     Setting("allow.commands", TEXTS, (), "programs that rules may start, by their whole paths"),
-    Setting("allow.hosts", TEXTS, (), "hosts that webhooks of rules may reach"),
+    Setting("allow.hosts", TEXTS, (), "hosts that webhooks of rules and connectors may reach"),
     Setting("allow.formats", TEXTS, (), "formats that spark(format => …) may read, too"),
     Setting(
         "allow.functions",

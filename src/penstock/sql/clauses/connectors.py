@@ -1,17 +1,19 @@
 """Connectors and their options: files(path => 'x', every => INTERVAL 2 SECONDS)."""
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from sqlglot import TokenType, exp
 
 from penstock.errors import BadOptionError, shortened
-from penstock.model.definitions import Connector, Expression, Option
+from penstock.model.definitions import Connector, Expression, Option, Secret
 from penstock.sql.dialect.intervals import duration
 from penstock.sql.dialect.printable import settled
 from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.trees import spark_sql
 
+SECRET_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")  # of a variable of the environment
 LITERALS = (
     TokenType.NUMBER,
     TokenType.STRING,
@@ -80,10 +82,22 @@ def _plain(value: exp.Expr) -> Option:
             return str(value.this)
         case exp.Literal():
             return _number(value.name)
+        case exp.Anonymous() if value.name.lower() == "secret":
+            return _secret(value.expressions)
         case exp.Neg(this=exp.Literal(is_string=False) as literal):
             return _number(f"-{literal.name}")
         case _:
             return Expression(spark_sql(settled(value, lambda reader: reader.value("a value"))))
+
+
+def _secret(arguments: Sequence[exp.Expr]) -> Secret:
+    name = arguments[0] if len(arguments) == 1 else None
+    if not isinstance(name, exp.Literal) or not SECRET_NAME.fullmatch(name.name):
+        raise BadOptionError(
+            "a secret has a name of letters, digits and underscores",
+            hint="secret('NAME'), where the environment has PENSTOCK_SECRET_NAME",
+        )
+    return Secret(name.name)
 
 
 def _number(text: str) -> int | float:

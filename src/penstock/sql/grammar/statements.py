@@ -45,6 +45,8 @@ Kinds = Literal[
     "DEFINITIONS",
     "HISTORY",
     "LATENCIES",
+    "CONNECTORS",
+    "CONNECTOR_OPTIONS",
     "VIEWS",
 ]
 Decider = Literal["STRATEGY", "BATCHING"]

@@ -17,7 +17,7 @@ from penstock.cli.demo.story import (
     stretch,
     summary,
 )
-from penstock.engine.interfaces import check
+from penstock.engine.connectors.sources import check
 from penstock.engine.sinks.sink import Delivery
 from penstock.runtime.views.relations.contracts import QOS
 from penstock.runtime.views.relations.queries import QUERIES

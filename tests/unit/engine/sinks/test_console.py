@@ -14,7 +14,7 @@ ROWS = pa.table({"car": ["a", "é"], "mph": [5, 10]})
 
 def console(out: io.TextIOBase | None, **options: str) -> ConsoleSink:
     definition = QueryDefinition("turns", "", sink=Connector("console", tuple(options.items())))
-    sink = ConsoleSink(definition, out)  # type: ignore[arg-type]  # a TextIO in all but name
+    sink = ConsoleSink(definition, out=out)  # type: ignore[arg-type]  # a TextIO in all but name
     sink.open()
     return sink
 

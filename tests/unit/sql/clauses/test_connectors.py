@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.model.definitions import Connector, Expression, Option
+from penstock.errors import BadOptionError
+from penstock.model.definitions import Connector, Expression, Option, Secret
 from penstock.sql import CreateTable, parse
 from penstock.sql.dialect.intervals import duration_sql
 
@@ -24,6 +25,8 @@ def connector(text: str) -> Connector:
         ("'it\\'s'", "it's"),
         ("r'\\d'", "\\d"),
         ("'a' 'b'", "ab"),
+        ("secret('PW')", Secret("PW")),
+        ("SECRET('pw_2')", Secret("pw_2")),
         ("1", 1),
         ("-1", -1),
         ("1.5", 1.5),
@@ -88,3 +91,9 @@ def test_a_value_reads_as_it_was_written(value: Option) -> None:
     found = connector(f"f(x => {literal(value)})").option("x")
     assert found == value
     assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("text", ["secret(PW)", "secret()", "secret('../x')", "secret('A', 'B')"])
+def test_a_secret_is_named_by_one_plain_name(text: str) -> None:
+    with pytest.raises(BadOptionError):
+        connector(f"files(path => {text})")

@@ -9,14 +9,14 @@ from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.options import Declared, flag, one_character, one_of, text, whole
 
 FORMAT_OPTIONS = {
-    "path": Declared(text, required=True),
-    "format": Declared(one_of("json", "csv", "parquet"), required=True),
-    "header": Declared(flag, default=True),
-    "delimiter": Declared(one_character, default=","),
-    "multiline": Declared(flag, default=False),
-    "lenient": Declared(flag, default=False),
-    "timestamp_format": Declared(text),
-    "rows_per_train": Declared(whole()),
+    "path": Declared(text, required=True, about="a file, a directory or a pattern"),
+    "format": Declared(one_of("json", "csv", "parquet"), required=True, about="of the files"),
+    "header": Declared(flag, default=True, about="with csv: the first line names the columns"),
+    "delimiter": Declared(one_character, default=",", about="with csv: between fields"),
+    "multiline": Declared(flag, default=False, about="with csv: line breaks inside quotes"),
+    "lenient": Declared(flag, default=False, about="2.0 fits an INT column"),
+    "timestamp_format": Declared(text, about="with json and csv: a pattern of times"),
+    "rows_per_train": Declared(whole(), about="cut files into runs of so many rows"),
 }
 
 

@@ -22,9 +22,9 @@ from penstock.errors import BadRowError, PenstockError, SourceError
 from penstock.model.definitions import StreamDefinition
 
 OPTIONS = {
-    "lenient": Declared(flag, default=False),
-    "sync": Declared(flag, default=False),
-    "rows_per_train": Declared(whole(), default=100_000),
+    "lenient": Declared(flag, default=False, about="2.0 fits an INT column"),
+    "sync": Declared(flag, default=False, about="pushed rows survive a loss of power, too"),
+    "rows_per_train": Declared(whole(), default=100_000, about="most rows in a train"),
 }
 
 

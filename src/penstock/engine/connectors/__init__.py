@@ -1,0 +1,51 @@
+"""Connectors: what SQL may name after FROM and INTO, each declared once, in this list."""
+
+from penstock.engine.connectors.connector import ConnectorKind
+from penstock.engine.interfaces import files, generator, replay, spark
+from penstock.engine.interfaces.pushed import push
+from penstock.engine.sinks import console
+from penstock.engine.sinks import files as files_sink
+
+CONNECTORS = {
+    each.name: each
+    for each in (
+        ConnectorKind(
+            "console",
+            "results on standard output",
+            sink=console.ConsoleSink,
+            sink_options=console.OPTIONS,
+        ),
+        ConnectorKind(
+            "files",
+            "JSON, CSV or Parquet files of a directory",
+            source=files.Files,
+            source_options=files.OPTIONS,
+            sink=files_sink.FilesSink,
+            sink_options=files_sink.OPTIONS,
+        ),
+        ConnectorKind(
+            "generator",
+            "expressions over the tuple's number",
+            source=generator.Generator,
+            source_options=generator.OPTIONS,
+        ),
+        ConnectorKind(
+            "push",
+            "rows from Python or HTTP, kept in a log before they are acknowledged",
+            source=push.Push,
+            source_options=push.OPTIONS,
+        ),
+        ConnectorKind(
+            "replay",
+            "a recording, played at its own timestamps",
+            source=replay.Replay,
+            source_options=replay.OPTIONS,
+        ),
+        ConnectorKind(
+            "spark",
+            "any source of Structured Streaming",
+            source=spark.Spark,
+            source_options=spark.OPTIONS,
+        ),
+    )
+}
