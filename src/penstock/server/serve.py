@@ -8,6 +8,8 @@ import asyncio
 import socket
 import ssl
 import threading
+from collections.abc import Mapping
+from typing import Any
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,8 +18,12 @@ import penstock
 from penstock.client import Connection
 from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import ConfigurationError, NotAllowedError, PenstockError
+from penstock.qos.contracts.strategy_need import Need
+from penstock.runtime.loop.control import BY_NEED
 from penstock.runtime.loop.supervisor import Settings
-from penstock.schedule.choice import Choice, choice_of
+from penstock.schedule import STRATEGIES, Choice
+from penstock.schedule.batching import BATCHINGS
+from penstock.schedule.choice import choice_of, make
 from penstock.server.configuration import Configuration
 from penstock.server.http.application import application
 from penstock.server.metrics.routes import metrics_of
@@ -62,19 +68,21 @@ def settings_of(configuration: Configuration) -> Settings:
     return Settings(
         checkpoint_seconds=configuration.runtime_checkpoint,
         slots=configuration.runtime_slots,
-        strategy=_choice("strategy", configuration.runtime_strategy),
-        batching=_choice("batching", configuration.runtime_batching),
+        strategy=_choice("strategy", configuration.runtime_strategy, STRATEGIES | {BY_NEED: Need}),
+        batching=_choice("batching", configuration.runtime_batching, BATCHINGS),
         statement_seconds=configuration.limits_statement_timeout,
         run_seconds=configuration.limits_run_timeout,
     )
 
 
-def _choice(what: str, text: str) -> Choice:
-    """Return a strategy or batching rule as SET takes it."""
+def _choice(what: str, text: str, kinds: Mapping[str, type[Any]]) -> Choice:
+    """Return a strategy or batching rule as SET takes it, which is one of these kinds."""
     try:
         match parse(f"SET {what.upper()} {text}"):
             case [SetDecider(name=name, options=options)]:
-                return choice_of(name, options)
+                choice = choice_of(name, options)
+                make(kinds, what, choice)
+                return choice
             case _:
                 raise ConfigurationError(f"runtime.{what} is {text}, which SET does not take")
     except PenstockError as error:
@@ -89,6 +97,7 @@ class Listeners:
     def __init__(self, service: Service, app: ASGIApp | None = None) -> None:
         """Take the addresses, so that one that is taken already is told at once."""
         configuration = service.configuration
+        settings_of(configuration)  # what cannot be run is told before anybody can come in
         _refuse_open_door(service)
         self._service = service
         self._metrics = metrics_of(service)

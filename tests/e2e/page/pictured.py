@@ -15,7 +15,7 @@ import pytest
 from penstock.runtime.statements.result import Result
 from penstock.server.access.caller import Caller
 from penstock.server.configuration import resolved
-from penstock.server.page.live import feed
+from penstock.server.page.live import curves, feed
 from penstock.server.page.live.sample import Sample
 from penstock.server.serve import Listeners
 from penstock.server.service import Service
@@ -121,7 +121,9 @@ def seen(of: PicturedService) -> Sample:
         "strategy": "round_robin", "batching": "everything", "slots": 2, "queued_rows": 80,
         "memory_bytes": 6_400_000, "disk_bytes": 0, "driver_bytes": 812_000_000, "checkpoint": 3,
     }  # fmt: skip
-    return Sample(now, streams, queries, {"a" * 16: busy, "b" * 16: busy}, rules, load, system)
+    units = {"a" * 16: busy, "b" * 16: busy}
+    events = {"lasting_jam": {"detections": int(now)}}
+    return Sample(now, streams, queries, units, rules, events, load, system)
 
 
 def _stream(name: str, now: float, phase: float) -> dict[str, Any]:
@@ -169,6 +171,7 @@ def pictured(
 ) -> Iterator[tuple[str, PicturedService]]:
     """Serve a pictured system; give its address."""
     patch.setattr(feed, "sample", seen)
+    patch.setattr(curves, "EVERY_SECONDS", 0.5)  # no test waits for twenty
     service = PicturedService(home, queries, trouble=trouble)
     listeners = Listeners(service)
     listeners.start()

@@ -81,6 +81,12 @@ def test_trouble_is_told_first_with_its_cause_and_what_to_do(page: Page, trouble
     assert top["y"] < 400
 
 
+def test_the_promise_of_a_held_query_is_not_judged(page: Page, trouble: str) -> None:
+    shown(page, trouble, "queries")
+    row = page.get_by_role("row", name="query_0006")
+    expect(row).to_contain_text("of 2 s, not judged now")
+
+
 def test_a_calm_system_says_so(page: Page, calm: str) -> None:
     shown(page, calm)
     expect(page.get_by_text("All is well")).to_be_visible()
@@ -120,6 +126,43 @@ def test_all_of_it_can_be_reached_by_keys(page: Page, calm: str) -> None:
     expect(page.get_by_role("heading", name="Keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("heading", name="Keys")).to_have_count(0)
+
+
+def has_curve(page: Page, label: str) -> None:
+    """Wait until a curve of this name has more than one point."""
+    line = page.get_by_role("img", name=label).locator("polyline").last
+    expect(line).to_have_attribute("points", re.compile(r"\d \d"))
+
+
+def test_queries_and_units_have_curves_of_their_last_minutes(page: Page, calm: str) -> None:
+    shown(page, calm, "queries")
+    row = page.get_by_role("row", name="query_0001")
+    expect(row).to_contain_text("40 ms, 901 ms")
+    has_curve(page, "Latency p50 and p99 of query_0001 over the last ten minutes")
+    shown(page, calm, "queries/query_0001")
+    has_curve(page, "Latency p50 and p99 of query_0001 over the last ten minutes")
+    shown(page, calm, f"graph?node={'a' * 16}")
+    has_curve(page, "Rows in a second over the last ten minutes")
+    has_curve(page, "Share of the time at work over the last ten minutes")
+
+
+def test_the_timeline_tells_of_detections(page: Page, calm: str) -> None:
+    shown(page, calm, "events")
+    line = page.locator(".timeline li", has_text="lasting_jam").first
+    expect(line).to_contain_text("event lasting_jam was detected")
+    page.get_by_label("Kind").select_option("event")
+    expect(page.locator(".timeline li").first).to_contain_text("lasting_jam")
+
+
+def test_the_view_that_is_open_stands_in_sight_where_the_row_of_views_is_wider(
+    page: Page, calm: str
+) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    for view in VIEWS:
+        shown(page, calm, view)
+        expect(page.locator("nav.views [aria-current]")).to_be_in_viewport(ratio=1)
+    shown(page, calm, "queries/query_0001/late")
+    expect(page.locator("nav.tabs [aria-current]")).to_be_in_viewport(ratio=1)
 
 
 def test_light_and_dark_follow_the_system_and_a_switch(page: Page, calm: str) -> None:

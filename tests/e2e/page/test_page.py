@@ -209,6 +209,14 @@ def test_the_strategy_is_switched(page: Page, server: Server) -> None:
         lambda: asked(server.ps, "SELECT strategy FROM system.strategy") == [{"strategy": "fifo"}],
     )
     expect(choice).to_have_value("fifo")
+    choice.select_option("need")
+    until(
+        server.ps,
+        lambda: asked(server.ps, "SELECT strategy FROM system.strategy")[0]["strategy"].startswith(
+            "need"
+        ),
+    )
+    expect(choice).to_have_value("need")
     choice.select_option("round_robin")
     expect(choice).to_have_value("round_robin")
 

@@ -72,17 +72,23 @@ def test_an_address_that_is_taken_and_a_certificate_that_is_none_are_told(
         each.close()
 
 
-@pytest.mark.parametrize("text", ["", "round_robin; DROP STREAM s", "nobody'", "x WITH (a => )"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "round_robin; DROP STREAM s", "nobody'", "x WITH (a => )", "nobody", "fifo WITH (a => 1)"],
+)
 def test_a_strategy_that_set_does_not_take_is_told(tmp_path: Path, text: str) -> None:
     of = service(tmp_path, runtime_strategy=text)
     with pytest.raises(ConfigurationError):
         settings_of(of.configuration)
+    with pytest.raises(ConfigurationError):  # before it listens
+        Listeners(of)
     of.close()
 
 
-def test_a_strategy_may_have_parameters(tmp_path: Path) -> None:
-    of = service(tmp_path, runtime_strategy="mixed WITH (trains => 5)")
-    assert settings_of(of.configuration).strategy.text() == "mixed WITH (trains => 5)"
+@pytest.mark.parametrize("text", ["adaptive WITH (period => 5)", "need", "round_robin"])
+def test_a_strategy_may_have_parameters(tmp_path: Path, text: str) -> None:
+    of = service(tmp_path, runtime_strategy=text)
+    assert settings_of(of.configuration).strategy.text() == text
     of.close()
 
 

@@ -2,10 +2,11 @@
 
 import argparse
 import os
+import sys
 
 from penstock.cli.commands.command import Command
 from penstock.cli.commands.settings_flags import add_settings, given
-from penstock.server.configuration import resolved
+from penstock.server.configuration import resolved, unknown_variables
 
 ABOUT = """Show every setting of penstock serve as it is in force, and where it comes from: an
 option, a PENSTOCK_* variable, the file, or the default. The output is a file of settings."""
@@ -18,6 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the settings as TOML."""
+    for line in unknown_variables(os.environ):
+        print(line, file=sys.stderr)
     configuration = resolved(given(args), os.environ, args.config)
     section = ""
     for setting, value, origin in configuration.shown():

@@ -13,7 +13,7 @@ from penstock.cli.screen import Screen
 from penstock.cli.script_merge import go_on
 from penstock.cli.stop_signals import StopSignals, end_children, sigterm_kept
 from penstock.client import Connection
-from penstock.server.configuration import Configuration, resolved
+from penstock.server.configuration import Configuration, resolved, unknown_variables
 from penstock.server.logs import log_no_more, log_to_standard_error
 from penstock.server.serve import Listeners, open_home
 from penstock.server.service import Service
@@ -37,8 +37,11 @@ def run(args: argparse.Namespace) -> int:
     configuration = resolved(given(args), os.environ, args.config)
     handler = log_to_standard_error(configuration.log_level, configuration.log_format)
     service = Service(configuration)
+    screen = Screen.standard()
+    for line in unknown_variables(os.environ):
+        screen.say(line)
     try:
-        return _serve(service, Screen.standard(), StopSignals())
+        return _serve(service, screen, StopSignals())
     finally:
         service.close()
         log_no_more(handler)

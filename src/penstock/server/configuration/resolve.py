@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,11 @@ from penstock.server.configuration.settings import BY_PLACE, SETTINGS, Setting
 DEFAULT_FILE = "penstock.toml"
 TOKENS = "tokens"
 FILE_VARIABLE = "PENSTOCK_CONFIG"
-# Of the same beginning, but read by others: where the class archive's options are.
+PREFIX = "PENSTOCK_"
+# Of the same beginning, but no settings: the token of clients, and what Kubernetes tells every
+# container of a service that is called penstock.
+OTHERS = ("PENSTOCK_CONFIG", "PENSTOCK_TOKEN", "PENSTOCK_SERVICE_", "PENSTOCK_PORT")
+VARIABLES = frozenset(each.variable for each in SETTINGS)
 SECTIONS = {place.partition(".")[0] for place in BY_PLACE if "." in place}
 
 
@@ -46,6 +51,24 @@ def resolved(
     made = Configuration(**values, tokens=tokens, origins=MappingProxyType(origins))
     _require_together(made)
     return made
+
+
+def unknown_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return a line for each variable that looks like a setting and is none.
+
+    They are told and not refused: what runs a container may set some of this beginning.
+    """
+    strange = sorted(
+        name
+        for name in environment
+        if name.startswith(PREFIX) and name not in VARIABLES and not name.startswith(OTHERS)
+    )
+    return tuple(f"{each} is no setting: {_meant(each)}" for each in strange)
+
+
+def _meant(name: str) -> str:
+    close = get_close_matches(name, VARIABLES, n=1)
+    return f"did you mean {close[0]}?" if close else "penstock config shows those there are"
 
 
 def _given(

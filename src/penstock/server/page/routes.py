@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import StreamingResponse
 
 from penstock import __version__
+from penstock.runtime.loop.control import BY_NEED
 from penstock.schedule import STRATEGIES
 from penstock.server.http.callers import Asking
 from penstock.server.page.examples import EXAMPLES
@@ -67,7 +68,7 @@ def routes(service: Service) -> APIRouter:
         hello = {
             "caller": {"name": caller.name, "role": caller.role.name.lower()},
             "version": __version__,
-            "strategies": list(STRATEGIES),
+            "strategies": sorted([*STRATEGIES, BY_NEED]),
         }
 
         async def told() -> AsyncIterator[bytes]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import ConfigurationError
-from penstock.server.configuration import SETTINGS, Configuration, resolved
+from penstock.server.configuration import SETTINGS, Configuration, resolved, unknown_variables
 from penstock.server.configuration.configuration import is_loopback
 from penstock.server.configuration.kinds import (
     BYTE_SIZE,
@@ -57,6 +57,18 @@ def test_the_command_line_goes_before_the_environment_and_that_before_the_file()
     assert origins["http.host"] == "PENSTOCK_HTTP_HOST"
     assert origins["limits.body"] == "some.toml"
     assert origins["master"] == "default"
+
+
+def test_a_variable_that_is_no_setting_is_told() -> None:
+    assert unknown_variables({"PENSTOCK_HTP_PORT": "1", "PENSTOCK_QQQQQQQQQ": "", "PATH": ""}) == (
+        "PENSTOCK_HTP_PORT is no setting: did you mean PENSTOCK_HTTP_PORT?",
+        "PENSTOCK_QQQQQQQQQ is no setting: penstock config shows those there are",
+    )
+
+
+def test_variables_of_settings_and_of_others_are_not_told() -> None:
+    others = ("PENSTOCK_CONFIG", "PENSTOCK_TOKEN", "PENSTOCK_SERVICE_HOST", "PENSTOCK_PORT_80_TCP")
+    assert unknown_variables(dict.fromkeys([*(each.variable for each in SETTINGS), *others])) == ()
 
 
 def test_a_file_is_found_by_its_name_or_by_the_environment() -> None:

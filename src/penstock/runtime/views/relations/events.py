@@ -28,9 +28,13 @@ class Use:
     @property
     def detect(self) -> Detect | None:
         """Return the detection of the event itself; a primitive event has none."""
-        nodes = list(walk(self.root))
-        found = [node for node in nodes if isinstance(node, Detect)]
-        return found[-1] if found else None
+        return detect_of(self.root)
+
+
+def detect_of(root: Operator) -> Detect | None:
+    """Return the detection of an event over these operators; a primitive one has none."""
+    found = [node for node in walk(root) if isinstance(node, Detect)]
+    return found[-1] if found else None
 
 
 def event_rows(directory: Directory, supervisor: Supervisor) -> list[Row]:

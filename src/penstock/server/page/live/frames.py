@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.runtime.views.view import Row
 from penstock.server.page.live.attention import Attention, Item
+from penstock.server.page.live.curves import Curves
 from penstock.server.page.live.happenings import Happening, happenings
 from penstock.server.page.live.overview import Point, overview, point
 from penstock.server.page.live.rates import Rates
@@ -32,12 +33,14 @@ class Frame:
     changes: Mapping[str, Any]
     points: tuple[Point, ...]
     happened: tuple[Happening, ...]
+    curves: Curves
 
     @cached_property
     def whole(self) -> bytes:
         """Return the event that tells all of it."""
         history = {"points": self.points, "happened": [asdict(each) for each in self.happened]}
-        return event("all", {**self.told, **history, "tables": self.tables}, self.number)
+        kept = {"tables": self.tables, "curves": self.curves.told()}
+        return event("all", {**self.told, **history, **kept}, self.number)
 
     @cached_property
     def change(self) -> bytes:
@@ -53,6 +56,7 @@ class Frames:
     _rates: Rates = field(default_factory=Rates)
     _points: deque[Point] = field(default_factory=deque)
     _happened: deque[Happening] = field(default_factory=deque)
+    _curves: Curves = field(default_factory=Curves)
     _before: Sample | None = None
     _tables: Mapping[str, Table] = field(default_factory=dict)
     _shape: int = 0
@@ -72,12 +76,20 @@ class Frames:
             "point": self._points[-1],
             "happened": [asdict(each) for each in happened],
             "tables": changed(self._tables, tables),
+            **self._draw(now.at, tables),
         }
         self._tables, self._number = tables, self._number + 1
         told = _told(now.at, told_over_all, items, self._shape)
-        return Frame(
-            self._number, told, tables, changes, tuple(self._points), tuple(self._happened)
-        )
+        points, all_happened = tuple(self._points), tuple(self._happened)
+        return Frame(self._number, told, tables, changes, points, all_happened, self._curves)
+
+    def _draw(self, at: float, tables: Mapping[str, Table]) -> dict[str, Any]:
+        """Make the curves of queries and units longer where that is due; return what to tell."""
+        point = self._curves.due(at, tables["queries"], tables["units"])
+        if point is None:
+            return {}
+        self._curves = self._curves.with_point(point)
+        return {"curve": asdict(point)}
 
     def _note(self, now: Sample) -> list[Happening]:
         """Remember what happened since the sample before, and whether the graph is another."""

@@ -42,6 +42,7 @@ def happenings(before: Sample, now: Sample) -> list[Happening]:
         *_states(at, "stream", before.streams, now.streams),
         *_states(at, "rule", before.rules, now.rules),
         *_verdicts(at, before.queries, now.queries),
+        *_detections(at, before.events, now.events),
         *_counted(at, "rule", "fired", before.rules, now.rules, "fired for {}"),
         *_counted(at, "dead letter", "dead", before.rules, now.rules, "could not act on {}"),
         *_counted(at, "reject", "rejected", before.streams, now.streams, "rejected {}"),
@@ -70,6 +71,15 @@ def _verdicts(at: float, before: Table, now: Table) -> Iterator[Happening]:
             yield Happening(at, "contract", name, "breaks its contract", "bad")
         elif is_now == "kept":
             yield Happening(at, "contract", name, "keeps its contract", "good")
+
+
+def _detections(at: float, before: Table, now: Table) -> Iterator[Happening]:
+    for name, row in now.items():
+        more = _count(row, "detections") - _count(before.get(name, row), "detections")
+        if more > 0:
+            yield Happening(
+                at, "event", name, "was detected" + ("" if more == 1 else f" {more:,} times")
+            )
 
 
 def _counted(

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
+from penstock.engine.states.events.detect import DetectState, EventsState
 from penstock.engine.states.tuples.gate import GateState
 from penstock.plan.operators import key
 from penstock.runtime.quality.live_figures import lag_of
 from penstock.runtime.quality.statistics import queue_of
 from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
+from penstock.runtime.views.relations.events import detect_of
 from penstock.runtime.views.relations.queries import QUERIES
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.relations.streams import STREAMS
@@ -40,6 +42,7 @@ class Sample:
     queries: Table
     units: Table
     rules: Table
+    events: Table
     load: Row
     system: Row
 
@@ -69,6 +72,7 @@ def sample(of: Inspected) -> Sample:
         {row["query"]: row for row in _queries(of)},
         units,
         {row["rule"]: row for row in RULES.rows(of)},
+        dict(_events(of)),
         load,
         _system(of),
     )
@@ -103,6 +107,20 @@ def _queries(of: Inspected) -> Iterator[Row]:
             told |= {each: promise[each] for each in OF_PROMISE}
             told["contract_p99_ms"] = promise["p99_ms"]
         yield row | told | {"sink": "" if sink is None else sink.name}
+
+
+def _events(of: Inspected) -> Iterator[tuple[str, Row]]:
+    """Yield how often each composite event has been detected, in whatever mode it is read."""
+    states = [live.state for live in list(of.topology.units.values())]
+    found: dict[str, int] = {}
+    for state in states:
+        if isinstance(state, DetectState | EventsState):
+            found |= state.detection.found
+    for known in of.directory.events():
+        detects = {key(detect) for detect in map(detect_of, list(known.bound.values())) if detect}
+        counts = [found[each] for each in detects if each in found]
+        if counts:
+            yield known.definition.name, {"detections": sum(counts)}
 
 
 def _units(of: Inspected, now: float) -> Iterator[tuple[str, Row]]:

@@ -4,7 +4,7 @@ import { go, to, useAddress } from "./lib/address.js";
 import { keepToken, token } from "./lib/api.js";
 import { connect, snapshot, useLive } from "./lib/live.js";
 import { ago, clockTime } from "./lib/format.js";
-import { Empty, Loading, Mark, Notices, Questions } from "./lib/ui.js";
+import { Empty, Loading, Mark, Notices, Questions, useReveal } from "./lib/ui.js";
 
 const VIEWS = [
   ["overview", "Overview", "./views/overview.js"],
@@ -33,6 +33,7 @@ function App() {
   const name = parts[0] ?? "overview";
   const view = VIEWS.find(([each]) => each === name);
   const live = useLive();
+  const views = useReveal(name);
   useEffect(() => keys(show, setTheme), []);
   useEffect(() => {
     document.title = [parts[1], view?.[1], "Penstock"].filter(Boolean).join(" · ");
@@ -40,7 +41,7 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
     <header><a class="brand" href="#/"><img src="page/icon.svg" alt="" width="20" height="20" />Penstock</a>
-      <nav class="views" aria-label="Views">${VIEWS.map(([key, title]) => html`<a key=${key} href=${to([key])} aria-current=${key === name ? "page" : undefined}>${title}${key === "overview" && live.attention.length ? html` <span class="pill">${live.attention.length}<span class="hidden"> need attention</span></span>` : ""}</a>`)}</nav>
+      <nav ref=${views} class="views" aria-label="Views">${VIEWS.map(([key, title]) => html`<a key=${key} href=${to([key])} aria-current=${key === name ? "page" : undefined}>${title}${key === "overview" && live.attention.length ? html` <span class="pill">${live.attention.length}<span class="hidden"> need attention</span></span>` : ""}</a>`)}</nav>
       <div class="tools">
         <${Link} live=${live} />
         <button onClick=${() => show("search")} aria-label="Search" title="Search ( / )">⌕</button>

@@ -11,7 +11,8 @@ STREAM = {
 }  # fmt: skip
 QUERY = {
     "state": "RUNNING", "cause": "", "late_rows": 0, "delay_p99_ms": 5.0, "verdict": None,
-    "max_latency_ms": None, "contract_p99_ms": None, "max_error": None, "error_p95": None,
+    "p50_ms": None, "p99_ms": None, "max_latency_ms": None, "contract_p99_ms": None,
+    "max_error": None, "error_p95": None,
 }  # fmt: skip
 UNIT = {
     "runs": 1, "rows_in": 0, "rows_out": 0, "busy_s": 0.0, "queued_rows": 0, "oldest_s": 0.0,
@@ -31,6 +32,7 @@ def seen(
     queries: Rows | None = None,
     units: Rows | None = None,
     rules: Rows | None = None,
+    events: Rows | None = None,
     load: Mapping[str, Any] | None = None,
     system: Mapping[str, Any] | None = None,
 ) -> Sample:
@@ -41,6 +43,7 @@ def seen(
         {name: {"query": name, **QUERY, **row} for name, row in (queries or {}).items()},
         {name: {**UNIT, **row} for name, row in (units or {}).items()},
         {name: {"rule": name, **RULE, **row} for name, row in (rules or {}).items()},
+        events or {},
         {**LOAD, **(load or {})},
         {**SYSTEM, **(system or {})},
     )

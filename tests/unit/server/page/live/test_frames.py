@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime.views.relations.contracts import LOAD
+from penstock.server.page.live.curves import MOST_POINTS
 from penstock.server.page.live.frames import Frame, Frames, event
 from tests.unit.server.page.live import samples
 from tests.unit.server.page.live.samples import seen
@@ -43,22 +44,39 @@ def put_on(tables: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def drawn_on(curves: dict[str, Any], point: dict[str, Any] | None) -> dict[str, Any]:
+    """Do what the page does with a point of the curves."""
+    if point is None:
+        return curves
+    size = len(curves["at"])
+    longer = {
+        kind: {
+            name: [*curves[kind].get(name, [None] * size), pair][-MOST_POINTS:]
+            for name, pair in point[kind].items()
+        }
+        for kind in ("queries", "units")
+    }
+    return {"at": [*curves["at"], point["at"]][-MOST_POINTS:], **longer}
+
+
 @given(st.lists(TABLES, min_size=2, max_size=6))
 def test_whoever_follows_changes_knows_what_a_newcomer_is_told(
     moments: list[dict[str, Any]],
 ) -> None:
     frames = Frames()
-    made = [frames.of(seen(100.0 + n, **tables)) for n, tables in enumerate(moments)]
+    made = [frames.of(seen(100.0 + 9 * n, **tables)) for n, tables in enumerate(moments)]
     held = data(made[0].whole)
     points, happened = held["points"], held["happened"]
-    tables = held["tables"]
+    tables, curves = held["tables"], held["curves"]
     for frame in made[1:]:
         change = data(frame.change)
         tables = put_on(tables, change["tables"])
         points, happened = [*points, change["point"]], [*happened, *change["happened"]]
+        curves = drawn_on(curves, change.get("curve"))
     newcomer = data(made[-1].whole)
-    assert (tables, points, happened) == (
+    assert (tables, curves, points, happened) == (
         newcomer["tables"],
+        newcomer["curves"],
         newcomer["points"],
         newcomer["happened"],
     )

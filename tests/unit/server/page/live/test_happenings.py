@@ -48,6 +48,16 @@ def test_where_nothing_happened_nothing_is_told() -> None:
             ("rule", "r", "fired for 1 row", "calm"),
         ),
         (
+            {"events": {"e": {"detections": 1}}},
+            {"events": {"e": {"detections": 2}}},
+            ("event", "e", "was detected", "calm"),
+        ),
+        (
+            {"events": {"e": {"detections": 1}}},
+            {"events": {"e": {"detections": 1_201}}},
+            ("event", "e", "was detected 1,200 times", "calm"),
+        ),
+        (
             {"rules": {"r": {"dead": 0}}},
             {"rules": {"r": {"dead": 1200}}},
             ("dead letter", "r", "could not act on 1,200 rows", "warn"),
@@ -67,3 +77,5 @@ def test_changes_are_told_in_words(
 
 def test_counts_that_begin_anew_tell_nothing() -> None:
     assert told({"rules": {"r": {"fired": 9}}}, {"rules": {"r": {"fired": 0}}}) == []
+    assert told({"events": {"e": {"detections": 9}}}, {"events": {"e": {"detections": 0}}}) == []
+    assert told({}, {"events": {"e": {"detections": 9}}}) == []  # from before this server began

@@ -5,6 +5,7 @@ import { ServerError, listen } from "./api.js";
 
 const MOST_POINTS = 600; // ten minutes of seconds
 const MOST_HAPPENINGS = 500;
+const MOST_CURVE_POINTS = 31; // as the server keeps
 const SILENCE = 15_000; // milliseconds without a word after which a connection counts as lost
 const UNSEEN = 10_000; // milliseconds in the background until the connection is given back
 const PAUSES = [500, 1000, 2000, 5000]; // milliseconds before the next try
@@ -19,6 +20,7 @@ let now = {
   attention: [],
   happened: [],
   points: [],
+  curves: { at: [], queries: {}, units: {} }, // pairs of single queries and units, coarser than points
   shape: 0,
   tables: { streams: {}, queries: {}, units: {}, rules: {} },
 };
@@ -101,7 +103,7 @@ function heard(event, told) {
       Object.entries(now.tables).map(([name, rows]) => [name, changed(rows, told.tables?.[name])]));
     const points = [...now.points, told.point].slice(-MOST_POINTS);
     const happened = [...now.happened, ...(told.happened ?? [])].slice(-MOST_HAPPENINGS);
-    change({ ...told, ...link, points, happened, tables });
+    change({ ...told, ...link, points, happened, tables, curves: longer(now.curves, told.curve) });
   }
 }
 
@@ -111,6 +113,14 @@ function changed(rows, by) {
   for (const name of by.gone ?? []) delete next[name];
   for (const [name, row] of Object.entries(by.set ?? {})) next[name] = { ...next[name], ...row };
   return next;
+}
+
+/** Return curves with one point more; what the point does not name is there no more. */
+function longer(curves, point) {
+  if (!point) return curves;
+  const nothing = curves.at.map(() => null);
+  const each = (kind) => Object.fromEntries(Object.entries(point[kind]).map(([name, pair]) => [name, [...(curves[kind][name] ?? nothing), pair].slice(-MOST_CURVE_POINTS)]));
+  return { at: [...curves.at, point.at].slice(-MOST_CURVE_POINTS), queries: each("queries"), units: each("units") };
 }
 
 function change(told) {

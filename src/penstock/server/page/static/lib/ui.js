@@ -198,8 +198,8 @@ export function Act({ sql, question, children, then, label, kind = "" }) {
   return html`<button class=${kind} disabled=${busy} aria-label=${label} onClick=${press}>${children}</button>`;
 }
 
-/** A curve of the last ten minutes: values by time, null where there is none. */
-export function Sparkline({ points, value, label, most }) {
+/** A curve of the last ten minutes: values by time, null where there is none. `beside` is another, fainter. */
+export function Sparkline({ points, value, label, most, beside }) {
   const [width, height] = [200, 36];
   const known = points.filter((point) => typeof point[value] === "number");
   if (known.length < 2) return html`<svg class="spark" viewBox="0 0 ${width} ${height}" role="img" aria-label="${label}: no curve yet"></svg>`;
@@ -208,12 +208,29 @@ export function Sparkline({ points, value, label, most }) {
   const x = (at) => width - ((end - at) / 600) * width;
   const y = (amount) => height - 2 - (amount / high) * (height - 4);
   const step = Math.max(1, Math.floor(known.length / 200));
-  const line = known.filter((_, place) => place % step === 0 || place === known.length - 1)
-    .map((point) => `${x(point[0]).toFixed(1)},${y(point[value]).toFixed(1)}`).join(" ");
+  const line = (which) => known.filter((_, place) => place % step === 0 || place === known.length - 1)
+    .map((point) => `${x(point[0]).toFixed(1)},${y(point[which]).toFixed(1)}`).join(" ");
   return html`<svg class="spark" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="${label} over the last ten minutes">
-    <line class="base" x1="0" x2=${width} y1=${height - 1} y2=${height - 1} /><polyline points=${line} /></svg>`;
+    <line class="base" x1="0" x2=${width} y1=${height - 1} y2=${height - 1} />${beside !== undefined && html`<polyline class="beside" points=${line(beside)} />`}<polyline points=${line(value)} /></svg>`;
+}
+
+/** The curves of one query's latencies, p99 with p50 below it. */
+export function LatencyCurve({ name, curves: { at, queries } }) {
+  const points = (queries[name] ?? []).map((pair, place) => [at[place], ...(pair ?? [null, null])]);
+  return html`<${Sparkline} points=${points} value=${2} beside=${1} label="Latency p50 and p99 of ${name}" />`;
+}
+
+/** Bring the chosen one of a row of links into sight, where the row is wider than its place. */
+export function useReveal(chosen) {
+  const row = useRef();
+  useEffect(() => {
+    const link = row.current?.querySelector("[aria-current]");
+    if (link) row.current.scrollLeft = link.offsetLeft - row.current.offsetLeft - (row.current.clientWidth - link.offsetWidth) / 2;
+  }, [chosen]);
+  return row;
 }
 
 export function Tabs({ tabs, chosen, address, label }) {
-  return html`<nav class="tabs" aria-label=${label}>${tabs.map(([key, title, number]) => html`<a key=${key} href=${address(key)} aria-current=${key === chosen ? "page" : undefined}>${title}${number ? html` <span class="pill">${count(number)}</span>` : ""}</a>`)}</nav>`;
+  const row = useReveal(chosen);
+  return html`<nav ref=${row} class="tabs" aria-label=${label}>${tabs.map(([key, title, number]) => html`<a key=${key} href=${address(key)} aria-current=${key === chosen ? "page" : undefined}>${title}${number ? html` <span class="pill">${count(number)}</span>` : ""}</a>`)}</nav>`;
 }

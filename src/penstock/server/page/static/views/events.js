@@ -57,7 +57,7 @@ function Timeline({ happened, given }) {
       : html`<${Empty}>Nothing has happened in the last ten minutes.<//>`}</section>`;
 }
 
-const place = ({ kind, name }) => (kind === "rule" || kind === "dead letter" ? to(["events"], { rule: name }) : kind === "stream" || kind === "reject" ? to(["streams", name]) : to(["queries", name]));
+const place = ({ kind, name }) => (kind === "event" ? to(["events"], { kind }) : kind === "rule" || kind === "dead letter" ? to(["events"], { rule: name }) : kind === "stream" || kind === "reject" ? to(["streams", name]) : to(["queries", name]));
 
 /** What events detected; asked when it is looked at, since everything rests for a moment then. */
 function Detections() {

@@ -6,10 +6,10 @@ import { text as askText } from "../lib/api.js";
 import { useLive } from "../lib/live.js";
 import { bytes, count, counted, duration, exact, rate, seconds, share } from "../lib/format.js";
 import { planGraph } from "../lib/plan_graph.js";
-import { Empty, Figure, Loading, Mark, State, Trouble, useAnswer } from "../lib/ui.js";
+import { Empty, Figure, Loading, Mark, Sparkline, State, Trouble, useAnswer } from "../lib/ui.js";
 
-const [WIDTH, HEIGHT] = [204, 48];
-const LETTERS = 24; // of a title that a node has room for
+const [WIDTH, HEIGHT] = [220, 48];
+const LETTERS = 26; // of a title that a node has room for
 const [BEFORE, MARGIN] = ["before", 24];
 const LONG_WAIT = 1; // seconds that rows wait before a unit until its ring is drawn
 
@@ -133,7 +133,8 @@ function frame(drawn, live) {
 function fitted(whole, chosen, svg) {
   const least = (svg?.clientWidth ?? 1000) * 1.6; // below this, letters are too small to read
   if (whole.width <= least && whole.height <= 3 * least) return whole;
-  const [width, height] = [Math.min(whole.width, least), Math.min(whole.height, least * 0.6)];
+  const form = svg?.clientWidth ? svg.clientHeight / svg.clientWidth : 0.6;
+  const [width, height] = [Math.min(whole.width, least), Math.min(whole.height, least * form)];
   return chosen ? { x: chosen.x - width / 2, y: chosen.y - height / 2, width, height } : { x: whole.x, y: 0, width, height };
 }
 
@@ -170,7 +171,7 @@ function Panel({ node, live, drawn, given }) {
   return html`<aside aria-label=${node.title}><div class="title"><h2>${node.title}</h2><button class="plain" aria-label="Close" onClick=${close}>✕</button></div>
     <p class="note">${node.kind}</p>
     ${node.kind === "stream" && html`<${StreamFacts} row=${live.tables.streams[node.title]} />`}
-    ${units.slice(0, 20).map(([unit, row]) => html`<${Unit} key=${unit.unit} unit=${unit} row=${row} open=${units.length === 1} />`)}
+    ${units.slice(0, 20).map(([unit, row]) => html`<${Unit} key=${unit.unit} unit=${unit} row=${row} curve=${live.curves.units[unit.unit]} at=${live.curves.at} open=${units.length === 1} />`)}
     ${units.length > 20 && html`<p class="note">and ${units.length - 20} more units</p>`}
     ${queries.length > 0 && html`<h3>Queries</h3><${Members} names=${queries} live=${live} marked=${given.query} />`}
   </aside>`;
@@ -182,12 +183,19 @@ function StreamFacts({ row }) {
     <p><a class="button" href=${to(["streams", row.stream])}>Its page</a></p>`;
 }
 
-function Unit({ unit, row, open }) {
+/** What a unit did in the last ten minutes. */
+function UnitHistory({ at, curve }) {
+  const points = (curve ?? []).map((pair, place) => [at[place], ...(pair ?? [null, null])]);
+  return html`<h4>Last ten minutes</h4><dl class="facts"><div><dt>Rows in</dt><dd class="wide"><${Sparkline} points=${points} value=${1} label="Rows in a second" /></dd></div>
+    <div><dt>Busy</dt><dd class="wide"><${Sparkline} points=${points} value=${2} label="Share of the time at work" /></dd></div></dl>`;
+}
+
+function Unit({ unit, row, curve, at, open }) {
   return html`<details open=${open}><summary>unit <code title=${unit.unit}>${unit.unit.slice(0, 6)}</code></summary>
     ${row ? html`<dl class="facts"><div><dt>Busy</dt><dd>${share(row.busy)}</dd></div><div><dt>In, out</dt><dd>${rate(row.in_per_s)}, ${rate(row.out_per_s)}</dd></div>
       <div><dt>Cost</dt><dd>${row.rows_in ? `${duration((row.busy_s / row.rows_in) * 1000)} a row` : "–"}</dd></div><div><dt>Runs</dt><dd><${Figure} value=${row.runs} />, ${row.runs ? `${duration((row.busy_s / row.runs) * 1000)} each` : ""}</dd></div>
       <div><dt>Queued</dt><dd><${Figure} value=${row.queued_rows} />${row.oldest_s ? `, for ${seconds(row.oldest_s)}` : ""}</dd></div><div><dt>State in memory</dt><dd>${bytes(row.memory_bytes)}</dd></div></dl>
-      ${row.cause && html`<p><${Mark} tone="bad">${row.cause}<//></p>`}` : html`<p class="note">It has gone.</p>`}
+      ${row.cause && html`<p><${Mark} tone="bad">${row.cause}<//></p>`}<${UnitHistory} at=${at} curve=${curve} />` : html`<p class="note">It has gone.</p>`}
     <h4>Operators</h4><ol class="operators">${unit.operators.map((each) => html`<li key=${each.node}><code>${each.text}</code></li>`)}</ol></details>`;
 }
 

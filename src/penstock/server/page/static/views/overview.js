@@ -87,7 +87,7 @@ const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children}</
 /** Shows the strategy; administrators may choose another, which takes effect between two runs. */
 function Strategy({ now }) {
   const [busy, set] = useState(false);
-  const known = now.split(/[ (]/)[0];
+  const known = now.split(/[ (:]/)[0];
   if (!mayAdmin()) return now;
   const choose = async (event) => {
     set(true);

@@ -3,7 +3,7 @@ import { html } from "../vendor/view.js";
 import { amend, to } from "../lib/address.js";
 import { useLive } from "../lib/live.js";
 import { duration, quoted, rate, share } from "../lib/format.js";
-import { Act, Empty, Figure, Loading, Meter, State, Table } from "../lib/ui.js";
+import { Act, Empty, Figure, LatencyCurve, Loading, Meter, State, Table } from "../lib/ui.js";
 import { Query } from "./query.js";
 
 const STATES = ["running", "held", "suspended", "waiting", "stopped", "finished"];
@@ -26,16 +26,17 @@ function All({ given }) {
       <label>State<select value=${given.state ?? ""} onChange=${(event) => amend({ state: event.target.value })}><option value="">any</option>${STATES.map((each) => html`<option key=${each}>${each}</option>`)}</select></label>
       <label>Contract<select value=${given.contract ?? ""} onChange=${(event) => amend({ contract: event.target.value })}><option value="">any</option><option>kept</option><option>broken</option><option>warming</option></select></label>
       <span class="note" role="status">${rows.length} of ${all.length}</span></form>
-    ${rows.length ? html`<${Table} name="query" label="Queries" given=${given} first="query" rows=${rows} columns=${columns} wide=${true} />` : html`<${Empty}>No query is like that. <button onClick=${() => amend({ q: "", state: "", contract: "" })}>Show all</button><//>`}`;
+    ${rows.length ? html`<${Table} name="query" label="Queries" given=${given} first="query" rows=${rows} columns=${columns(live.curves)} wide=${true} />` : html`<${Empty}>No query is like that. <button onClick=${() => amend({ q: "", state: "", contract: "" })}>Show all</button><//>`}`;
 }
 
-const columns = [
+const columns = (curves) => [
   { key: "query", title: "Query", show: (row) => html`<a href=${to(["queries", row.query])} title=${row.query}>${row.query}</a>` },
   { key: "state", title: "State", show: (row) => html`<span title=${row.cause || undefined}><${State} of=${row.state} /></span>` },
   { key: "out_per_s", title: "Rows out", number: true, hint: "a second, of the last ten seconds", show: (row) => html`<${Figure} value=${row.out_per_s} as=${rate} unit="rows/s" />` },
   { key: "rows_out", title: "In all", number: true, hint: "rows delivered since it was made" },
   { key: "delay_p99_ms", title: "Delay p99", number: true, hint: "from when an answer could be given to its delivery, of the last minute", show: (row) => html`<${Figure} value=${row.delay_p99_ms} as=${duration} unit="ms" />` },
-  { key: "promise", title: "Latency p99 and promise", hint: "from arrival to delivery", value: (row) => (row.max_latency_ms ? (row.contract_p99_ms ?? 0) / row.max_latency_ms : null), show: (row) => promised(row) },
+  { key: "p99_ms", title: "Latency p50, p99", hint: "from arrival to delivery, of the last minute; the curve is of ten minutes", show: (row) => html`<span class="latency"><span>${latencies(row)}</span><${LatencyCurve} name=${row.query} curves=${curves} /></span>` },
+  { key: "promise", title: "Promise", hint: "latency p99 against what was promised, and whether the contract is kept", value: (row) => (row.max_latency_ms ? (row.contract_p99_ms ?? 0) / row.max_latency_ms : null), show: (row) => promised(row) },
   { key: "error_p95", title: "Error", number: true, hint: "of recent answers, p95, and what was allowed", show: (row) => (row.max_error ? html`<span title="allowed: ${share(row.max_error)}">${share(row.error_p95)}</span>` : "exact") },
   { key: "shed_rows", title: "Shed", number: true, hint: "rows that gates before it dropped" },
   { key: "late_rows", title: "Late", number: true, hint: "rows that came too late for its windows" },
@@ -43,9 +44,11 @@ const columns = [
   { key: "actions", title: "Actions", value: () => 0, show: (row) => html`<${Actions} row=${row} />` },
 ];
 
+export const latencies = (row) => `${duration(row.p50_ms)}, ${duration(row.p99_ms)}`;
+
 export function promised(row) {
-  if (!row.max_latency_ms) return row.verdict ? html`<${State} of=${row.verdict} />` : html`<span class="note">${duration(row.p99_ms)}, no promise</span>`;
-  return html`<${Meter} value=${row.contract_p99_ms ?? 0} most=${row.max_latency_ms} tone=${row.verdict === "broken" ? "bad" : row.verdict === "warming" ? "calm" : undefined} label="${duration(row.contract_p99_ms)} of ${duration(row.max_latency_ms)}, ${row.verdict}" />`;
+  if (!row.max_latency_ms) return row.verdict ? html`<${State} of=${row.verdict} />` : html`<span class="note">none</span>`;
+  return html`<${Meter} value=${row.contract_p99_ms ?? 0} most=${row.max_latency_ms} tone=${row.verdict === "broken" ? "bad" : row.verdict === "warming" ? "calm" : undefined} label="${duration(row.contract_p99_ms)} of ${duration(row.max_latency_ms)}, ${row.verdict ?? "not judged now"}" />`;
 }
 
 /** What can be done with a query as it stands. */

@@ -4,9 +4,9 @@ import { amend, go, to } from "../lib/address.js";
 import { ServerError, listen, readJson, rows as askRows, text as askText } from "../lib/api.js";
 import { mayWrite, useLive } from "../lib/live.js";
 import { duration, literal, quoted, rate, share } from "../lib/format.js";
-import { Empty, Figure, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
+import { Empty, Figure, LatencyCurve, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
 import { History, RowPlot } from "../lib/plots.js";
-import { Actions, promised } from "./queries.js";
+import { Actions, latencies, promised } from "./queries.js";
 
 const KEPT = 1000; // rows of a query that the page holds
 const SHOWN = 100;
@@ -25,7 +25,8 @@ export function Query({ name, part, given }) {
     <dl class="facts strip">
       <div><dt>Rows out</dt><dd><${Figure} value=${row.out_per_s} as=${rate} unit="rows/s" />, <${Figure} value=${row.rows_out} /> in all</dd></div>
       <div><dt>Delay p50, p99</dt><dd>${duration(row.delay_p50_ms)}, ${duration(row.delay_p99_ms)}</dd></div>
-      <div><dt>Latency p99 and promise</dt><dd>${promised(row)}</dd></div>
+      <div><dt>Latency p50, p99</dt><dd><span class="latency"><span>${latencies(row)}</span><${LatencyCurve} name=${row.query} curves=${live.curves} /></span></dd></div>
+      <div><dt>Promise</dt><dd>${promised(row)}</dd></div>
       <div><dt>Error p95</dt><dd>${row.max_error ? `${share(row.error_p95)} of ${share(row.max_error)} allowed` : "exact"}</dd></div>
       <div><dt>Shed</dt><dd title=${row.shed_at}>${row.shed_rows ? html`<${Figure} value=${row.shed_rows} /> rows` : "nothing"}</dd></div>
       <div><dt>Queued</dt><dd><${Figure} value=${row.queued_rows} /> rows</dd></div></dl>
