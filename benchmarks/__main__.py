@@ -15,6 +15,7 @@ from benchmarks.estimates import estimates
 from benchmarks.http import http_beside
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
+from benchmarks.page_cost import page_cost
 from benchmarks.push_latency import push_latency
 from benchmarks.report import conditions, markdown, write_results
 from benchmarks.session import start_spark
@@ -31,6 +32,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "create_latency": create_latency,
     "estimates": estimates,
     "http": http_beside,
+    "page_cost": page_cost,
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
