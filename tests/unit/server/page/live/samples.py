@@ -43,7 +43,7 @@ def seen(
         {name: {"query": name, **QUERY, **row} for name, row in (queries or {}).items()},
         {name: {**UNIT, **row} for name, row in (units or {}).items()},
         {name: {"rule": name, **RULE, **row} for name, row in (rules or {}).items()},
-        events or {},
+        {name: {"event": name, **row} for name, row in (events or {}).items()},
         {**LOAD, **(load or {})},
         {**SYSTEM, **(system or {})},
     )
