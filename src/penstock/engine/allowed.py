@@ -48,7 +48,7 @@ class Allowed:
             raise NotAllowedError(
                 f"no connector may reach {host}:{port}",
                 hint=f"the operator allows hosts: connect(hosts=['{host}']), --allow-host {host}, "
-                "or a line of the file `hosts` in the home",
+                "allow.hosts of a server, or a line of the file `hosts` in the home",
             )
 
     def require_readable(self, path: str) -> None:

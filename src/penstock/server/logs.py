@@ -4,6 +4,7 @@ import json
 import logging
 import re
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from penstock.errors import shortened
 from penstock.server.access.audit import REQUEST
 
 LOGGERS = ("penstock", "uvicorn.error")
+SERVER = "penstock.server"
 EXTRA = "facts"  # what a record has besides its message: `extra={"facts": {…}}`
 LONGEST = 20_000  # characters of a trace
 UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -58,6 +60,21 @@ def log_to_standard_error(level: str, form: str) -> logging.Handler:
         logger.addHandler(handler)
         logger.propagate = False
     return handler
+
+
+def teller(handler: logging.Handler, plainly: Callable[[str], None]) -> Callable[[str], None]:
+    """Return what tells how far the server is, whatever the level: lines of the log if it is JSON.
+
+    Who reads JSON could not read others between them; who reads text waits for `ready`.
+    """
+    if not isinstance(handler.formatter, _Json):
+        return plainly
+
+    def tell(line: str) -> None:
+        told = (SERVER, logging.INFO, __file__, 0, line, None, None)
+        handler.handle(logging.LogRecord(*told))
+
+    return tell
 
 
 def log_no_more(handler: logging.Handler) -> None:

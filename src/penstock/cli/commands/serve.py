@@ -4,6 +4,7 @@ import argparse
 import os
 import signal
 import time
+from collections.abc import Callable
 
 from penstock.cli.commands.command import Command
 from penstock.cli.commands.settings_flags import add_settings, given
@@ -14,7 +15,7 @@ from penstock.cli.script_merge import go_on
 from penstock.cli.stop_signals import StopSignals, end_children, sigterm_kept
 from penstock.client import Connection
 from penstock.server.configuration import Configuration, resolved, unknown_variables
-from penstock.server.logs import log_no_more, log_to_standard_error
+from penstock.server.logs import log_no_more, log_to_standard_error, teller
 from penstock.server.serve import Listeners, open_home
 from penstock.server.service import Service
 
@@ -23,6 +24,7 @@ PostgreSQL's protocol. Settings come from the command line, from PENSTOCK_* vari
 file (penstock.toml, or --config); penstock config shows them. Without a token it listens on this
 machine alone. SIGTERM and Ctrl-C end it with a checkpoint."""
 LOOK_SECONDS = 0.1
+Say = Callable[[str], None]
 READY = "ready"
 STOPPING = "stopping: requests that run are finished, and a checkpoint is written"
 
@@ -37,29 +39,29 @@ def run(args: argparse.Namespace) -> int:
     configuration = resolved(given(args), os.environ, args.config)
     handler = log_to_standard_error(configuration.log_level, configuration.log_format)
     service = Service(configuration)
-    screen = Screen.standard()
+    say = teller(handler, Screen.standard().say)
     for line in unknown_variables(os.environ):
-        screen.say(line)
+        say(line)
     try:
-        return _serve(service, screen, StopSignals())
+        return _serve(service, say, StopSignals())
     finally:
         service.close()
         log_no_more(handler)
 
 
-def _serve(service: Service, screen: Screen, signals: StopSignals) -> int:
+def _serve(service: Service, say: Say, signals: StopSignals) -> int:
     listeners = Listeners(service)
     listeners.start()
     try:
         for address in listeners.addresses():
-            screen.say(f"listening on {address}")
-        screen.say(STARTING)
+            say(f"listening on {address}")
+        say(STARTING)
         connection = _opened(service.configuration, signals)
         try:
             if go_on(connection, signals):
                 service.open(connection)
-                screen.say(READY)
-            code = _wait(connection, screen, signals)
+                say(READY)
+            code = _wait(connection, say, signals)
         finally:
             service.stop()
             listeners.stop()
@@ -80,15 +82,15 @@ def _opened(configuration: Configuration, signals: StopSignals) -> Connection:
         raise
 
 
-def _wait(connection: Connection, screen: Screen, signals: StopSignals) -> int:
+def _wait(connection: Connection, say: Say, signals: StopSignals) -> int:
     """Wait for a signal; where nothing goes on, say why."""
     supervisor = connection.system.supervisor
     while signals.received is None:
         if supervisor.fatal is not None:
-            screen.say(str(supervisor.fatal))
+            say(str(supervisor.fatal))
             return FAILED
         time.sleep(LOOK_SECONDS)
-    screen.say(STOPPING)
+    say(STOPPING)
     return 0 if signals.received is signal.SIGTERM else signals.exit_code
 
 

@@ -46,8 +46,8 @@ class ProgramCall:
         if self._program not in allowed.programs:
             raise NotAllowedError(
                 f"no rule may start {self._program}",
-                hint="the operator allows programs: connect(commands=[…]), or a line of the file "
-                "`commands` in the home",
+                hint="the operator allows programs: allow.commands of a server, "
+                "connect(commands=[…]), or a line of the file `commands` in the home",
             )
 
     def perform(self, trigger_batch: TriggerBatch, seconds: float) -> None:

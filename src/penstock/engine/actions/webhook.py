@@ -47,8 +47,8 @@ class Webhook:
         if not self._may_reach(allowed):
             raise NotAllowedError(
                 f"no rule may tell {self._address.hostname}",
-                hint="the operator allows hosts: connect(hosts=['example.org']), or a line of the "
-                "file `hosts` in the home",
+                hint="the operator allows hosts: allow.hosts of a server, "
+                "connect(hosts=['example.org']), or a line of the file `hosts` in the home",
             )
 
     def perform(self, trigger_batch: TriggerBatch, seconds: float) -> None:

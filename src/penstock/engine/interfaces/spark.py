@@ -277,7 +277,7 @@ def _closed(name: str, what: str) -> NotAllowedError:
     return NotAllowedError(
         what,
         hint=f"the operator can open the format with all its options: connect(formats=['{name}']), "
-        "--allow-format, or a line of the file `formats` in the home",
+        "--allow-format, allow.formats of a server, or a line of the file `formats` in the home",
     )
 
 

@@ -72,7 +72,8 @@ def _unknown_function(error: PySparkException) -> PenstockError:
     if reason := DOORS.get(name.lower()):
         return NotAllowedError(
             f"the function {name} is closed: {reason}",
-            hint=f"the operator can allow it: connect(allow_functions=['{name.lower()}'])",
+            hint="the operator can allow it: allow.functions of a server, or "
+            f"connect(allow_functions=['{name.lower()}'])",
         )
     if not name:
         return UnknownFunctionError(sentence(error), hint="Spark SQL's functions can be used")
