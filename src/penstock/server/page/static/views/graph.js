@@ -94,6 +94,8 @@ function Drawing({ drawn, live, chosen }) {
   const svg = useRef();
   const [box, look] = useState(null);
   const whole = { x: drawn.left, y: 0, width: Math.max(drawn.width, 320), height: Math.max(drawn.height, 120) };
+  const [, measure] = useState(false);
+  useEffect(() => measure(true), []); // its place has a size only now, and tells how much can be read
   const seen = box ?? fitted(whole, chosen, svg.current);
   const figures = new Map(drawn.nodes.map((node) => [node.id, figuresOf(node, live)]));
   useEffect(() => { if (chosen && box && !inside(box, chosen)) look({ ...box, x: chosen.x - box.width / 2, y: chosen.y - box.height / 2 }); }, [chosen?.id]);

@@ -47,7 +47,7 @@ const WORDS = { bad: "broken", warn: "in danger" };
 
 function Item({ item }) {
   return html`<li class=${item.tone}><div><h3><${Mark} tone=${item.tone}><span class="hidden">${WORDS[item.tone]}: </span>${item.title}<//></h3>
-    ${item.cause && html`<p>${item.cause}</p>`}<p class="note">since <${Moment} at=${item.since * 1000} /></p></div>
+    ${item.cause && html`<p>${item.cause}</p>`}<p class="note">began <${Moment} at=${item.since * 1000} /></p></div>
     <p class="buttons">${actions(item)}<a class="button" href=${place(item)}>Show</a></p></li>`;
 }
 

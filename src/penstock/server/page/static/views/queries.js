@@ -48,7 +48,7 @@ export const latencies = (row) => `${duration(row.p50_ms)}, ${duration(row.p99_m
 
 export function promised(row) {
   if (!row.max_latency_ms) return row.verdict ? html`<${State} of=${row.verdict} />` : html`<span class="note">none</span>`;
-  return html`<${Meter} value=${row.contract_p99_ms ?? 0} most=${row.max_latency_ms} tone=${row.verdict === "broken" ? "bad" : row.verdict === "warming" ? "calm" : undefined} label="${duration(row.contract_p99_ms)} of ${duration(row.max_latency_ms)}, ${row.verdict ?? "not judged now"}" />`;
+  return html`<${Meter} value=${row.contract_p99_ms ?? 0} most=${row.max_latency_ms} tone=${row.verdict === "broken" ? "bad" : row.verdict === "warming" ? "calm" : undefined} label="${duration(row.contract_p99_ms)} of ${duration(row.max_latency_ms)}${row.verdict ? `, ${row.verdict}` : ""}" />`;
 }
 
 /** What can be done with a query as it stands. */
