@@ -21,6 +21,7 @@ from penstock.errors import ClosedError
 from penstock.functions.flows.flow import Dataflow
 from penstock.functions.flows.templates import central
 from penstock.functions.operators.function import Function as StreamFunction
+from penstock.grid.reader import PerspectiveReader
 from penstock.model.arguments import (
     ABOVE_ZERO,
     ACTIONS,
@@ -204,6 +205,9 @@ class Connection:
         if self._closed:
             raise ClosedError("this connection is closed", hint="penstock.connect() opens another")
         return self._opened
+
+    def _asked(self, select: str) -> pa.Table:
+        return self.sql(select).table
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -404,6 +408,16 @@ class Connection:
             max_rows=(max_rows, ABOVE_ZERO),
         )
         return self._system.subscriptions.subscribe(query, after, max_rows)
+
+    def perspective(self, name: str) -> PerspectiveReader:
+        """Return a base or a perspective, to be read as a table or an array, or written to files.
+
+        Raises:
+            UnknownNameError: there is none of that name.
+        """
+        require("ps.perspective", name=(name, TEXT))
+        self._system.directory.grid(name)
+        return PerspectiveReader(name, self._asked)
 
     def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
         """Call `function(rows, number)` for each delivery of a running query.

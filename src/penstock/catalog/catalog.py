@@ -6,7 +6,9 @@ from typing import Literal, Protocol
 
 from penstock.model.definitions import QueryState
 
-Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION"]
+Kind = Literal[
+    "STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION", "BASE", "PERSPECTIVE"
+]
 
 
 @dataclass(frozen=True, slots=True)

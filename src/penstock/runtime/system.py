@@ -25,6 +25,7 @@ from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.definitions.definitions import Definitions
 from penstock.runtime.definitions.function_definitions import FunctionDefinitions
+from penstock.runtime.definitions.grids import BaseDefinitions, PerspectiveDefinitions
 from penstock.runtime.definitions.keyed_pushes import KeyedPushes
 from penstock.runtime.definitions.kind import NOBODY, Newcomers
 from penstock.runtime.definitions.query_definitions import EventDefinitions, QueryDefinitions
@@ -221,6 +222,8 @@ class System:
                 ),
                 "EVENT": EventDefinitions(self.binder, self.queries),
                 "RULE": self.rules,
+                "BASE": BaseDefinitions(directory, self.allowed),
+                "PERSPECTIVE": PerspectiveDefinitions(directory),
             },
         )
         self._recovery = Recovery(
@@ -299,7 +302,7 @@ class System:
         )
         questions = Questions(
             self.inspected,
-            OneTimeSelects(rows, self.binder, limit),
+            OneTimeSelects(rows, self.binder, limit, self.allowed),
             self.tuner,
             self.admission,
             WrittenFiles(self.home, self.allowed),

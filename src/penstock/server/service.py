@@ -28,7 +28,13 @@ from penstock.errors import (
 from penstock.model.arguments import TEXT, require
 from penstock.model.schema import Schema
 from penstock.runtime.durable.result_row import START, Position
-from penstock.runtime.names.directory import KnownEvent, KnownQuery, KnownRule
+from penstock.runtime.names.directory import (
+    KnownBase,
+    KnownEvent,
+    KnownPerspective,
+    KnownQuery,
+    KnownRule,
+)
 from penstock.runtime.names.flows import reads_of
 from penstock.runtime.names.stream_types import catalog_name
 from penstock.runtime.statements.changes import Change
@@ -85,6 +91,8 @@ class Service:
 
         def inputs(name: str) -> frozenset[str] | None:
             match system.directory.get(name):
+                case KnownBase(reads=reads) | KnownPerspective(reads=reads) if reads:
+                    return reads
                 case KnownQuery(reads=reads) | KnownEvent(reads=reads):
                     return _without_functions(reads)
                 case KnownRule(needs=needs):

@@ -14,12 +14,22 @@ from penstock.sql.clauses.shed_by import place_of_shed_by
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.modifiers import ModifierCall, modifier_of
 from penstock.sql.dialect.script import calls_of, fragment
-from penstock.sql.dialect.trees import context_of, spark_sql, to_sql, window_of, without_windows
+from penstock.sql.dialect.trees import (
+    CLIP,
+    clip_of,
+    context_of,
+    spark_sql,
+    to_sql,
+    window_of,
+    without_windows,
+)
 from penstock.sql.grammar.statements import (
     AlterQuery,
     AlterRule,
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -49,13 +59,16 @@ from penstock.sql.parse import parse, parse_select
 from penstock.sql.word_places import place_of_call, place_of_present
 
 __all__ = [
+    "CLIP",
     "FLOW",
     "AlterQuery",
     "AlterRule",
     "Combined",
     "Constituent",
+    "CreateBase",
     "CreateEvent",
     "CreateFunction",
+    "CreatePerspective",
     "CreateQuery",
     "CreateRule",
     "CreateStream",
@@ -86,6 +99,7 @@ __all__ = [
     "WrittenFlow",
     "amended",
     "calls_of",
+    "clip_of",
     "constituents",
     "context_of",
     "flow_of",

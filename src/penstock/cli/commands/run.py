@@ -30,8 +30,10 @@ from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import SparkDiedError
 from penstock.sql import (
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -49,6 +51,8 @@ Create = (
     | CreateQuery
     | CreateEvent
     | CreateRule
+    | CreateBase
+    | CreatePerspective
 )
 
 ABOUT = """Run a script. Rows of queries without INTO go to standard output, all else to standard

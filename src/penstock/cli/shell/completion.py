@@ -9,8 +9,11 @@ from prompt_toolkit.document import Document
 from penstock.cli.shell.keywords import CONNECTORS, FUNCTIONS, KEYWORDS, TYPES
 from penstock.model.schema import Schema
 from penstock.runtime.names.directory import (
+    CELLS,
     Directory,
+    KnownBase,
     KnownEvent,
+    KnownPerspective,
     KnownQuery,
     KnownRule,
     KnownStream,
@@ -74,6 +77,8 @@ def known_names(directory: Directory) -> Names:
                 schema = entry.root.schema
             case KnownTable():
                 schema = entry.schema
+            case KnownBase() | KnownPerspective():
+                schema = CELLS
             case KnownRule():
                 schema = Schema()
             case KnownEvent(bound=bound):  # what nobody has read yet is not bound for this

@@ -25,6 +25,7 @@ from penstock.model.grids.definitions import DataFunction
 MICROSECONDS = 1_000_000
 NEAR = 1e-6  # of a step: a reading so close to a corner is on it, however its place was rounded
 AXES = ("time", "lat", "lon")
+Readings = tuple[Ints, Floats, Floats, Floats]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +65,7 @@ class Perspective:
 Node = Base | Perspective
 
 
-def base_of(name: str, topology: Topology, readings: tuple[Ints, Floats, Floats, Floats]) -> Base:
+def base_of(name: str, topology: Topology, readings: Readings) -> Base:
     """Return the base of readings: times in microseconds, latitudes, longitudes, values.
 
     What has no time, place or value is left out. Equal readings of one cell are one, and a cell of
@@ -158,6 +159,12 @@ def _place_numbers(axis: Axis, degrees: Floats) -> Ints:
     at = (degrees - float(axis.origin)) * (axis.step.denominator / axis.step.numerator)
     nearest = np.rint(at)
     return np.where(np.abs(at - nearest) < NEAR, nearest, np.floor(at)).astype(np.int64)
+
+
+def micros(axis: Axis, numbers: Ints) -> Ints:
+    """Return the lower corners of cells of time in microseconds, exactly."""
+    step, origin = axis.step * MICROSECONDS, axis.origin * MICROSECONDS
+    return (numbers * step.numerator) // step.denominator + int(origin)
 
 
 def corners(axis: Axis, numbers: Ints) -> Floats:

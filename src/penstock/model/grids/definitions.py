@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from penstock.errors import BadGridError
+from penstock.model.definitions import Connector
 from penstock.model.grids.axis import Axis, Topology
 from penstock.model.grids.formula import Formula
 
@@ -92,14 +93,14 @@ DataFunction = Convert | Merge | Interpolate | Aggregate
 
 @dataclass(frozen=True, slots=True)
 class BaseDefinition:
-    """CREATE BASE: readings of `source`, each in the cell of its own place and time.
+    """CREATE BASE: readings of a stream, table or query, or of arrays in files.
 
     `columns` are those of time, latitude, longitude and value. The topology is as fine as the
     devices are, so that no two readings meet in one cell.
     """
 
     name: str
-    source: str
+    source: str | Connector
     columns: tuple[str, str, str, str]
     topology: Topology
     text: str = ""

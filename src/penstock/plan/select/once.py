@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, Place
 from penstock.model.functions.flows import Term
+from penstock.model.grids import Window
 from penstock.plan.algebra.scope import place_of
 from penstock.plan.algebra.window_calls import arguments, constant
-from penstock.sql import FLOW, WrittenFlow, context_of, flow_of, spark_sql, window_of
+from penstock.sql import CLIP, FLOW, WrittenFlow, clip_of, context_of, flow_of, spark_sql, window_of
 
 
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
@@ -71,6 +72,46 @@ def calls_as_names(
             table.set("alias", exp.TableAlias(this=exp.to_identifier(call.name)))
         table.set("this", exp.to_identifier(name_of(called)))
         table.set(FLOW, None)
+    return tree
+
+
+@dataclass(frozen=True)
+class Clipped:
+    """A name in FROM, and what WITHIN says of it."""
+
+    name: str
+    window: Window | None
+    place: Place | None
+
+
+def clips(tree: exp.Expr) -> list[Clipped]:
+    """Return the names that a SELECT reads, and what WITHIN says of each."""
+    tables = [each for each in tree.find_all(exp.Table) if isinstance(each.this, exp.Identifier)]
+    named = [(".".join(part.name for part in each.parts), each) for each in tables]
+    return [
+        Clipped(name, clip_of(each), place_of(each.this))
+        for name, each in named
+        if not is_named_by_with(each, name)
+    ]
+
+
+def clips_as_names(tree: exp.Expr, name_of: Callable[[Clipped], str | None]) -> exp.Expr:
+    """Return a SELECT in which bases and perspectives are the names that `name_of` gives them.
+
+    It gives none to what is neither.
+    """
+    tree = tree.copy()
+    for table in list(tree.find_all(exp.Table)):
+        written = ".".join(part.name for part in table.parts)
+        if not isinstance(table.this, exp.Identifier) or is_named_by_with(table, written):
+            continue
+        name = name_of(Clipped(written, clip_of(table), place_of(table.this)))
+        if name is None:
+            continue
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=table.this.copy()))
+        table.set("this", exp.to_identifier(name))
+        table.set(CLIP, None)
     return tree
 
 

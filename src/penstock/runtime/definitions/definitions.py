@@ -11,12 +11,15 @@ from penstock.model.definitions import (
     FunctionDefinition,
     PythonFunction,
 )
+from penstock.model.grids import BaseDefinition, PerspectiveDefinition
 from penstock.model.rules import RuleDefinition
 from penstock.runtime.definitions.kind import NOBODY, DefinitionKind, Newcomers
 from penstock.runtime.durable.manifest import Manifest
 from penstock.runtime.names.directory import (
     Directory,
+    KnownBase,
     KnownEvent,
+    KnownPerspective,
     KnownQuery,
     KnownRule,
     KnownStream,
@@ -25,8 +28,10 @@ from penstock.runtime.names.directory import (
 from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes, create_type, drop_type
 from penstock.sql import (
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -36,18 +41,31 @@ from penstock.sql import (
     parse,
 )
 
-Create = CreateStream | CreateTable | CreateQuery | CreateEvent | CreateRule
+Create = (
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | CreateEvent
+    | CreateRule
+    | CreateBase
+    | CreatePerspective
+)
+Defined = Definition | RuleDefinition | BaseDefinition | PerspectiveDefinition
 KEYWORDS: dict[type, Keyword] = {
     CreateStream: "STREAM",
     CreateTable: "TABLE",
     CreateQuery: "QUERY",
     CreateEvent: "EVENT",
     CreateRule: "RULE",
+    CreateBase: "BASE",
+    CreatePerspective: "PERSPECTIVE",
     KnownStream: "STREAM",
     KnownTable: "TABLE",
     KnownQuery: "QUERY",
     KnownEvent: "EVENT",
     KnownRule: "RULE",
+    KnownBase: "BASE",
+    KnownPerspective: "PERSPECTIVE",
 }
 
 
@@ -116,7 +134,15 @@ class Definitions:
                 self.functions.bring_back(kept)
             case CreateFunction(definition=FunctionDefinition() as written):
                 self.functions.write(written)
-            case CreateStream() | CreateTable() | CreateQuery() | CreateEvent() | CreateRule():
+            case (
+                CreateStream()
+                | CreateTable()
+                | CreateQuery()
+                | CreateEvent()
+                | CreateRule()
+                | CreateBase()
+                | CreatePerspective()
+            ):
                 kind = self.kinds[KEYWORDS[type(statement)]]
                 return kind.bring_back(self._resolved(statement), entry, manifest)
             case _:
@@ -164,6 +190,6 @@ def _one(keyword: Keyword) -> str:
     return f"{'an' if keyword == 'EVENT' else 'a'} {keyword.lower()}"
 
 
-def _same(one: Definition | RuleDefinition, other: Definition | RuleDefinition) -> bool:
+def _same(one: Defined, other: Defined) -> bool:
     """Say whether two definitions mean the same, however they are written."""
     return replace(one, text="") == replace(other, text="")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.engine.options import near_miss
-from penstock.errors import CycleError, InUseError, UnknownNameError
+from penstock.errors import CycleError, InUseError, NotYetError, UnknownNameError
 from penstock.model.definitions import (
     EventDefinition,
     QueryDefinition,
@@ -13,8 +13,9 @@ from penstock.model.definitions import (
     TableDefinition,
 )
 from penstock.model.events import Mode
+from penstock.model.grids import BaseDefinition, PerspectiveDefinition, Topology
 from penstock.model.rules import RuleDefinition
-from penstock.model.schema import Schema, quoted
+from penstock.model.schema import Column, Schema, quoted
 from penstock.plan.operators import Operator, Scan, Take, key, walk
 from penstock.plan.relations.sources import EventSource, Source, StreamSource, TableSource
 from penstock.sql import WrittenEvent
@@ -87,7 +88,42 @@ class KnownRule:
         return self.reads | own.targets | own.steered | {own.event.lower()}
 
 
-Known = KnownStream | KnownTable | KnownQuery | KnownEvent | KnownRule
+@dataclass(frozen=True, slots=True)
+class KnownBase:
+    """A base, and the name that it reads (in lower case), where it reads no files."""
+
+    definition: BaseDefinition
+    reads: frozenset[str]
+
+    @property
+    def topology(self) -> Topology:
+        """Return how its cells lie."""
+        return self.definition.topology
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPerspective:
+    """A perspective, how its cells lie, and the names that it reads (in lower case)."""
+
+    definition: PerspectiveDefinition
+    topology: Topology
+    reads: frozenset[str]
+
+
+Known = (
+    KnownStream | KnownTable | KnownQuery | KnownEvent | KnownRule | KnownBase | KnownPerspective
+)
+KnownGrid = KnownBase | KnownPerspective
+# What a SELECT gets of a base or a perspective: a row for each cell, by its lower-left corner.
+CELLS = Schema(
+    (
+        Column("time", "timestamp"),
+        Column("lat", "double"),
+        Column("lon", "double"),
+        Column("value", "double"),
+        Column("reason", "string"),
+    )
+)
 
 
 @dataclass(slots=True)
@@ -156,6 +192,17 @@ class Directory:
         """Yield the events."""
         return (each for each in self.known.values() if isinstance(each, KnownEvent))
 
+    def grids(self) -> Iterator[KnownGrid]:
+        """Yield the bases and perspectives."""
+        return (each for each in self.known.values() if isinstance(each, KnownGrid))
+
+    def grid(self, name: str) -> KnownGrid:
+        """Return the base or perspective of that name."""
+        entry = self.get(name)
+        if not isinstance(entry, KnownGrid):
+            raise self.unknown("base or perspective", name, self.grids())
+        return entry
+
     def unknown(self, kind: str, name: str, there: Iterator[Known]) -> UnknownNameError:
         """Return the error for a name that nothing of that kind has."""
         names = [each.definition.name for each in there]
@@ -179,6 +226,11 @@ class Directory:
                 if reader.lower() in self.reads(name):
                     raise CycleError(f"{reader} would read itself through {name}")
                 return EventSource(lambda mode: _limited(event.root(mode), reader, stop))
+            case KnownBase() | KnownPerspective():
+                raise NotYetError(
+                    f"{name} is read by one-time SELECTs, and no query can read it yet",
+                    hint=f"SELECT * FROM {name} WITHIN (…)",
+                )
             case KnownRule() | None:
                 return None
 
@@ -188,7 +240,7 @@ class Directory:
         waiting = [name.lower()]
         while waiting:
             entry = self.get(waiting.pop())
-            if isinstance(entry, KnownQuery | KnownEvent):
+            if isinstance(entry, KnownQuery | KnownEvent | KnownBase | KnownPerspective):
                 new = entry.reads - found
                 found |= new
                 waiting += new
@@ -216,6 +268,11 @@ class Directory:
             raise InUseError(
                 f"{name} is read by {', '.join([*queries, *events])}",
                 hint=f"DROP {kinds} those first",
+            )
+        if grids := [g.definition.name for g in self.grids() if name.lower() in g.reads]:
+            raise InUseError(
+                f"{name} is read by {', '.join(grids)}",
+                hint="DROP PERSPECTIVE or DROP BASE those first",
             )
         if rules := [each.definition.name for each in self.rules() if name.lower() in each.needs]:
             raise InUseError(

@@ -16,8 +16,10 @@ from penstock.runtime.statements.settings import set_decider
 from penstock.sql import (
     AlterQuery,
     AlterRule,
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -39,6 +41,8 @@ Change = (
     | CreateQuery
     | CreateEvent
     | CreateRule
+    | CreateBase
+    | CreatePerspective
     | AlterRule
     | AlterQuery
     | RetryRule
@@ -87,7 +91,15 @@ class Changes:
                 return self.definitions.create_type(statement)
             case CreateFunction():
                 return self.functions.create(statement)
-            case CreateStream() | CreateTable() | CreateQuery() | CreateEvent() | CreateRule():
+            case (
+                CreateStream()
+                | CreateTable()
+                | CreateQuery()
+                | CreateEvent()
+                | CreateRule()
+                | CreateBase()
+                | CreatePerspective()
+            ):
                 return self.definitions.create(statement)
             case Drop(kind="FUNCTION", name=name, if_exists=if_exists):
                 return self.functions.drop(name, if_exists=if_exists)

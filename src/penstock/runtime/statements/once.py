@@ -10,9 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.rejects import REJECTS
 from penstock.engine.spark.jobs.once import Relation, select_once
 from penstock.errors import UnknownColumnError, UnknownNameError
+from penstock.model.grids import Window
 from penstock.model.own_names import own
 from penstock.plan.operators import table_view
 from penstock.plan.select.once import over_views, place_of_column
@@ -23,6 +25,7 @@ from penstock.runtime.durable.home import Home
 from penstock.runtime.names.directory import KnownQuery, KnownRule, KnownStream, KnownTable
 from penstock.runtime.queries.contents import Contents
 from penstock.runtime.queries.late_rows import LateRows
+from penstock.runtime.statements.cells import CellReader
 from penstock.runtime.statements.once_functions import OnceFunctions
 from penstock.runtime.statements.settings import StatementLimit
 from penstock.runtime.views.inspected import Inspected
@@ -93,14 +96,30 @@ class OneTimeSelects:
     rows: NamedRows
     binder: DefinitionBinder
     limit: StatementLimit
+    allowed: Callable[[], Allowed]
 
     def run(self, select: Any) -> pa.Table:
         """Return the rows of a SELECT."""
         with ExitStack() as reading:  # what an archive has now stays until the answer is there
             answer = partial(self._answer, reading)
             rows = partial(self.rows.read, reading=reading)
+            select, cells = self.cells(reading).called(select)
             functions = OnceFunctions(self.binder, self.limit, rows, answer)
-            return answer(*functions.called(select, {}))
+            select, called = functions.called(select, {})
+            return answer(select, called | cells)
+
+    def cells(self, reading: ExitStack) -> CellReader:
+        """Return what computes the cells of bases and perspectives for one statement."""
+        return CellReader(
+            self.binder.directory,
+            self.allowed,
+            lambda select: self._answer(reading, select, {}),
+        )
+
+    def explain_cells(self, name: str, window: Window) -> str:
+        """Return how a base's or a perspective's cells are computed."""
+        with ExitStack() as reading:
+            return self.cells(reading).explained(name, window)
 
     def _answer(self, reading: ExitStack, select: Any, called: Mapping[str, pa.Table]) -> pa.Table:
         """Return the rows of a SELECT; `called` are names that stand for what functions gave."""

@@ -7,6 +7,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.errors import BadQueryError
+from penstock.model.grids import NO_WINDOW, Window
+from penstock.plan.select.once import Clipped, clips
+from penstock.runtime.names.directory import KnownGrid
 from penstock.runtime.queries.admission import Admission
 from penstock.runtime.queries.tuner import Tuner
 from penstock.runtime.statements.once import OneTimeSelects
@@ -23,6 +26,7 @@ from penstock.runtime.views.relations.topology.sites import SITES, site_rows
 from penstock.runtime.views.schema import show
 from penstock.runtime.views.site_report import sites_as_json, write_sites
 from penstock.sql import (
+    CreateQuery,
     Describe,
     Explain,
     ExplainAll,
@@ -59,6 +63,8 @@ class Questions:
                 return Result(table=show(of, what))
             case Describe(name=name):
                 return Result(table=describe(of.directory, of.types, of.functions, name))
+            case Explain(subject=subject) if (cells := self._cells(subject)) is not None:
+                return Result(self.selects.explain_cells(*cells))
             case Explain(subject=subject):
                 explainer = Explainer(of.supervisor, of.sessions, self.tuner)
                 return Result(explainer.text(binder.subject(subject)))
@@ -77,6 +83,18 @@ class Questions:
                 return Result(set_timeout(self.selects.limit, statement))
             case _:
                 raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
+
+    def _cells(self, subject: str | SelectOnce | CreateQuery) -> tuple[str, Window] | None:
+        """Return the perspective that an EXPLAIN is about, and within what, or None."""
+        if isinstance(subject, CreateQuery):
+            return None
+        named = (
+            [Clipped(subject, None, None)] if isinstance(subject, str) else clips(subject.select)
+        )
+        for each in named:
+            if isinstance(self.selects.binder.directory.get(each.name), KnownGrid):
+                return each.name, each.window or NO_WINDOW
+        return None
 
     def _sites(self, statement: Show) -> Result:
         """Show the sites of one query, or write what sites did."""

@@ -8,8 +8,11 @@ from penstock.errors import UnknownNameError
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
 from penstock.runtime.names.directory import (
+    CELLS,
     Directory,
+    KnownBase,
     KnownEvent,
+    KnownPerspective,
     KnownQuery,
     KnownRule,
     KnownStream,
@@ -37,6 +40,8 @@ def describe(
             return _output(root)
         case KnownEvent() as event:
             return _output(event.root())
+        case KnownBase() | KnownPerspective():
+            return _columns(CELLS)
         case KnownRule() as rule:
             return pa.Table.from_pylist(rule_parts(rule), RULE_PARTS)
         case None:
@@ -49,7 +54,9 @@ def _apart(types: StreamTypes, functions: KnownFunctions, name: str) -> pa.Table
         return _columns(kind.schema, [kind.kind.ordering or ""])
     found = [row for row in function_rows(functions) if row["function"].lower() == name.lower()]
     if not found:
-        raise UnknownNameError(f"no stream, table, query, event, rule, type or function {name}")
+        raise UnknownNameError(
+            f"no stream, table, query, event, rule, base, perspective, type or function {name}"
+        )
     return pa.Table.from_pylist(found, FUNCTIONS.columns)
 
 

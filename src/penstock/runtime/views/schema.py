@@ -10,6 +10,7 @@ from penstock.runtime.views.relations.contracts import CONTRACTS, LOAD, QOS
 from penstock.runtime.views.relations.dead_letters import DEAD_LETTERS
 from penstock.runtime.views.relations.definitions import DEFINITIONS, FUNCTIONS, TABLES, TYPES
 from penstock.runtime.views.relations.events import EVENTS
+from penstock.runtime.views.relations.grids import BASES, PERSPECTIVES
 from penstock.runtime.views.relations.history import HISTORY
 from penstock.runtime.views.relations.properties import PROPERTIES
 from penstock.runtime.views.relations.queries import LATENCIES, QUERIES
@@ -39,6 +40,7 @@ CATALOGUE = View(
 VIEWS = {
     view.name: view
     for view in (
+        BASES,
         BUFFERS,
         CATALOGUE,
         CONNECTORS,
@@ -52,6 +54,7 @@ VIEWS = {
         LATENCIES,
         LOAD,
         OPERATORS,
+        PERSPECTIVES,
         PROPERTIES,
         QOS,
         QUERIES,

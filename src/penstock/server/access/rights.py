@@ -18,8 +18,10 @@ from penstock.server.access.caller import Caller, Role
 from penstock.sql import (
     AlterQuery,
     AlterRule,
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -119,6 +121,12 @@ class Rights:
                 return _makes(definition.name, asked | _acts_on(definition))
             case CreateQuery(definition=definition, select=select):
                 return _makes(definition.name, names_in(select) | self.called(statement))
+            case CreateBase(definition=definition) if isinstance(definition.source, str):
+                return _makes(definition.name, {definition.source.lower()})
+            case CreatePerspective(definition=definition):
+                return _makes(definition.name, map(str.lower, definition.sources))
+            case CreateBase():
+                return Need(Role.WRITE, "defining", makes=statement.definition.name.lower())
             case CreateEvent(definition=definition, event=event):
                 return _makes(definition.name, names_of(event))
             case CreateStream() | CreateTable() | CreateType() | CreateFunction():
@@ -150,6 +158,8 @@ class Rights:
         allowed = self.allowed()
         match statement:
             case CreateStream(definition=definition) | CreateTable(definition=definition):
+                return _reads_outside(definition.source, allowed)
+            case CreateBase(definition=definition) if not isinstance(definition.source, str):
                 return _reads_outside(definition.source, allowed)
             case CreateQuery(definition=definition) if definition.sink is not None:
                 return _writes_outside(definition.sink, allowed)

@@ -8,9 +8,10 @@ from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 
 from penstock.sql.dialect import verbatim_functions as functions
+from penstock.sql.dialect.clips import clip_sql, read_clip, sees_clip
 from penstock.sql.dialect.contexts import read_context
 from penstock.sql.dialect.reader import TokenReader
-from penstock.sql.dialect.trees import CONTEXT, WINDOW, context_of, window_of
+from penstock.sql.dialect.trees import CLIP, CONTEXT, WINDOW, clip_of, context_of, window_of
 from penstock.sql.dialect.windows import read_window, window_sql
 
 # Spark knows no such types; as one token, a column named `double` would lose its type.
@@ -107,7 +108,15 @@ class Penstock(Spark):
 
         def _parse_table(self, *args: Any, **kwargs: Any) -> exp.Expr | None:
             table = super()._parse_table(*args, **kwargs)
+            if isinstance(table, exp.Table) and sees_clip(self):
+                table.set(CLIP, read_clip(self))
+                if not table.alias:
+                    table.set("alias", self._parse_table_alias())
             return self._parse_window_after(table) if self.sees("[") else table
+
+        def _parse_table_alias(self, *args: Any, **kwargs: Any) -> exp.TableAlias | None:
+            # WITHIN (time FROM … would be read as another name, with columns.
+            return None if sees_clip(self) else super()._parse_table_alias(*args, **kwargs)
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             if isinstance(this, exp.Table) and self.sees("["):
@@ -196,6 +205,8 @@ class Penstock(Spark):
             name = super().table_parts(expression)
             window, context = window_of(expression), context_of(expression)
             name = f"{name} [CONTEXT {context}]" if context else name
+            clip = clip_of(expression)
+            name = f"{name} {clip_sql(clip)}" if clip else name
             return f"{name} [{window_sql(window)}]" if window else name
 
         def wrap(self, expression: exp.Expr | str) -> str:

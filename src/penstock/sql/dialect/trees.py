@@ -11,10 +11,12 @@ from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from penstock.errors import BadQueryError, SqlError
 from penstock.model.events import Mode
+from penstock.model.grids import Window as Clip
 from penstock.model.windows import Window
 
 WINDOW = "window"
 CONTEXT = "context"  # beside it: the mode in which an event is read
+CLIP = "clip"  # beside it: which cells of a perspective are read
 INPUTS = (exp.Table, exp.Subquery)  # what may have a window
 DIALECT = "penstock"  # as sqlglot's registry knows it once dialect.py is loaded
 
@@ -29,6 +31,11 @@ def window_of(node: exp.Expr) -> Window | None:
 def context_of(node: exp.Expr) -> Mode | None:
     """Return the consumption mode in which an event is to be read, or None."""
     return cast("Mode | None", node.args.get(CONTEXT)) if isinstance(node, exp.Table) else None
+
+
+def clip_of(node: exp.Expr) -> Clip | None:
+    """Return which cells of a perspective are to be read, or None where nothing is said."""
+    return cast("Clip | None", node.args.get(CLIP)) if isinstance(node, exp.Table) else None
 
 
 def without_windows(tree: Tree) -> Tree:
@@ -59,6 +66,11 @@ def to_sql(tree: exp.Expr) -> str:
 
 def spark_sql(tree: exp.Expr) -> str:
     """Return the tree's text as Spark reads it; the tree must have no windows left."""
+    if any(clip_of(node) for node in tree.find_all(exp.Table)):
+        raise BadQueryError(
+            "WITHIN stands after what is no perspective",
+            hint="of rows it is WHERE, or a window in brackets: [RANGE 1 HOUR]",
+        )
     if any(window_of(node) or context_of(node) for node in tree.find_all(*INPUTS)):
         raise BadQueryError(
             "a window stands where Spark would have to read it",

@@ -1,4 +1,4 @@
-"""CREATE STREAM, STREAM TYPE, TABLE, QUERY, EVENT, RULE and FUNCTION."""
+"""CREATE STREAM, STREAM TYPE, TABLE, QUERY, EVENT, RULE, FUNCTION, BASE and PERSPECTIVE."""
 
 from penstock.model.definitions import TableDefinition
 from penstock.sql.clauses.columns import read_schema
@@ -7,11 +7,14 @@ from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import place_at
 from penstock.sql.grammar.events import read_event
+from penstock.sql.grammar.grids import read_base, read_perspective
 from penstock.sql.grammar.queries import ADMISSION, read_query
 from penstock.sql.grammar.rules import read_rule
 from penstock.sql.grammar.statements import (
+    CreateBase,
     CreateEvent,
     CreateFunction,
+    CreatePerspective,
     CreateQuery,
     CreateRule,
     CreateStream,
@@ -22,7 +25,9 @@ from penstock.sql.grammar.statements import (
 from penstock.sql.grammar.stream_functions import read_function
 from penstock.sql.grammar.streams import read_stream, read_stream_type
 
-KINDS: tuple[Kind, ...] = ("STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION")
+KINDS: tuple[Kind, ...] = (
+    *("STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION", "BASE", "PERSPECTIVE"),
+)
 
 
 Create = (
@@ -33,6 +38,8 @@ Create = (
     | CreateRule
     | CreateType
     | CreateFunction
+    | CreateBase
+    | CreatePerspective
 )
 
 
@@ -73,6 +80,12 @@ def read_create(reader: Penstock.Parser) -> Create:
         case "RULE":
             rule, (condition, values) = read_rule(reader, name, text)
             return CreateRule(text, place, rule, condition, values, if_not_exists, or_replace)
+        case "BASE":
+            base = read_base(reader, name, text)
+            return CreateBase(text, place, base, if_not_exists, or_replace)
+        case "PERSPECTIVE":
+            perspective = read_perspective(reader, name, text)
+            return CreatePerspective(text, place, perspective, if_not_exists, or_replace)
 
 
 def _kind(reader: TokenReader) -> Kind:

@@ -18,16 +18,21 @@ from penstock.model.definitions import (
     TypeDefinition,
 )
 from penstock.model.goals import Terms
+from penstock.model.grids import BaseDefinition, PerspectiveDefinition
 from penstock.model.rules import RuleDefinition
 from penstock.sql.clauses.event_trees import WrittenEvent
 
-Kind = Literal["STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION"]
+Kind = Literal[
+    "STREAM", "TABLE", "QUERY", "EVENT", "RULE", "TYPE", "FUNCTION", "BASE", "PERSPECTIVE"
+]
 Kinds = Literal[
     "STREAMS",
     "TABLES",
     "QUERIES",
     "EVENTS",
     "RULES",
+    "BASES",
+    "PERSPECTIVES",
     "SHARING",
     "OPERATORS",
     "STRATEGY",
@@ -130,6 +135,24 @@ class CreateRule(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateBase(Statement):
+    """CREATE BASE."""
+
+    definition: BaseDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePerspective(Statement):
+    """CREATE PERSPECTIVE."""
+
+    definition: PerspectiveDefinition
+    if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AlterRule(Statement):
     """ALTER RULE: ENABLE or DISABLE."""
 
@@ -154,7 +177,7 @@ class RetryRule(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Drop(Statement):
-    """DROP STREAM, TABLE, QUERY, EVENT, RULE, TYPE or FUNCTION."""
+    """DROP STREAM, TABLE, QUERY, EVENT, RULE, TYPE, FUNCTION, BASE or PERSPECTIVE."""
 
     kind: Kind
     name: str

@@ -1,0 +1,107 @@
+"""A perspective as Python's own: its cells as a table, as an array with coordinates, in files."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import BadArgumentError, BadGridError, BadOptionError
+from penstock.model.schema import literal, quoted
+
+Time = str | datetime
+Times = tuple[Time, Time] | None
+Degrees = tuple[float, float] | None
+PAIR = 2
+
+
+class PerspectiveReader:
+    """The cells of one base or perspective; each call computes them from what is there then."""
+
+    def __init__(self, name: str, ask: Callable[[str], pa.Table]) -> None:
+        self.name = name
+        self._ask = ask
+
+    def to_table(self, time: Times = None, lat: Degrees = None, lon: Degrees = None) -> pa.Table:
+        """Return the cells as rows of time, lat, lon, value and reason.
+
+        Args:
+            time: from when to when, the end outside; datetimes, or texts in UTC.
+            lat: from which latitude to which, both inside, in degrees.
+            lon: from which longitude to which, both inside.
+
+        Raises:
+            BadGridError: no cell has its corner in the window.
+        """
+        return self._ask(f"SELECT * FROM {quoted(self.name)}{_within(time, lat, lon)}")
+
+    def to_xarray(self, time: Times = None, lat: Degrees = None, lon: Degrees = None) -> Any:
+        """Return the cells as an `xarray.Dataset` of the value and the reason, with coordinates.
+
+        It is dense: holes are NaN. The arguments are those of `to_table`.
+        """
+        return extra("penstock.grid.space.arrays").dataset_of(
+            self.to_table(time, lat, lon), self.name
+        )
+
+    def to_zarr(
+        self, path: str | Path, time: Times = None, lat: Degrees = None, lon: Degrees = None
+    ) -> None:
+        """Write the cells as a new Zarr store."""
+        dataset = self.to_xarray(time, lat, lon)
+        with _written(path):
+            dataset.to_zarr(str(path), zarr_format=2)
+
+    def to_netcdf(
+        self, path: str | Path, time: Times = None, lat: Degrees = None, lon: Degrees = None
+    ) -> None:
+        """Write the cells as a NetCDF file."""
+        dataset = self.to_xarray(time, lat, lon)
+        with _written(path):
+            extra("penstock.grid.space.arrays").write_netcdf(dataset, str(path))
+
+
+@contextmanager
+def _written(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise BadGridError(f"{path} cannot be written: {error}") from error
+
+
+def extra(module: str) -> Any:
+    """Return a module that needs what few installations have."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise BadOptionError(
+            f"cells are computed with {error.name}, which is not installed",
+            hint="pip install 'penstock[grid]'",
+        ) from None
+
+
+def _within(time: Times, lat: Degrees, lon: Degrees) -> str:
+    parts = []
+    for axis, bounds in (("time", time), ("lat", lat), ("lon", lon)):
+        if bounds is None:
+            continue
+        if len(bounds) != PAIR:
+            raise BadArgumentError(f"{axis} takes a pair: from where to where")
+        told = _time if axis == "time" else _degrees
+        parts.append(f"{axis} FROM {told(bounds[0])} TO {told(bounds[1])}")
+    return f" WITHIN ({', '.join(parts)})" if parts else ""
+
+
+def _time(given: object) -> str:
+    if not isinstance(given, str | datetime):
+        raise BadArgumentError("time takes datetimes or texts such as '2007-10-01 00:00'")
+    return literal(given if isinstance(given, str) else given.isoformat())
+
+
+def _degrees(given: object) -> str:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        raise BadArgumentError("lat and lon take numbers of degrees")
+    return f"{float(given):.12f}"
