@@ -7,6 +7,7 @@ from typing import Literal
 
 from penstock.errors import BadOptionError
 from penstock.model.goals import NO_GOALS, Goals
+from penstock.model.key_order import KeyOrder
 from penstock.model.schema import Schema
 
 
@@ -81,7 +82,8 @@ class StreamDefinition:
     With `of`, its columns are those of a stream type, and `schema` is filled in from it.
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
     holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
-    Queries over it that may lose tuples lose those first that are least by `shed_by`.
+    Queries over it that may lose tuples lose those first that are least by `shed_by`. Its tuples
+    come in the order of a column, up to the disorder that `ordered_by` states.
     """
 
     name: str
@@ -96,6 +98,7 @@ class StreamDefinition:
     idle_by_clock: bool = False
     shed_by: str | None = None
     of: str | None = None
+    ordered_by: KeyOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,31 @@ class TableDefinition:
 JoinMode = Literal["recompute", "reuse"]
 # Where the sites of a flow run: in this process, as tasks of Spark, or where they are done sooner.
 Sites = Literal["auto", "driver", "workers"]
+# How a join without windows keeps its tuples: TIME-07, TIME-10 to TIME-12.
+KeepStrategy = Literal["auto", "plain", "msf", "dbf", "hybrid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """How joins without windows keep tuples, and in how many bytes of memory if that is bounded."""
+
+    strategy: KeepStrategy = "auto"
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a bound that cannot be held."""
+        if self.memory is not None and self.memory < 1:
+            raise BadOptionError("memory must be above zero", hint=SIZE_HINT)
+        if self.memory is not None and self.strategy in ("plain", "msf"):
+            raise BadOptionError(
+                f"strategy '{self.strategy}' keeps in memory whatever a join needs, and cannot "
+                "hold a bound",
+                hint="leave memory out, or take 'auto', 'dbf' or 'hybrid', which use the disk",
+            )
+
+
+SIZE_HINT = "memory => '64 MB'"
+WHATEVER = Keeping()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +193,7 @@ class QueryDefinition:
     `emit_early` is how often open windows give provisional rows, `allowed_lateness` how long
     closed ones are kept to be corrected. One that is `forced` comes in although a promise would
     break by it, one that `waits` comes in when none does. `shed_by` is what its tuples are worth.
+    `keeping` is how its joins without windows keep tuples.
     """
 
     name: str
@@ -180,6 +209,7 @@ class QueryDefinition:
     waits: bool = False
     shed_by: str | None = None
     sites: Sites = "auto"
+    keeping: Keeping = WHATEVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ from penstock.sql.grammar.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.grammar.streams import time_column
+from penstock.sql.grammar.streams import ordering_column, time_column
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.word_places import place_of_call, place_of_present
 
@@ -107,6 +107,7 @@ __all__ = [
     "modifier_of",
     "names_in_term",
     "names_of",
+    "ordering_column",
     "parse",
     "parse_select",
     "place_of_call",

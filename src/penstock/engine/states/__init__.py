@@ -5,6 +5,7 @@ from typing import Any
 
 from penstock.engine.states.events.detect import DetectState, EventsState
 from penstock.engine.states.joins.hop_join import HopJoinState
+from penstock.engine.states.joins.oblivious_join import ObliviousJoinState
 from penstock.engine.states.joins.rows_join import RowsJoinState
 from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.engine.states.sharing.bundle import BundleState
@@ -33,6 +34,7 @@ from penstock.plan.operators import (
     JoinBundle,
     KeyedRows,
     Modify,
+    ObliviousJoin,
     Operator,
     Ordered,
     RowsJoin,
@@ -85,6 +87,7 @@ STATES: tuple[tuple[type[Operator], New, Back], ...] = (
     (WhenAggregate, _now(WhenState), WhenState.back),
     (WindowJoin, _now(WindowJoinState), WindowJoinState.back),
     (RowsJoin, _now(RowsJoinState), RowsJoinState.back),
+    (ObliviousJoin, _now(ObliviousJoinState), ObliviousJoinState.back),
     (HopJoin, HopJoinState, HopJoinState.back),
     (Detect, _now(DetectState.new), DetectState.back),
     (Flow, _now(SitesState.new), SitesState.back),

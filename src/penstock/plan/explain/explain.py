@@ -10,6 +10,7 @@ from penstock.plan.operators import (
     HopJoin,
     KeyedRows,
     Modify,
+    ObliviousJoin,
     Operator,
     RowsJoin,
     SessionAggregate,
@@ -20,7 +21,16 @@ from penstock.plan.operators import (
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
 
-STEPPING = (WindowJoin, RowsJoin, HopJoin, Modify, SessionAggregate, KeyedRows, WhenAggregate)
+STEPPING = (
+    WindowJoin,
+    RowsJoin,
+    ObliviousJoin,
+    HopJoin,
+    Modify,
+    SessionAggregate,
+    KeyedRows,
+    WhenAggregate,
+)
 
 
 def explain(query: str, root: Operator, graph: Graph, units: Sequence[Unit]) -> str:

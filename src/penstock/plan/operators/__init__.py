@@ -13,6 +13,7 @@ from penstock.plan.operators.gate import Gate
 from penstock.plan.operators.identity import key, walk
 from penstock.plan.operators.joins.hop_join import HopJoin
 from penstock.plan.operators.joins.lateral_view import LateralView
+from penstock.plan.operators.joins.oblivious_join import ObliviousJoin
 from penstock.plan.operators.joins.rows_join import RowsJoin
 from penstock.plan.operators.joins.table_join import TableJoin, table_view
 from penstock.plan.operators.joins.window_join import WindowJoin
@@ -39,6 +40,7 @@ STATEFUL = (
     WindowJoin,
     SessionAggregate,
     RowsJoin,
+    ObliviousJoin,
     HopJoin,
     KeyedRows,
     WhenAggregate,
@@ -68,6 +70,7 @@ __all__ = [
     "KeyedRows",
     "LateralView",
     "Modify",
+    "ObliviousJoin",
     "Operator",
     "Ordered",
     "Project",

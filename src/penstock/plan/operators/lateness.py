@@ -8,6 +8,7 @@ from penstock.plan.operators import (
     Flow,
     FlowBundle,
     HopJoin,
+    ObliviousJoin,
     Operator,
     Ordered,
     RowsJoin,
@@ -55,7 +56,7 @@ def takes_tuples(judge: Operator, foreign: Container[str] = ()) -> bool:
 def late_schema(judge: Operator) -> Schema:
     """Return the columns of an operator's late tuples."""
     match judge:
-        case WindowJoin() | RowsJoin() | HopJoin():
+        case WindowJoin() | RowsJoin() | HopJoin() | ObliviousJoin():
             return judge.late_schema
         case Detect():
             return MISSED

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownNameError
-from penstock.model.definitions import JoinMode
+from penstock.model.definitions import WHATEVER, JoinMode, Keeping
 from penstock.model.events import Mode
 from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema
@@ -29,7 +29,8 @@ from penstock.plan.relations.bind_join import (
     refuse_namesakes,
 )
 from penstock.plan.relations.bind_names import names_in_list, renamed, without_natural
-from penstock.plan.relations.bind_whole_join import bind_whole, takes_whole
+from penstock.plan.relations.bind_oblivious_join import Keys, bind_oblivious, oblivious_keys
+from penstock.plan.relations.bind_whole_join import WholeJoin, bind_whole, takes_whole
 from penstock.plan.relations.constants import constant_source, is_constant
 from penstock.plan.relations.meanings import meanings
 from penstock.plan.relations.sources import (
@@ -67,6 +68,7 @@ class FromBinder:
     bind: Callable[[exp.Expr], Operator]
     mode: JoinMode = "recompute"
     functions: FunctionBinder | None = None
+    keeping: Keeping = WHATEVER
 
     def of(self, select: exp.Select) -> BoundFrom:
         """Return what the SELECT reads."""
@@ -123,8 +125,20 @@ class FromBinder:
             if isinstance(source, StreamSource)
         ]
         check_windows(entries, select)
+        if (keys := oblivious_keys(entries, usable)) is not None:
+            return self._whole(
+                sides,
+                len(entries),
+                where,
+                lambda: self._oblivious(select, entries, usable, keys),
+            )
         if takes_whole(entries):
-            return self._whole(select, sides, entries, (where, usable))
+            return self._whole(
+                sides,
+                len(entries),
+                where,
+                lambda: bind_whole(select, entries, usable, self.analyst, self.mode),
+            )
         joins = JoinBinder(select, self.analyst, usable)
         entries = [joins.filtered(entry) for entry in entries]
         joined, before = None, []
@@ -145,26 +159,31 @@ class FromBinder:
         assert joined is not None  # noqa: S101  (there are streams)
         return BoundFrom(joined.operator, joined.scope, None, where.without(joins.taken))
 
+    def _oblivious(
+        self, select: exp.Select, entries: Sequence[JoinedStream], where: Where, keys: Keys
+    ) -> WholeJoin:
+        """Return a join without windows; what WHERE says of one stream alone comes before it."""
+        filters = JoinBinder(select, self.analyst, where)
+        entries = [filters.filtered(entry) for entry in entries]
+        bound = (where.beside(filters.taken), self.analyst, self.keeping)
+        whole = bind_oblivious(select, entries, keys, bound)
+        return replace(whole, taken=[*filters.taken, *whole.taken])
+
     def _whole(
-        self,
-        select: exp.Select,
-        sides: Sequence[Side],
-        entries: Sequence[JoinedStream],
-        wheres: tuple[Where, Where],
+        self, sides: Sequence[Side], streams: int, where: Where, bind: Callable[[], WholeJoin]
     ) -> BoundFrom:
         """Return a join of all streams at once, and then of the tables.
 
         A table before would change how many tuples a window counts.
         """
-        where, usable = wheres
         tables = [each for each in sides if isinstance(each[0], TableSource)]
-        last = all(isinstance(each[0], TableSource) for each in sides[len(entries) :])
+        last = all(isinstance(each[0], TableSource) for each in sides[streams:])
         if not last and any(join_kind(join) not in INNER for _, _, join in sides):
             raise BadQueryError(
-                "a table among streams that an outer join over ROWS or SLIDE joins all at once",
+                "a table among streams that an outer join takes all at once",
                 hint="write the table after all streams, or join it in a SELECT above",
             )
-        whole = bind_whole(select, entries, usable, self.analyst, self.mode)
+        whole = bind()
         operator, scope = whole.operator, whole.scope
         for table, node, join in tables:
             assert isinstance(table, TableSource)  # noqa: S101  (looked at above)

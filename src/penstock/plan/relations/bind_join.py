@@ -145,6 +145,11 @@ class Where:
         wanted, known = {s.lower() for s in some}, {s.lower() for s in within}
         return [each for each, inputs in self.parts if inputs & wanted and inputs <= known]
 
+    def beside(self, taken: Iterable[exp.Expr]) -> "Where":
+        """Return the conjuncts that were not taken."""
+        gone = {id(each) for each in taken}
+        return Where(tuple(each for each in self.parts if id(each[0]) not in gone))
+
     def without(self, taken: Iterable[exp.Expr]) -> exp.Expr | None:
         """Return the condition that is left."""
         gone = {id(each) for each in taken}

@@ -11,6 +11,7 @@ from penstock.plan.operators import (
     Filter,
     HopJoin,
     HorvitzThompson,
+    ObliviousJoin,
     Operator,
     RowsJoin,
     TableJoin,
@@ -32,7 +33,7 @@ def meanings(operator: Operator) -> Meanings:
             return meanings(operator.input) | taken
         case WindowJoin():
             return _renamed(pair for side in operator.sides for pair in side.columns)
-        case RowsJoin() | HopJoin():
+        case RowsJoin() | HopJoin() | ObliviousJoin():
             return _renamed(pair for each in operator.joined for pair in each.columns)
         case _:
             return _computed(operator)

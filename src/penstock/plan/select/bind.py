@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, UnknownColumnError
-from penstock.model.definitions import JoinMode
+from penstock.model.definitions import WHATEVER, JoinMode, Keeping
 from penstock.model.schema import Schema, quoted
 from penstock.model.windows import Window
 from penstock.plan.algebra.aggregates import is_aggregate
@@ -66,6 +66,7 @@ class Binder:
 
     `emission` is for the outermost SELECT: when it gives rows of a window beside its close.
     `join` says what a join window by window does with the pairs it found; `flows` knows functions.
+    `keeping` says how joins without windows keep their tuples.
     """
 
     lookup: Lookup
@@ -73,6 +74,7 @@ class Binder:
     emission: Emission = ONCE
     join: JoinMode = "recompute"
     flows: Flows | None = None
+    keeping: Keeping = WHATEVER
 
     def bind(self, tree: exp.Expr) -> Operator:
         """Return the operators of a SELECT, or of several that UNION and the like join."""
@@ -102,7 +104,9 @@ class Binder:
             functions = FunctionBinder(
                 self.lookup, self.flows, lambda tree, known: replace(below, lookup=known).bind(tree)
             )
-        return FromBinder(self.lookup, self.analyst, below._bind, self.join, functions)
+        return FromBinder(
+            self.lookup, self.analyst, below._bind, self.join, functions, self.keeping
+        )
 
     def _with_names(self, clause: exp.Expr) -> "Binder":
         """Return the binder that also knows what WITH names."""

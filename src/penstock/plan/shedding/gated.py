@@ -16,6 +16,7 @@ from penstock.plan.operators import (
     Filter,
     Gate,
     HopJoin,
+    ObliviousJoin,
     Operator,
     Project,
     RowsJoin,
@@ -32,7 +33,7 @@ from penstock.plan.relations.bind_names import names_in_list
 from penstock.plan.relations.sources import Lookup, Source, StreamSource, TableSource
 from penstock.sql import flow_of, window_of
 
-PAIRS = (WindowJoin, RowsJoin, HopJoin)
+PAIRS = (WindowJoin, RowsJoin, HopJoin, ObliviousJoin)
 TUPLES = (Scan, Filter, Project, TableJoin, Union, Gate, *PAIRS)  # below rows that stand alone
 NESTED = ("array", "map", "struct")  # types that rows cannot be sorted by
 SINGLE = ("LEFT SEMI", "LEFT ANTI")  # joins with tables in which a tuple stays one

@@ -64,6 +64,7 @@ class DefinitionBinder:
             emission_of(definition),
             definition.join,
             self._flows(definition.sites),
+            definition.keeping,
         )
         tree = marked(statement.select, self.aggregates.known)
         names = frozenset(names_in(statement.select)) | reads_of(statement.select, self.functions)

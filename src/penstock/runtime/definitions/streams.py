@@ -133,7 +133,7 @@ def scan_of(definition: StreamDefinition, incarnation: int) -> Scan:
     time = definition.time_column
     column = definition.schema.find(time) if time else None
     times = (EventTime(column.name),) if column else ()
-    return Scan(definition.name, incarnation, definition.schema, times)
+    return Scan(definition.name, incarnation, definition.schema, times, definition.ordered_by)
 
 
 def file_of(scan: Scan) -> str:

@@ -9,7 +9,7 @@ from penstock.errors import CycleError, InUseError, NameTakenError, UnknownNameE
 from penstock.functions.data.items import StreamType
 from penstock.model.definitions import StreamDefinition, TypeDefinition
 from penstock.model.schema import Schema
-from penstock.sql import time_column
+from penstock.sql import ordering_column, time_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,11 @@ class StreamTypes:
         if not definition.of:
             return definition
         schema = self.get(definition.of).schema
-        time = definition.time_column
-        return replace(definition, schema=schema, time_column=time and time_column(time, schema))
+        time, order = definition.time_column, definition.ordered_by
+        if order is not None:
+            order = replace(order, column=ordering_column(order.column, schema))
+        time = time and time_column(time, schema)
+        return replace(definition, schema=schema, time_column=time, ordered_by=order)
 
 
 def catalog_name(kind: str, name: str) -> str:

@@ -1,5 +1,6 @@
 """What follows CREATE QUERY and its name."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, get_args
@@ -7,7 +8,16 @@ from typing import Any, get_args
 from sqlglot import Token, TokenType, exp
 
 from penstock.errors import BadOptionError, SqlError, UnknownOptionError, shortened
-from penstock.model.definitions import JoinMode, Option, QueryDefinition, Sites, StopAfter
+from penstock.model.definitions import (
+    SIZE_HINT,
+    JoinMode,
+    Keeping,
+    KeepStrategy,
+    Option,
+    QueryDefinition,
+    Sites,
+    StopAfter,
+)
 from penstock.model.goals import DEFAULT_PRIORITY, HIGHEST, HINTS, LOWEST, Goals
 from penstock.sql.clauses.connectors import read_connector, read_options
 from penstock.sql.clauses.flows import read_flow
@@ -19,9 +29,12 @@ from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 GOALS = ("max_latency", "max_error", "weight", "priority")
-OPTIONS = (*GOALS, "join", "sites")
+OPTIONS = (*GOALS, "join", "sites", "memory", "strategy")
 JOINS: tuple[JoinMode, ...] = get_args(JoinMode)
 SITES: tuple[Sites, ...] = get_args(Sites)
+STRATEGIES: tuple[KeepStrategy, ...] = get_args(KeepStrategy)
+SIZE = re.compile(r"(\d{1,15})\s*(B|KB|MB|GB|TB)", re.IGNORECASE)
+UNITS = {"B": 0, "KB": 10, "MB": 20, "GB": 30, "TB": 40}  # powers of two
 ADMISSION = "FORCE or OR WAIT stands before AS: CREATE QUERY name OR WAIT AS SELECT …"
 # By two words, since one may be a name; INTO is a keyword.
 STARTS = (("STOP", "AFTER"), ("EMIT", "EARLY"), ("ALLOWED", "LATENESS"), ("SHED", "BY"))
@@ -32,8 +45,8 @@ CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefinition, exp.Query]:
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
-    given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0])
-    goals, join, sites = given
+    given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0], Keeping())
+    goals, join, sites, keeping = given
     forced, waits = _admission(reader)
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
     if not reader.token:
@@ -56,6 +69,7 @@ def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefi
         waits=waits,
         shed_by=clauses.get("SHED"),
         sites=sites,
+        keeping=keeping,
     )
     return definition, tree
 
@@ -96,16 +110,18 @@ def _ends_in_force(tokens: Sequence[Token]) -> bool:
     return is_word and bool(before) and before[-1].token_type in NAMED
 
 
-def _options(reader: TokenReader) -> tuple[Goals, JoinMode, Sites]:
+def _options(reader: TokenReader) -> tuple[Goals, JoinMode, Sites, Keeping]:
+    start = reader.token
     options = dict(read_options(reader, lambda name, value: _taken({name: value})))
-    return _taken(options)
+    with reader.placed(start):
+        return _taken(options)
 
 
-def _taken(options: Mapping[str, Option]) -> tuple[Goals, JoinMode, Sites]:
+def _taken(options: Mapping[str, Option]) -> tuple[Goals, JoinMode, Sites, Keeping]:
     """Return what options state; raise where there is no such option or its value does not fit."""
     refuse_unknown(options, OPTIONS)
     join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
-    return goals_of(options), _join(join), _sites(sites)
+    return goals_of(options), _join(join), _sites(sites), _keeping(options)
 
 
 def refuse_unknown(options: Iterable[str], known: Sequence[str]) -> None:
@@ -146,6 +162,25 @@ def _sites(value: Option) -> Sites:
             return each
     known = ", ".join(f"'{each}'" for each in SITES)
     raise BadOptionError(f"sites must be one of {known}", hint="it says where a flow runs")
+
+
+def _keeping(options: Mapping[str, Option]) -> Keeping:
+    strategy, memory = options.get("strategy", STRATEGIES[0]), options.get("memory")
+    for each in STRATEGIES:
+        if isinstance(strategy, str) and strategy.lower() == each:
+            return Keeping(each, None if memory is None else _bytes(memory))
+    known = ", ".join(f"'{each}'" for each in STRATEGIES)
+    raise BadOptionError(
+        f"strategy must be one of {known}", hint="it says how a join without windows keeps tuples"
+    )
+
+
+def _bytes(value: Option) -> int:
+    """Return the bytes that a text such as `64 MB` stands for."""
+    found = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
+    if found is None:
+        raise BadOptionError("memory must be a size in B, KB, MB, GB or TB", hint=SIZE_HINT)
+    return int(found[1]) << UNITS[found[2].upper()]
 
 
 def _number(options: Mapping[str, Option], name: str) -> float | None:

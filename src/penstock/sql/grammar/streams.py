@@ -4,8 +4,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError
+from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError, shortened
 from penstock.model.definitions import AdaptiveSlack, StreamDefinition, TypeDefinition
+from penstock.model.key_order import KeyOrder
 from penstock.model.schema import Schema
 from penstock.sql.clauses.columns import read_schema
 from penstock.sql.clauses.connectors import read_connector
@@ -15,6 +16,8 @@ from penstock.sql.dialect.reader import TokenReader
 from penstock.sql.dialect.refusals import near_miss
 
 ZERO = timedelta(0)
+FIGURES = ("SCRAMBLED", "RATE", "DUPLICATES")
+ORDERING = ("tinyint", "smallint", "int", "bigint", "date", "timestamp")
 
 
 def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
@@ -43,6 +46,7 @@ def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
         idle_by_clock=given.get("IDLE", (None, False))[1],
         of=of,
         shed_by=given.get("SHED"),
+        ordered_by=given.get("ORDERED"),
     )
 
 
@@ -73,6 +77,47 @@ def time_column(name: str, schema: Schema) -> str:
         raise TypeMismatchError(
             f"{column.name} is of type {column.type}, and event time is a timestamp",
             hint=f"declare it {column.name} TIMESTAMP",
+        )
+    return column.name
+
+
+def _ordered(reader: TokenReader, schema: Schema) -> KeyOrder:
+    """Read ORDERED BY and what is said of that order; what is left out is measured."""
+    reader.expect("BY")
+    token = reader.token
+    column = reader.name("a column")
+    with reader.placed(token):
+        column = ordering_column(column, schema) if schema.columns else column
+        said: dict[str, float] = {}
+        while word := next((each for each in FIGURES if reader.accept(each)), None):
+            if word in said:
+                reader.miss("a clause of the stream", hint=f"{word} stands there already")
+            said[word] = _figure(reader, word)
+        whole = {word: None if word not in said else int(said[word]) for word in FIGURES}
+        return KeyOrder(column, whole["SCRAMBLED"], said.get("RATE"), whole["DUPLICATES"])
+
+
+def _figure(reader: TokenReader, word: str) -> float:
+    token, text = reader.token, reader.number()
+    if text is None:
+        reader.miss(f"a number after {word}", hint="ORDERED BY epoch SCRAMBLED 50 RATE 100")
+    with reader.placed(token):
+        if word != "RATE" and not text.removeprefix("-").isdecimal():
+            raise BadOptionError(f"{word} {shortened(text)} must be a whole number of tuples")
+        return min(max(float(text), -1.0), 1e300)
+
+
+def ordering_column(name: str, schema: Schema) -> str:
+    """Return the column that ORDERED BY names, or raise what is wrong with it."""
+    column = schema.find(name)
+    if column is None:
+        hint = near_miss(name, schema.names) or f"it has {', '.join(schema.names)}"
+        raise UnknownColumnError(f"the stream has no column {name}", hint=hint)
+    if column.type not in ORDERING:
+        raise TypeMismatchError(
+            f"{column.name} is of type {column.type}, and what orders a stream is a whole number "
+            "or a time",
+            hint=f"one of {', '.join(ORDERING)}",
         )
     return column.name
 
@@ -123,6 +168,7 @@ CLAUSES: dict[str, Callable[[TokenReader, Schema], Any]] = {
     "VALID": _length("VALID", "FOR"),
     "ARCHIVE": _length("ARCHIVE", "FOR"),
     "IDLE": _idle,
+    "ORDERED": _ordered,
     "SHED": lambda reader, _: read_shed_by(reader),
     "FROM": lambda reader, _: read_connector(reader),
 }

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.qos.joins.hindsight import lag, scrambling_factor
 from penstock.qos.monitor.clustering import Clustering
 from penstock.qos.monitor.order import Order
 
@@ -86,3 +87,45 @@ def test_clustered_and_scattered_streams_are_told_apart() -> None:
     clustered = Clustering(0).add(np.repeat(np.arange(100), 10))
     scattered = Clustering(0).add(np.tile(np.arange(100), 10))
     assert (clustered.share, scattered.share) == (1.0, 0.0)
+
+
+def test_a_lag_behind_disorder_is_that_of_the_definition() -> None:
+    ahead = order_of(list(range(1, 11)), [])
+    assert ahead.lag_to(order_of([1, 2, 9, 3, 4], [])) == 5
+    assert ahead.lag_to(order_of([1, 2, 3, 1_000_000, 4], [])) == 5  # one stray key changes nothing
+
+
+@given(st.permutations(range(1, 41)), st.integers(1, 40), st.integers(1, 40))
+def test_a_lag_is_off_by_no_more_than_the_disorder(keys: list[int], mine: int, others: int) -> None:
+    one, other = np.arange(1, 41), np.array(keys)
+    found = order_of(list(one[:mine]), []).lag_to(order_of(keys[:others], []))
+    right = max(0, lag(one, other, (mine, others)))
+    assert abs(found - right) <= 2 * scrambling_factor(other)
+
+
+@given(KEYS, st.lists(st.integers(0, 40), max_size=5), st.lists(st.integers(-5, 12), min_size=1))
+def test_what_has_been_passed_does_not_come_again(
+    keys: list[int], cuts: list[int], coming: list[int]
+) -> None:
+    factor = scrambling([*keys, *coming])
+    passed = order_of(keys, cuts).passed(factor)
+    first = sorted(keys[: max(0, len(keys) - factor)])
+    assert passed == (first[-1] if first else None)
+    assert passed is None or min(coming) > passed
+
+
+@given(KEYS, st.lists(st.integers(-5, 12), min_size=1, max_size=10))
+def test_each_key_is_as_far_out_of_place_as_by_definition(keys: list[int], new: list[int]) -> None:
+    found = order_of(keys, []).out_of_place(np.array(new))
+    whole = [*keys, *new]
+    places = range(len(keys), len(whole))
+    assert found.tolist() == [
+        p - next(q for q, each in enumerate(whole) if each >= whole[p]) for p in places
+    ]
+
+
+def test_what_was_greatest_before_the_history_is_known() -> None:
+    order = Order(history=8).add(np.array([5, *[3] * 20]))
+    assert (order.factor, order.passed(20), order.passed(21)) == (20, 5, None)
+    shorter = Order(history=4).add(np.arange(100))
+    assert [shorter.passed(k) for k in (0, 1, 4)] == [99, 98, 95]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from penstock.model.key_order import KeyOrder
 from penstock.model.schema import Schema
 from penstock.plan.operators.operator import EventTime, Operator
 
@@ -15,6 +16,7 @@ class Scan:
     incarnation: int
     schema: Schema
     times: tuple[EventTime, ...] = ()
+    ordered_by: KeyOrder | None = None
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
