@@ -37,6 +37,8 @@ QUERIES = {
     "lasts": "SELECT a.id AS a, b.id AS b FROM s [ROWS 3] AS a JOIN t [ROWS 2] AS b ON a.k = b.k",
     "hops": "SELECT window_start, a.id AS a, b.id AS b FROM s [RANGE 6 SECONDS SLIDE 3 SECONDS] "
     "AS a JOIN t [RANGE 6 SECONDS SLIDE 3 SECONDS] AS b ON a.k = b.k AND a.n = b.n",
+    "equals": "SELECT a.id, a.n, b.n AS m FROM s AS a JOIN t AS b ON a.id = b.id",
+    "unequal": "SELECT a.id, b.n FROM s AS a LEFT JOIN t AS b ON a.id = b.id AND b.n > a.n",
     "top": "SELECT window_start, id, n FROM s [RANGE 30 SECONDS] ORDER BY n DESC LIMIT 2",
 }
 
@@ -54,8 +56,9 @@ def prepare(directory: Path) -> str:
         write_json(directory / name / "rows.json", scenario.make_rows(160, seed=seed))
         lines.append(
             f"CREATE STREAM IF NOT EXISTS {name} (id INT, ts TIMESTAMP, k STRING, n INT, x DOUBLE) "
-            f"TIMESTAMP BY ts SLACK INTERVAL 5 SECONDS FROM files(path => '{directory / name}', "
-            f"format => 'json', bounded => true, rows_per_train => 20)"
+            f"TIMESTAMP BY ts SLACK INTERVAL 5 SECONDS ORDERED BY id SCRAMBLED 0 "
+            f"FROM files(path => '{directory / name}', format => 'json', bounded => true, "
+            f"rows_per_train => 20)"
         )
     lines += [
         f"CREATE QUERY IF NOT EXISTS {name} AS {select} "

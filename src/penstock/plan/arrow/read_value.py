@@ -252,9 +252,12 @@ def _nullif(node: exp.Nullif, scope: Scope) -> Value:
 
 
 def _cast(node: exp.Cast, scope: Scope) -> Value:
-    found, type_ = value_of(node.this, scope), TYPES.get(node.to.this)
+    type_ = TYPES.get(node.to.this)
     if type_ is None or node.args.get("format") or node.to.expressions:
         raise NotPlainError
+    if isinstance(node.this, exp.Null):
+        return Const(None, type_)
+    found = value_of(node.this, scope)
     if found.type == "double" and type_ in WHOLE:
         return Call("truncate", (found,), type_)
     return _as_text(found) if type_ == "string" else coerced(found, type_)

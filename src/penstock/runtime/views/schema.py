@@ -17,6 +17,7 @@ from penstock.runtime.views.relations.queries import LATENCIES, QUERIES
 from penstock.runtime.views.relations.rules import RULES
 from penstock.runtime.views.relations.streams import STREAMS
 from penstock.runtime.views.relations.topology.buffers import BUFFERS, TRAINS
+from penstock.runtime.views.relations.topology.joins import JOINS
 from penstock.runtime.views.relations.topology.operators import OPERATORS
 from penstock.runtime.views.relations.topology.sharing import SHARING
 from penstock.runtime.views.relations.topology.sites import SITES
@@ -51,6 +52,7 @@ VIEWS = {
         EVENTS,
         FUNCTIONS,
         HISTORY,
+        JOINS,
         LATENCIES,
         LOAD,
         OPERATORS,

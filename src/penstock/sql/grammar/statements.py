@@ -42,6 +42,7 @@ Kinds = Literal[
     "FUNCTIONS",
     "SITES",
     "PROPERTIES",
+    "JOINS",
     "UNITS",
     "BUFFERS",
     "TRAINS",

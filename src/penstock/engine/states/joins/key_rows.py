@@ -4,7 +4,6 @@ A part spans keys. What lies wholly behind goes as it is; a part that is needed 
 and since keys grow in the long run those are few.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,33 +72,31 @@ class KeyRows(JoinRows):
                 part.rows.table = part.rows.to_table(self.schema)
 
     def send_far(self, most_rows: float, most_bytes: float, near: int, spill: Path) -> None:
-        """Send rows to disk until what is in memory fits: the furthest from being needed first.
+        """Send rows to disk if those in memory do not fit: the furthest from being needed first.
 
-        Half of what fits stays, so that files are not small; parts that begin at or before `near`
-        are needed now.
+        Those with keys up to `near` are needed now. Of the others half of what fits stays, so that
+        files are not small.
         """
-        if self.counts()[0] <= most_rows and self.memory_bytes <= most_bytes:
-            return
-        far: list[Part] = []
         rows, size = self.counts()[0], self.memory_bytes
-        for part in sorted(self.in_memory, key=lambda each: each.first, reverse=True):
-            if part.first <= near or (rows <= most_rows / 2 and size <= most_bytes / 2):
-                break
-            far.append(part)
-            rows, size = rows - part.rows.count, size - value_bytes(part.rows.table)
-        if far:
-            self._send(far, spill)
-
-    def _send(self, far: Sequence[Part], spill: Path) -> None:
-        """Put parts into one file in their place."""
-        gone = {id(part) for part in far}
-        table = laid_together([part.rows.to_table(self.schema) for part in far])
-        part = self.part_of(table.combine_chunks())
-        assert part is not None  # noqa: S101  (no part is empty)
-        part.rows.leave_memory(spill)
-        self.parts = [*(each for each in self.parts if id(each) not in gone), part]
-        for each in far:
-            each.rows.delete()
+        if rows <= most_rows and size <= most_bytes:
+            return
+        parts, level = self.in_memory, max(part.level for part in self.in_memory)
+        table = laid_together([part.rows.to_table(self.schema) for part in parts])
+        table = table.sort_by(self.low)
+        needed = pc.sum(pc.less_equal(table[self.low], near)).as_py()
+        fitting = int(min(most_rows, most_bytes * rows / size) / 2)
+        stays = max(needed, fitting)
+        if stays >= rows:
+            return
+        far = Part(in_memory(table.slice(stays).combine_chunks()), *self._span(table.slice(stays)))
+        far.rows.leave_memory(spill)
+        rest = table.slice(0, stays).combine_chunks()
+        gone = {id(part) for part in parts}
+        self.parts = [*(each for each in self.parts if id(each) not in gone), far]
+        if stays:
+            self.parts.append(Part(in_memory(rest), *self._span(rest), level))
+        for part in parts:
+            part.rows.delete()
 
     def _needed(self, part: Part, needed_after: int | None) -> Rows:
         if needed_after is None or part.first > needed_after:

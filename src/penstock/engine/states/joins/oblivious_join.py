@@ -7,7 +7,9 @@ A tuple that is further out of place than was stated is late: it meets nobody. W
 measured, it meets whoever is still there, unless the join has to say who had no partner.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -28,9 +30,11 @@ from penstock.engine.states.parts import Part
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import Rows, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
+from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators.joins.oblivious_join import KEY, ObliviousJoin
 from penstock.plan.operators.orders import orders_of
+from penstock.qos.joins.figures import InputFigures
 from penstock.qos.joins.memory import ON_DISK, SORTING, leads, near
 from penstock.qos.joins.release import let_go_until, unmatched_until
 from penstock.qos.monitor.order import Order
@@ -46,6 +50,19 @@ class Arrived:
     unkeyed: pa.Table
     late: pa.Table | None
     order: Order
+    strays: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptInput:
+    """What is known and kept of an input: `near` in memory, `far` on disk, `unsorted` yet."""
+
+    figures: InputFigures
+    is_stated: bool
+    near: int
+    far: int
+    unsorted: int
+    memory_bytes: int
     strays: int
 
 
@@ -102,6 +119,29 @@ class ObliviousJoinState:
             rows.back([part for part in kept.parts if part.facts[WHAT] == what])
         state.orders.back(kept.parts)
         return state
+
+    def told(self) -> list[KeptInput]:
+        """Return what is known and kept of each input."""
+        figures = self.orders.figures()
+        return [self._told(place, figures[place]) for place in self._places]
+
+    def accuracy(self) -> float:
+        """Return how many of its rows it has given at least, as far as strays tell.
+
+        A stray has missed no more than one partner of each other input for each that a key has.
+        """
+        each = [figures.multiplicity for figures in self.orders.figures()]
+        found = zip(self.strays, each, strict=True)
+        missed = sum(strays * (math.prod(each) // own) for strays, own in found)
+        return self.rows_out / (self.rows_out + missed) if missed else 1.0
+
+    def _told(self, place: int, figures: InputFigures) -> KeptInput:
+        there, waiting = self.sides(self.there)[place], self.sides(self.waiting)[place]
+        near, far = there.counts()
+        stated = self.join.joined[place].order.factor is not None
+        size = there.memory_bytes + waiting.memory_bytes
+        unsorted = sum(waiting.counts())
+        return KeptInput(figures, stated, near, far, unsorted, size, self.strays[place])
 
     def sides(self, rows: KeptRows) -> list[KeyRows]:
         """Return the rows of each input."""
@@ -230,7 +270,8 @@ class ObliviousJoinState:
         self.passed = list(passed)
         self.strays = [n + each.strays for n, each in zip(self.strays, came, strict=True)]
         self.orders.accept([each.order for each in came], _moment(run))
-        self._use_disk(run)
+        with suppress(PenstockError, OSError):  # the run counts from here on
+            self._use_disk(run)
 
     def _use_disk(self, run: Run) -> None:
         """Send tuples to disk that will not be needed soon, and bring those back that will."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.spare_processor import spare_processor
+from penstock.engine.states.joins.oblivious_join import ObliviousJoinState
 from penstock.engine.states.sharing.joins import JoinsState
 from penstock.engine.trains.buffers import BufferPool
 from penstock.errors import describe
@@ -18,6 +19,7 @@ from penstock.runtime.names.directory import KnownQuery
 from penstock.runtime.queries.tuner import Tuner
 from penstock.runtime.topology.placement import placement_of
 from penstock.runtime.topology.topology import Topology
+from penstock.runtime.views.relations.topology.joins import memory_lines
 from penstock.runtime.views.relations.topology.units import short
 from penstock.runtime.views.trial import held_rows, try_member
 from penstock.runtime.work.live_unit import LiveUnit
@@ -62,7 +64,10 @@ class Explainer:
         behind = [topology.units[unit.key] for _, unit in units_behind(known.root, units)]
         if not any(live.runs for live in behind):
             return
-        yield from (f"  {figures_text(live)}" for live in behind)
+        for live in behind:
+            yield f"  {figures_text(live)}"
+            if isinstance(live.state, ObliviousJoinState):
+                yield from (f"    {line}" for line in memory_lines(live.state))
         writer = topology.writers.get(key(known.root))
         if writer is not None and writer.unit.bundle is not None:
             tried = trial_text(writer.unit, key(known.root), topology.buffers, self.sessions)
