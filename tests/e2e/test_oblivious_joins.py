@@ -239,3 +239,46 @@ def told_join(ps: Connection) -> dict[str, dict[str, Any]]:
     """Return what SHOW JOINS says of each input."""
     ps.wait(0.5)
     return {row["input"]: row for row in rows_of(ps.sql("SHOW JOINS").table)}
+
+
+def test_what_is_kept_and_predicted_is_shown_and_explained(ps: Connection) -> None:
+    stream(ps, "a", "SCRAMBLED 3 DUPLICATES 2 RATE 10")
+    stream(ps, "b")
+    ps.sql(f"CREATE QUERY both WITH (strategy => 'dbf') AS {KINDS['both']}")
+    ps.push("a", [{"epoch": at, "v": at} for at in range(50)])
+    ps.push("b", [{"epoch": at, "v": at} for at in range(20)])
+    shown = told_join(ps)
+    assert (shown["a"]["scrambled"], shown["a"]["how"], shown["a"]["rate"]) == (3, "stated", 10)
+    assert (shown["b"]["scrambled"], shown["b"]["how"], shown["b"]["duplicates"]) == (
+        64,
+        "measured",
+        1,
+    )
+    assert (shown["a"]["lag"], shown["a"]["lag_to"], shown["b"]["lag"]) == (30, "b", 0)
+    assert (shown["a"]["memory_rows"], shown["b"]["memory_rows"]) == (50, 0)
+    assert shown["a"]["predicted_plain"] > 30 + 3
+    assert shown["a"]["accuracy"] == 1.0
+    text = ps.sql("EXPLAIN both").message
+    assert "without a window, in the order of epoch SCRAMBLED 3" in text
+    assert "tuples in memory of a, b: 50, 0" in text
+    assert "predicted dbf:" in text
+
+
+def test_a_definition_comes_back_as_it_was_written(
+    ps: Connection, spark: SparkSession, tmp_path: Path
+) -> None:
+    stream(ps, "a", "SCRAMBLED 3 DUPLICATES 2 RATE 10")
+    stream(ps, "b")
+    ps.sql(f"CREATE QUERY both WITH (strategy => 'dbf', memory => '1 MB') AS {KINDS['both']}")
+    ps.sql("ALTER QUERY both SET (weight => 2)")
+    ps.push("a", [{"epoch": at, "v": at} for at in range(50)])
+    before = told_join(ps)
+    ps.close()
+    with penstock.connect(tmp_path / "home", spark=spark) as again:
+        assert told_join(again) == before
+        (text,) = (
+            row["sql"]
+            for row in rows_of(again.sql("SHOW DEFINITIONS").table)
+            if row["name"] == "both"
+        )
+        assert "strategy => 'dbf', memory => '1048576 B'" in text

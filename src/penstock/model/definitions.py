@@ -209,7 +209,7 @@ class QueryDefinition:
     waits: bool = False
     shed_by: str | None = None
     sites: Sites = "auto"
-    keeping: Keeping = WHATEVER
+    keeping: Keeping | None = None
 
 
 @dataclass(frozen=True, slots=True)

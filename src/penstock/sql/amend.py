@@ -6,7 +6,7 @@ from penstock.sql.clauses.connectors import read_options
 from penstock.sql.dialect.dialect import Penstock
 from penstock.sql.dialect.intervals import duration_sql
 from penstock.sql.dialect.script import split
-from penstock.sql.grammar.queries import JOINS, SITES, STRATEGIES
+from penstock.sql.grammar.queries import JOINS, SITES
 
 
 def amended(definition: QueryDefinition, goals: Goals) -> str:
@@ -18,10 +18,10 @@ def amended(definition: QueryDefinition, goals: Goals) -> str:
         stated.append(f"join => '{definition.join}'")
     if definition.sites != SITES[0]:
         stated.append(f"sites => '{definition.sites}'")
-    if definition.keeping.memory is not None:
-        stated.append(f"memory => '{definition.keeping.memory} B'")
-    if definition.keeping.strategy != STRATEGIES[0]:
-        stated.append(f"strategy => '{definition.keeping.strategy}'")
+    if (keeping := definition.keeping) is not None:
+        stated.append(f"strategy => '{keeping.strategy}'")
+        if keeping.memory is not None:
+            stated.append(f"memory => '{keeping.memory} B'")
     clause = f"WITH ({', '.join(stated)}) " if stated else ""
     return f"{text[:start]}{clause}{text[end:]}"
 

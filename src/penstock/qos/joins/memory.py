@@ -22,7 +22,7 @@ SORTING = ("msf", "hybrid")
 ON_DISK = ("dbf", "hybrid")
 READ_AHEAD = 256  # tuples: C of TIME-11, of which a read from disk brings many anyway
 DISK_TIMES = 3  # TIME-11: with less lag than so many reads and writes, disk would be behind
-DISK_SECONDS = 0.004  # to write and read back a small file, measured (docs/experiments/joins.md)
+DISK_SECONDS = 0.004  # to write a small file and read it back
 
 
 @dataclass(frozen=True, slots=True)

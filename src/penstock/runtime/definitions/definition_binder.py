@@ -9,7 +9,7 @@ from penstock.engine.spark.analysis import SparkAnalyst
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.user_aggregates import UserAggregates
 from penstock.errors import PenstockError
-from penstock.model.definitions import QueryDefinition, Sites
+from penstock.model.definitions import WHATEVER, QueryDefinition, Sites
 from penstock.model.events import Mode
 from penstock.plan.algebra.bounds import definitions
 from penstock.plan.algebra.user_calls import marked
@@ -64,7 +64,7 @@ class DefinitionBinder:
             emission_of(definition),
             definition.join,
             self._flows(definition.sites),
-            definition.keeping,
+            definition.keeping or WHATEVER,
         )
         tree = marked(statement.select, self.aggregates.known)
         names = frozenset(names_in(statement.select)) | reads_of(statement.select, self.functions)

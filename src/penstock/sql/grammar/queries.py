@@ -45,7 +45,7 @@ CLOSING = (TokenType.R_PAREN, TokenType.R_BRACKET)
 
 def read_query(reader: Penstock.Parser, name: str, text: str) -> tuple[QueryDefinition, exp.Query]:
     """Read a query's options, its SELECT and the clauses after it; return the SELECT's tree too."""
-    given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0], Keeping())
+    given = _options(reader) if reader.accept("WITH") else (Goals(), JOINS[0], SITES[0], None)
     goals, join, sites, keeping = given
     forced, waits = _admission(reader)
     reader.expect("AS", hint="CREATE QUERY name AS SELECT …")
@@ -110,14 +110,14 @@ def _ends_in_force(tokens: Sequence[Token]) -> bool:
     return is_word and bool(before) and before[-1].token_type in NAMED
 
 
-def _options(reader: TokenReader) -> tuple[Goals, JoinMode, Sites, Keeping]:
+def _options(reader: TokenReader) -> tuple[Goals, JoinMode, Sites, Keeping | None]:
     start = reader.token
     options = dict(read_options(reader, lambda name, value: _taken({name: value})))
     with reader.placed(start):
         return _taken(options)
 
 
-def _taken(options: Mapping[str, Option]) -> tuple[Goals, JoinMode, Sites, Keeping]:
+def _taken(options: Mapping[str, Option]) -> tuple[Goals, JoinMode, Sites, Keeping | None]:
     """Return what options state; raise where there is no such option or its value does not fit."""
     refuse_unknown(options, OPTIONS)
     join, sites = options.get("join", JOINS[0]), options.get("sites", SITES[0])
@@ -164,7 +164,9 @@ def _sites(value: Option) -> Sites:
     raise BadOptionError(f"sites must be one of {known}", hint="it says where a flow runs")
 
 
-def _keeping(options: Mapping[str, Option]) -> Keeping:
+def _keeping(options: Mapping[str, Option]) -> Keeping | None:
+    if not {"strategy", "memory"} & options.keys():
+        return None
     strategy, memory = options.get("strategy", STRATEGIES[0]), options.get("memory")
     for each in STRATEGIES:
         if isinstance(strategy, str) and strategy.lower() == each:
