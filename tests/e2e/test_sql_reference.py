@@ -26,7 +26,8 @@ STREAMS = "".join(
 ) + "".join(
     f"""
     CREATE STREAM {name} (n BIGINT, mph INT) ORDERED BY n SCRAMBLED 0
-      FROM generator(rows => 300, paced => false, rows_per_train => 100, mph => 20 + n * 7 % 90);
+      FROM generator(rows => 300, paced => false, rows_per_train => 100, n => n,
+                     mph => 20 + n * 7 % 90);
     """
     for name in ("lane1", "lane2")
 )
