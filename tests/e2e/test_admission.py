@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.client import Connection
 from penstock.clock import HandClock
+from penstock.engine.trains.buffers import BufferBounds
 from penstock.errors import PenstockError
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE
@@ -36,8 +37,8 @@ def ps(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterato
             many = 10 * (train + 1)
             until(connection, lambda many=many: results(connection, "first").num_rows >= many)
         leave_alone(connection)  # the stream goes on as it did, however long this takes
-        quality = connection.system.supervisor.quality
-        quality._trends = {name: Trend(30.0) for name in connection.system.topology.source_readers}
+        forecast = connection.system.supervisor.quality.keeper.forecast
+        forecast.trends = {name: Trend(30.0) for name in connection.system.topology.source_readers}
         load_is(connection, 0.1)  # whatever a run takes on this machine
         yield connection
 
@@ -70,13 +71,26 @@ def test_a_promise_that_cannot_be_kept_is_refused_with_figures_unless_forced(
     ps.sql("DROP QUERY hard; DROP QUERY easy")
 
 
+def test_buffers_that_would_be_too_small_refuse_a_query(ps: Connection) -> None:
+    buffers, dear = ps.system.topology.buffers, "AS SELECT ts, n - 7 AS d FROM s"
+    bounds, easy = buffers.bounds, "WITH (max_latency => INTERVAL 1 HOUR)"
+    before = ps.system.admission.what_if().plan.estimate().memory_bytes
+    buffers.bounds = BufferBounds(total_bytes=int(before) + 1)
+    try:
+        with pytest.raises(PenstockError, match="bytes would wait in buffers, there is room for"):
+            ps.sql(f"CREATE QUERY wide {easy} {dear}")
+    finally:
+        buffers.bounds = bounds
+    ps.sql(f"CREATE QUERY wide {easy} {dear}; DROP QUERY wide")
+
+
 def load_is(ps: Connection, load: float) -> None:
     """Let the stream bring so much that what runs needs such a share of the slots."""
-    quality = ps.system.supervisor.quality
+    forecast = ps.system.supervisor.quality.keeper.forecast
     with ps.system.supervisor.resting():
         now = load_of(ps.system.admission.what_if().network)[HERE]
-        rates = {name: each.level * load / now for name, each in quality._trends.items()}
-        quality._trends = {name: Trend(rate) for name, rate in rates.items()}
+        rates = {name: each.level * load / now for name, each in forecast.trends.items()}
+        forecast.trends = {name: Trend(rate) for name, rate in rates.items()}
 
 
 def test_who_may_wait_comes_in_when_there_is_room_in_order(ps: Connection) -> None:

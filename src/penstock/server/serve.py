@@ -72,6 +72,7 @@ def settings_of(configuration: Configuration) -> Settings:
         batching=_choice("batching", configuration.runtime_batching, BATCHINGS),
         statement_seconds=configuration.limits_statement_timeout,
         run_seconds=configuration.limits_run_timeout,
+        key_seconds=configuration.limits_keys,
     )
 
 

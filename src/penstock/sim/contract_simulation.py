@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Edge
+from penstock.qos.load.tuning import LOOK_SECONDS
 from penstock.schedule.batching import FixedLength
 from penstock.schedule.strategy import Strategy
 from penstock.sim.machine import Machine
@@ -15,8 +16,6 @@ from penstock.sim.queues import HeldTrain, SimulatedQueue, SimulatedRun, Simulat
 from penstock.sim.simulation import Simulation
 from penstock.sim.workloads.arrivals import Arrival
 from penstock.sim.workloads.scene import ContractScene
-
-PERIOD_SECONDS = 0.5  # between two decisions of a policy
 
 GRACE_SECONDS = 15.0  # in which what came last may be late
 RUN_ROWS = 300.0  # a long run would hold up those who are in a hurry: it cannot be stopped
@@ -89,7 +88,7 @@ class Contracted(Simulation):
             name: min(scene.contracts[query].max_latency for query in network.queries_above[name])
             for name in network.nodes
         }
-        self._measures, self._next_decision = Measures(), PERIOD_SECONDS
+        self._measures, self._next_decision = Measures(), LOOK_SECONDS
         self._came = dict.fromkeys(network.rates, 0.0)
         self._keep = 1.0  # of the train that is being put or delivered
         self.delivered: dict[str, DeliveredTrains] = {
@@ -104,7 +103,13 @@ class Contracted(Simulation):
 
     def _decide_measures(self) -> None:
         seen = LoadSample(
-            {name: rows / PERIOD_SECONDS for name, rows in self._came.items()}, self._waiting()
+            {name: rows / LOOK_SECONDS for name, rows in self._came.items()},
+            self._waiting(),
+            {
+                name: self._now - min(train.first for train in queue.waiting)
+                for name, queue in self._queues.items()
+                if queue.waiting
+            },
         )
         self._measures = self._policy.decide(seen, self._now)
         self.told.append((self._now, seen, self._measures))
@@ -114,7 +119,7 @@ class Contracted(Simulation):
             else:
                 self._thin(queue)
         self._came = dict.fromkeys(self._came, 0.0)
-        self._next_decision = self._now + PERIOD_SECONDS
+        self._next_decision = self._now + LOOK_SECONDS
         if self._next_decision > self._end:
             self._next_decision = math.inf
 

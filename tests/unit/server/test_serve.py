@@ -92,6 +92,12 @@ def test_a_strategy_may_have_parameters(tmp_path: Path, text: str) -> None:
     of.close()
 
 
+def test_keys_of_pushes_are_remembered_for_as_long_as_is_set(tmp_path: Path) -> None:
+    of = service(tmp_path, limits_keys=7.0)
+    assert settings_of(of.configuration).key_seconds == 7.0
+    of.close()
+
+
 @pytest.mark.parametrize("begun", [b"", b"GET / HTTP/1.1\r\nHost: a"])
 def test_a_client_that_does_not_ask_is_sent_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begun: bytes

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from penstock.qos.contracts.keeper import Keeper
 from penstock.qos.load.forecast import Forecast
 from penstock.qos.load.load import Outlook
 from penstock.qos.load.moment import LoadSample, Measures
@@ -11,7 +10,7 @@ from penstock.schedule import make_strategy
 from penstock.sim import Machine, simulate
 from penstock.sim.contract_simulation import GRACE_SECONDS, Story, simulate_contracts
 from penstock.sim.judgment import judged
-from penstock.sim.policies import Nothing, Policy
+from penstock.sim.policies import ByContracts, Nothing, Policy
 from penstock.sim.workloads.arrivals import Times, constant
 from penstock.sim.workloads.scene import RATE, STREAMS, ContractScene, mixed_scene, scene
 
@@ -27,7 +26,8 @@ class Watching:
         self.seen: list[tuple[float, Outlook]] = []
 
     def decide(self, seen: LoadSample, now: float) -> Measures:
-        self.seen.append((now, self._forecast.outlooks(seen, now)[""]))
+        self._forecast.see(seen.rates, now)
+        self.seen.append((now, self._forecast.outlooks(seen)[""]))
         return Measures()
 
 
@@ -43,8 +43,8 @@ def run(of: ContractScene, policy: Policy, strategy: str = "earliest_deadline") 
     return simulate_contracts(of, policy, make_strategy(strategy))
 
 
-def keeping(of: ContractScene) -> Keeper:
-    return Keeper(of.network, of.contracts, of.samplings)
+def keeping(of: ContractScene) -> ByContracts:
+    return ByContracts(of.network, of.contracts, of.samplings)
 
 
 def broken_at(story: Story) -> float:

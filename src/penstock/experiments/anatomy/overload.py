@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 
 from penstock.experiments.trial import Effort
 from penstock.qos.contracts.contracts import SURE_SHARE
-from penstock.qos.contracts.keeper import Keeper
+from penstock.qos.shedding.controller import Rule
 from penstock.schedule import make_strategy
 from penstock.sim.contract_simulation import simulate_contracts
 from penstock.sim.judgment import judged, utility
-from penstock.sim.policies import Nothing, Policy, UniformDrop
+from penstock.sim.policies import ByContracts, Nothing, Policy, UniformDrop
 from penstock.sim.report import Claim, Report
 from penstock.sim.workloads.scene import TRAFFICS, ContractScene, mixed_scene
 
@@ -18,8 +18,8 @@ STRATEGY = "earliest_deadline"
 OTHERS = ("nothing", "uniform")
 POLICIES: Mapping[str, Callable[[ContractScene], Policy]] = {
     "nothing": lambda _: Nothing(),
-    "uniform": lambda scene: UniformDrop(scene.network),
-    "contracts": lambda scene: Keeper(scene.network, scene.contracts, scene.samplings),
+    "uniform": lambda scene: UniformDrop(scene.network, Rule.of(scene.tightest)),
+    "contracts": lambda scene: ByContracts(scene.network, scene.contracts, scene.samplings),
 }
 
 Point = tuple[str, float, str]

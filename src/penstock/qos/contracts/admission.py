@@ -26,7 +26,7 @@ MOST_LOAD = 0.9  # beyond it queues grow with every burst, and estimates with ev
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What there is: the load that each slot may have, and the memory of buffers and states."""
+    """What there is: the load that each slot may have, and the memory of all buffers."""
 
     load: float = MOST_LOAD
     memory_bytes: float = math.inf
@@ -34,7 +34,7 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class ProposedPlan:
-    """The graph as it would be, how its streams come, and the bytes of its states."""
+    """The graph as it would be, how its streams come, and the bytes that states have now."""
 
     network: Network
     trains: Mapping[str, TrainSize] = field(default_factory=dict)
@@ -69,7 +69,8 @@ class Shortage:
                     f"its max_latency is {_seconds(self.there_is)}"
                 )
             case "memory":
-                return f"{self.takes:,.0f} bytes are needed, there are {self.there_is:,.0f}"
+                takes, most = f"{self.takes:,.0f}", f"{self.there_is:,.0f}"
+                return f"{takes} bytes would wait in buffers, there is room for {most}"
             case "room":
                 return f"{self.whose} had to be suspended for want of room"
             case _:
@@ -128,7 +129,7 @@ def admission(
     shortages = (
         *_loads(after.network, room),
         *_latencies(query, before, found, contracts),
-        *_memory(after, found, room),
+        *_memory(before, found, room),
     )
     if not shortages:
         return Admitted(adds, room.load - then, found)
@@ -171,9 +172,16 @@ def _latencies(
     return found
 
 
-def _memory(plan: ProposedPlan, found: PlanEstimate, room: Room) -> list[Shortage]:
-    needed = found.memory_bytes + plan.state_bytes
-    if math.isinf(room.memory_bytes) or needed <= room.memory_bytes:
+def _memory(before: ProposedPlan, found: PlanEstimate, room: Room) -> list[Shortage]:
+    """Return by how much buffers would be too small, where they were not already.
+
+    What does not fit is spilled, which no estimate of a latency knows of. States are no part of it:
+    they are where windows are.
+    """
+    needed = found.memory_bytes
+    if not math.isfinite(needed) or needed <= room.memory_bytes:
+        return []
+    if before.estimate().memory_bytes > room.memory_bytes:
         return []
     return [Shortage("memory", "", needed, room.memory_bytes)]
 
@@ -182,9 +190,10 @@ def _has_room_alone(
     query: str, plan: ProposedPlan, contracts: Mapping[str, Contract], room: Room
 ) -> bool:
     alone = plan.only(query)
-    tail = alone.estimate().tail(query)
+    found = alone.estimate()
     limit = contracts.get(query, Contract()).max_latency
-    return not _loads(alone.network, room) and tail <= limit
+    fits = found.tail(query) <= limit and found.memory_bytes <= room.memory_bytes
+    return fits and not _loads(alone.network, room)
 
 
 def _seconds(value: float) -> str:

@@ -1,90 +1,136 @@
 """Keeper: all that is decided about load while queries run, from one moment to the next.
 
-Foresee the rates; suspend where even all that may be shed is too little; place gates for the rest.
-Time and everything that is seen are passed in, so that the same moments give the same measures.
+Foresee the rates; place gates within what contracts allow; suspend where that is too little. Time
+and everything that is seen are passed in, so that the same moments give the same measures. One
+system looks at Spark through it, another at a virtual clock: what it decides is the same.
 """
 
-import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field
 
-from penstock.qos.contracts.contracts import Contract, Sampling, limits_of
-from penstock.qos.contracts.suspension import NOBODY, Suspended, suspended
-from penstock.qos.load.forecast import Forecast, Usual
-from penstock.qos.load.load import Outlook, load_of
-from penstock.qos.load.moment import LoadSample, Measures
+from penstock.qos.contracts.suspension import (
+    NOBODY,
+    Candidates,
+    Promised,
+    Suspended,
+    behind_by,
+    suspended,
+)
+from penstock.qos.load.forecast import Forecast
+from penstock.qos.load.load import Outlook
+from penstock.qos.load.moment import LoadSample
 from penstock.qos.load.network import Network
+from penstock.qos.load.tuning import CALM, SURE_SECONDS
+from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.controller import NOT_SHEDDING, Rule, Shedding, adjusted
 
-PRESSED = 1.0  # of the tightest max_latency
+Limits = Mapping[str, Limit]
+NOTHING_PROMISED = Promised({}, are_asking=False)
+NOTHING_SEEN = LoadSample({}, {})
 
 
+@dataclass(slots=True)
 class Keeper:
-    """Sheds by place weight within what contracts allow, and suspends where that is too little."""
+    """Sheds by place weight within what contracts allow, and suspends where that is too little.
 
-    def __init__(
-        self,
-        network: Network,
-        contracts: Mapping[str, Contract],
-        samplings: Mapping[str, tuple[str, Sampling]],
-        rule: Rule | None = None,
-    ) -> None:
-        """Take contracts and, of aggregates, the stream and what a group has at a rate of one."""
-        self._forecast, self._rule = Forecast(network), rule or Rule()
-        self._contracts, self._samplings = contracts, samplings
-        self._rates = dict.fromkeys(network.rates, Usual())
-        self.shedding: Shedding = NOT_SHEDDING
-        self.suspended: Suspended = NOBODY
+    Of what runs: who is suspended has no node in the network. In this order: `see` the rates,
+    `adopt` the network, `look` how much there is to do, then `shed` and `suspend`.
+    """
 
-    def _is_pressed(self, outlooks: Mapping[str, Outlook]) -> bool:
-        """Say whether what waits may soon make somebody late."""
-        tightest = min((each.max_latency for each in self._contracts.values()), default=math.inf)
-        return any(each.wait > PRESSED * tightest for each in outlooks.values())
+    forecast: Forecast = field(default_factory=lambda: Forecast(Network({}, {}, {})))
+    shedding: Shedding = NOT_SHEDDING
+    suspended: Suspended = NOBODY
+    outlooks: Mapping[str, Outlook] = field(default_factory=dict)
+    seen: LoadSample = NOTHING_SEEN
+    promised: Promised = NOTHING_PROMISED
+    _over_since: float | None = None
 
-    def _lasting(self) -> Network:
-        """Return the network with rates of about a window: a short burst is waited for."""
-        return self._forecast.at(
-            {name: each.window.or_else(0.0) for name, each in self._rates.items()}
-        )
+    @property
+    def rule(self) -> Rule:
+        """Return how hard it sheds."""
+        return Rule.of(self.promised.shortest)
 
-    def adopt(
-        self,
-        network: Network,
-        contracts: Mapping[str, Contract],
-        samplings: Mapping[str, tuple[str, Sampling]],
-    ) -> None:
+    @property
+    def demand(self) -> float:
+        """Return the load, with what waits, of the processor that has most to do."""
+        rule = self.rule
+        found = (e.demand(rule.drain_seconds, rule.usual_seconds) for e in self.outlooks.values())
+        return max(found, default=0.0)
+
+    @property
+    def is_calm(self) -> bool:
+        """Say whether the load is far below capacity, so that nothing has to give way."""
+        return not (self.shedding.is_active or self.suspended.queries) and self.demand < CALM
+
+    def see(self, rates: Mapping[str, float], now: float) -> None:
+        """Note the rates of streams since the last time."""
+        self.forecast.see(rates, now)
+
+    def adopt(self, network: Network) -> None:
         """Go on with figures that were measured anew, or after queries have come or gone.
 
         Gates on edges that are no more are gone with them; the next decision places them anew.
         """
-        if network.nodes.keys() != self._forecast.network.nodes.keys():
+        if network.nodes.keys() != self.forecast.network.nodes.keys():
             self.shedding = NOT_SHEDDING
-        still = {q: each for q, each in self.suspended.queries.items() if q in network.roots}
-        self.suspended = Suspended(still)
-        self._forecast.adopt(network)
-        self._contracts, self._samplings = contracts, samplings
-        self._rates = {name: self._rates.get(name, Usual()) for name in network.rates}
+        self.forecast.adopt(network)
 
-    def decide(self, seen: LoadSample, now: float) -> Measures:
-        """Return the gates and suspensions that hold from now on."""
-        outlooks = self._forecast.outlooks(seen, now)
-        self._rates = {
-            name: each.add(seen.rates.get(name, 0.0), now) for name, each in self._rates.items()
-        }
-        samplings = {
-            query: replace(each, rows=each.rows * self._rates[stream].low)
-            for query, (stream, each) in self._samplings.items()
-        }
-        limits = limits_of(self._contracts, samplings)
-        network = self._forecast.ahead()
-        present = self._forecast.present() if self._is_pressed(outlooks) else self._lasting()
-        self.suspended = suspended(self.suspended, present, limits, now)
-        gone = frozenset(self.suspended.queries)
-        running = network.without(gone)
-        loads = load_of(running)
-        left = {
-            name: replace(each, load=min(each.load, loads[name]), ahead=loads[name])
-            for name, each in outlooks.items()
-        }
-        self.shedding = adjusted(self.shedding, running, left, limits, now, self._rule)
-        return Measures(self.shedding.placement.keeps, gone)
+    def look(self, seen: LoadSample, promised: Promised) -> None:
+        """See how much there is to do, now and soon, whether or not something gives way for it."""
+        self.seen, self.promised = seen, promised
+        self.outlooks = self.forecast.outlooks(seen, self.rule.usual_seconds)
+
+    def shed(self, limits: Limits, now: float) -> None:
+        """Place gates, or take them away, by what is foreseen."""
+        if self._is_sure(now):
+            soon, rule = self.forecast.ahead(self.seen, self.rule.usual_seconds), self.rule
+            self.shedding = adjusted(self.shedding, soon, self.outlooks, limits, now, rule)
+
+    def stop_shedding(self) -> None:
+        """Do without any gate: there are none."""
+        self.shedding = NOT_SHEDDING
+
+    @property
+    def is_strained(self) -> bool:
+        """Say whether somebody may have to go, or to come back."""
+        return bool(self.behind or self.suspended.queries)
+
+    def suspend(self, candidates: Candidates, now: float) -> None:
+        """Decide who goes and who comes back."""
+        self.suspended = suspended(self.suspended, candidates, self.behind, self.promised, now)
+
+    def suspend_nobody(self) -> None:
+        """Forget for how long a promise was broken: it is not any more."""
+        self.suspended = NOBODY
+
+    @property
+    def behind(self) -> float:
+        """Return how many seconds what waits is behind a promise, 0 where it is not."""
+        network = self.present
+        return max(
+            (behind_by(network, o, self.seen.ages, self.promised) for o in self.outlooks.values()),
+            default=0.0,
+        )
+
+    @property
+    def present(self) -> Network:
+        """Return what runs at the rates of now."""
+        return self.forecast.present(self.seen, self.rule.usual_seconds)
+
+    @property
+    def is_short(self) -> bool:
+        """Say whether all is shed that may be, and more would have to be."""
+        return any(each > 0 for each in self.shedding.placement.short.values())
+
+    def _is_sure(self, now: float) -> bool:
+        """Say whether to believe what is foreseen: first runs of a new size tell what they cost.
+
+        Nothing is lost by that: what waits before a gate can still be dropped.
+        """
+        if self.demand <= self.rule.start:
+            self._over_since = None
+        elif self._over_since is None:
+            self._over_since = now
+        wait = min(SURE_SECONDS, self.rule.usual_seconds)
+        since = now if self._over_since is None else self._over_since
+        return self.shedding.is_active or now - since >= wait

@@ -46,7 +46,6 @@ class PlanEstimate:
     held: Mapping[str, float]
     memory_bytes: float
     load: float
-    round_seconds: float
 
     def tail(self, query: str) -> float:
         """Return about what p99 of a query's latency is: what is no work varies little."""
@@ -113,9 +112,7 @@ def estimated(
     load = max(load_of(network).values(), default=0.0)
     if _is_too_much(network):
         endless = dict.fromkeys(network.roots, math.inf)
-        return PlanEstimate(
-            endless, endless, dict.fromkeys(network.roots, 0.0), math.inf, load, math.inf
-        )
+        return PlanEstimate(endless, endless, dict.fromkeys(network.roots, 0.0), math.inf, load)
     going = _round(network, trains)
     waits = {
         edge: _wait(network, trains, edge, going) * corrections.at(edge[1])
@@ -135,7 +132,6 @@ def estimated(
         {query: held[root] for query, root in network.roots.items()},
         _memory(network, waits),
         load,
-        going.mean,
     )
 
 

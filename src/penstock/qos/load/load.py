@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.qos.load.network import Edge, Network
-
-ROUNDS = 2  # that a tuple may see before it is done
+from penstock.qos.load.tuning import ROUNDS
 
 NO_GATES: Mapping[Edge, float] = {}
 
@@ -25,12 +24,12 @@ def load_of(network: Network, keeps: Mapping[Edge, float] = NO_GATES) -> dict[st
 def backlog_of(network: Network, queued: Mapping[Edge, float]) -> dict[str, float]:
     """Return the seconds that each processor needs for the tuples that wait on edges.
 
-    What comes of them further up is counted, too.
+    What comes of them further up is counted, too; who reads no more needs nothing.
     """
     ahead = seconds_ahead(network)
     found = dict.fromkeys(network.slots, 0.0)
     for edge, rows in queued.items():
-        for processor, seconds in ahead[edge].items():
+        for processor, seconds in ahead.get(edge, {}).items():
             found[processor] += rows * seconds
     return {name: seconds / network.slots[name] for name, seconds in found.items()}
 

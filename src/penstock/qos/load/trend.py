@@ -1,4 +1,4 @@
-"""Trend: what a rate will be in some seconds, from its level, its slope and how far it jumps.
+"""Trend: what a rate will be in some seconds, from its level and its slope.
 
 Two decayed averages of different half lives lag behind a rate that grows by different times, so
 that their distance tells the slope (Brown's double smoothing, for samples at any distance). After a
@@ -9,32 +9,28 @@ import math
 from dataclasses import dataclass
 
 QUICK_SECONDS, SLOW_SECONDS = 0.5, 2.0  # half lives
-JUMP_SECONDS = 10.0  # half life of how far a rate came above what was foreseen
 
 _QUICK_LAG, _SLOW_LAG = QUICK_SECONDS / math.log(2), SLOW_SECONDS / math.log(2)
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A rate's two averages, and the decayed mean of what came above what was foreseen."""
+    """A rate's two averages, and when they were last told something."""
 
     quick: float = 0.0
     slow: float = 0.0
-    jump: float = 0.0
     at: float | None = None
 
     def add(self, rate: float, now: float) -> "Trend":
         """Return the trend with one more sample; time does not go back."""
         if self.at is None:
-            return Trend(rate, rate, 0.0, now)
+            return Trend(rate, rate, now)
         passed = now - self.at
         if passed <= 0:
             return self
-        above = max(0.0, rate - self.ahead(passed))
         return Trend(
             _nearer(self.quick, rate, passed, QUICK_SECONDS),
             _nearer(self.slow, rate, passed, SLOW_SECONDS),
-            _nearer(self.jump, above, passed, JUMP_SECONDS),
             now,
         )
 
@@ -51,10 +47,6 @@ class Trend:
     def ahead(self, seconds: float) -> float:
         """Return the rate in so many seconds, if it goes on growing; that it falls is not hoped."""
         return self.quick + max(0.0, self.slope) * (seconds + _QUICK_LAG)
-
-    def high(self, seconds: float) -> float:
-        """Return the rate in so many seconds if it also jumps as it used to."""
-        return self.ahead(seconds) + self.jump
 
 
 def _nearer(before: float, value: float, passed: float, half_life: float) -> float:

@@ -59,11 +59,3 @@ class Digest:
         place = int(np.searchsorted(ranks, share * ranks[-1] * (1 - 1e-12), side="left"))
         place = min(place, int(np.flatnonzero(self.weights)[-1]))
         return 0.0 if place == 0 else 2 * math.exp((place + _FIRST) * _STEP) / (math.exp(_STEP) + 1)
-
-    def share_over(self, limit: float) -> float:
-        """Return the share of durations above a limit, those within its 1 % as below it."""
-        total = self.weight
-        if total <= 0 or limit == math.inf:
-            return 0.0
-        place = 0 if limit < LEAST_SECONDS else math.ceil(math.log(limit) / _STEP) - _FIRST
-        return float(self.weights[min(place, BUCKETS - 1) + 1 :].sum()) / total

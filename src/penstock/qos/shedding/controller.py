@@ -11,6 +11,15 @@ from dataclasses import dataclass, field, replace
 from penstock.errors import BadOptionError
 from penstock.qos.load.load import Outlook
 from penstock.qos.load.network import Network
+from penstock.qos.load.tuning import (
+    CHANGE,
+    DRAIN_PART,
+    GOAL,
+    LESS_SECONDS,
+    PATIENT_SECONDS,
+    START,
+    USUAL_PART,
+)
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.placement import NO_PLACEMENT, Placement, place
 
@@ -19,13 +28,19 @@ from penstock.qos.shedding.placement import NO_PLACEMENT, Placement, place
 class Rule:
     """The loads between which gates come and go, and how patient the controller is."""
 
-    start: float = 1.0  # ANA-13: past it something has to go
-    goal: float = 0.9  # what is left: room to be wrong, and below it nothing has to go
-    calm_seconds: float = 3.0  # until less is shed: a burst's pause is no end of it
-    drain_seconds: float = 1.0  # in which what waits shall be done
-    usual_seconds: float = 0.2  # of work that waits in calm times, too: trains come whole
-    change: float = 0.05  # of the load: less is not worth a change of gates
+    start: float = START
+    goal: float = GOAL
+    calm_seconds: float = LESS_SECONDS
+    drain_seconds: float = DRAIN_PART * PATIENT_SECONDS  # in which what waits shall be done
+    usual_seconds: float = USUAL_PART * PATIENT_SECONDS  # of work that waits in calm times, too
+    change: float = CHANGE
     gate_seconds: float = 0.0
+
+    @classmethod
+    def of(cls, shortest: float) -> "Rule":
+        """Return how hard the controller is: half of the shortest latency is for what waits."""
+        seconds = min(shortest, PATIENT_SECONDS)
+        return cls(drain_seconds=DRAIN_PART * seconds, usual_seconds=USUAL_PART * seconds)
 
     def __post_init__(self) -> None:
         """Refuse rules that would open and shut gates for ever."""

@@ -12,7 +12,7 @@ from typing import Any
 from penstock.errors import UnknownOptionError
 from penstock.qos.contracts.strategy_need import Need, need
 from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
-from penstock.runtime.quality.run_lengths import run_lengths
+from penstock.runtime.quality.run_lengths import latencies, run_lengths
 from penstock.runtime.topology.topology import Topology
 from penstock.schedule import STRATEGIES, Choice
 from penstock.schedule.batching import BATCHINGS, Intelligent
@@ -95,6 +95,7 @@ class Control:
             self.need = need(self.need, memory_share(self.topology), 1.0, at)
         statistics.lengths = run_lengths(self.topology, statistics)
         self.dispatcher.run_queue.lengths = statistics.lengths
+        self.dispatcher.run_queue.prompt = latencies(self.topology).keys()
         took = time.perf_counter() - began
         self.dispatcher.deciding_seconds += took
         self._next_look = at + max(OBSERVE_SECONDS, took / OBSERVED_SHARE)

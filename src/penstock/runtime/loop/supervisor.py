@@ -215,6 +215,7 @@ class Supervisor:
         refuse_dead()
         now = self._clock.now()
         self.samples.look(now)
+        self._look_at_load(now)
         if self._must_quiesce(now):
             self._stages.deliveries.start_light()
             if self._pool.is_quiesced and not self._awaits_sinks(now):
@@ -235,7 +236,25 @@ class Supervisor:
         due = self._is_stopping or now >= self._checkpoints.due_at
         asked = topology.must_cut or topology.retired() or self._has_new_tables()
         asked = asked or (control.wants_other and not topology.is_replaying())
-        return bool(due or asked or self.quality.suspending.orders)
+        return bool(due or asked or (self.quality.suspending.orders and not self._awaits_paused()))
+
+    def _look_at_load(self, now: float) -> None:
+        """Look at it also while runs are waited for: under load that is most of the time.
+
+        Those who are to be suspended start nothing more from now on; the rest of it is done while
+        quiesced, and nobody else stands still until their last runs have ended.
+        """
+        suspending = self.quality.suspending
+        if suspending.orders or self._is_stopping:
+            return
+        self.quality.look(self._cutter.shared_graph, now)
+        if suspending.orders.suspend:
+            self.topology.pause(suspending.orders.suspend.keys())
+
+    def _awaits_paused(self) -> bool:
+        """Say whether those who are to be suspended are still at work."""
+        units = (self.topology.units.get(name) for name in self.topology.paused)
+        return any(live is not None and self._pool.is_busy(live.reader) for live in units)
 
     def _change(self) -> None:
         """Change what has to be changed, and write it down.
@@ -253,7 +272,6 @@ class Supervisor:
     def _go_on(self, now: float) -> None:
         self._end_by_deadline(now)
         self._cutter.control.look(now)
-        self.quality.look(self._cutter.shared_graph, now)
         self._stages.start(now)
         if self.topology.tables is not None:
             self.topology.tables.look(self._pool, now)
@@ -286,6 +304,7 @@ class Supervisor:
         if suspending.orders and not self._is_stopping:
             self._duties.obey(suspending.orders)
         suspending.done()
+        self.topology.pause(())
         if self.topology.waiting and not self._is_stopping:
             self._duties.admit()
 

@@ -1,5 +1,6 @@
-"""Quality: looks at the load, and lets gates keep less before promises break.
+"""Quality: sees what runs on Spark as a keeper wants to see it, and does what the keeper decides.
 
+Nothing is decided here: that is `qos/contracts/keeper.py`, which the simulator asks, too.
 Only the supervisor's thread, or a thread while quiesced, touches it.
 """
 
@@ -11,15 +12,15 @@ from penstock.engine.states.tuples.gate import gate_state
 from penstock.plan.operators import Gate, key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
-from penstock.qos.load.estimates import busiest
-from penstock.qos.load.forecast import Usual
-from penstock.qos.load.load import Outlook, backlog_of, load_of
-from penstock.qos.load.network import HERE, Edge, Network, NetworkNode, network_of
-from penstock.qos.load.trend import Trend
+from penstock.qos.contracts.keeper import Keeper
+from penstock.qos.contracts.suspension import Promised
+from penstock.qos.load.load import Outlook
+from penstock.qos.load.moment import LoadSample
+from penstock.qos.load.network import HERE, Edge, Network, network_of
+from penstock.qos.load.tuning import CALM_LOOK_SECONDS, LOOK_SECONDS, LOOK_SHARE
 from penstock.qos.shedding.allocation import Limit
-from penstock.qos.shedding.controller import NOT_SHEDDING, Rule, Shedding, adjusted
+from penstock.qos.shedding.controller import Shedding
 from penstock.runtime.quality.shedding_controller import (
-    PATIENCE_SECONDS,
     SheddingController,
     limit_of,
     source_reader_of,
@@ -27,7 +28,7 @@ from penstock.runtime.quality.shedding_controller import (
     windows_of,
 )
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.quality.suspension import Seen, Suspending
+from penstock.runtime.quality.suspension import Suspending
 from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.read_ahead import is_ahead
 from penstock.runtime.topology.topology import Topology
@@ -41,13 +42,8 @@ from penstock.schedule.costs.shape import GraphShape, parts_of, shape_of
 from penstock.schedule.costs.sizes import Sizes
 from penstock.schedule.costs.work import Crossing, work_of
 
-LOOK_SECONDS, CALM_SECONDS = 0.5, 1.0  # between looks; the latter in calm times
-CALM = 0.7  # of the load past which something has to go: gates see to a sudden burst by themselves
-LOOK_SHARE = 0.02  # of the time, computing: with very many queries it is looked at less often
-AHEAD_SECONDS = 1.0  # for which the load is foreseen: what waits can still be dropped
-GOAL = 0.8  # of the load that is left: what it is foreseen from is a few runs
+NO_OUTLOOK, NO_SIZES = Outlook(0.0, 0.0, 0.0), Sizes()
 NET = 0.5  # of a unit's cost, at least, while its own runs do not tell what one costs by itself
-SURE_SECONDS = 1.0  # for which more than can be done is foreseen before anything is shed
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,78 +73,62 @@ class Quality:
     statistics: Statistics
     shedding_controller: SheddingController
     slots: int
-    shedding: Shedding = NOT_SHEDDING
-    outlook: Outlook = field(default_factory=lambda: Outlook(0.0, 0.0, 0.0))
     changes: int = 0
+    keeper: Keeper = field(default_factory=Keeper)
     _shape: tuple[frozenset[str], GraphShape] | None = None
     suspending: Suspending = field(init=False)
-    _trends: dict[str, Trend] = field(default_factory=dict)
-    _usual: dict[str, Usual] = field(default_factory=dict)
     _rows: dict[str, tuple[int, float]] = field(default_factory=dict)
     _next_look: float = 0.0
-    _over_since: float | None = None
 
     def __post_init__(self) -> None:
         """Be ready to suspend."""
-        self.suspending = Suspending(self.topology, self.statistics)
+        self.suspending = Suspending(self.topology, self.statistics, self.keeper, self.slots)
+
+    @property
+    def outlook(self) -> Outlook:
+        """Return the load as it was last seen."""
+        return self.keeper.outlooks.get(HERE, NO_OUTLOOK)
+
+    @property
+    def shedding(self) -> Shedding:
+        """Return what is shed for it."""
+        return self.keeper.shedding
 
     def look(self, graph: Callable[[], Graph], now: float) -> None:
         """See how much is to do, and what has to be shed for it, from time to time."""
         if now < self._next_look:
             return
         began = time.thread_time()
-        self._follow_rates(now)
+        self.keeper.see(self._rates(now), now)
+        known = self.network(graph, now)
+        self.keeper.adopt(known)
+        promised = self.suspending.promised()
+        self.keeper.look(self._sample(known, promised, now), promised)
         gates = [live for live in self.topology.units.values() if isinstance(live.unit.root, Gate)]
-        network, soon = self._seen(graph, now)
         if gates or self.suspending.is_needed:
-            self._act(gates, network, soon, now)
+            self._act(gates, now)
         else:
-            self.shedding = NOT_SHEDDING
+            self.keeper.stop_shedding()
         took = time.thread_time() - began
-        pause = CALM_SECONDS if self._is_calm() else LOOK_SECONDS
+        pause = CALM_LOOK_SECONDS if self.keeper.is_calm else LOOK_SECONDS
         self._next_look = now + max(pause, took / LOOK_SHARE)
 
-    def _seen(self, graph: Callable[[], Graph], now: float) -> tuple[Network, Network]:
-        """See how much there is to do, now and soon, whether or not something gives way for it."""
-        known, queued, rule = self.network(graph, now), self._queued(), self._rule()
-        network = self._by_size(known, known.rates, queued, rule)
-        soon = self._by_size(known, self._foreseen(known.rates), queued, rule)
-        waits = backlog_of(network, queued)
-        self.outlook = Outlook(load_of(network)[HERE], load_of(soon)[HERE], waits[HERE])
-        return network, soon
+    def _sample(self, network: Network, promised: Promised, now: float) -> LoadSample:
+        """Return what waits, and what runs took by their tuples."""
+        sizes = {name: self.statistics.sizes.get(name, NO_SIZES) for name in network.nodes}
+        rates = {name: self.keeper.forecast.level(name) for name in network.rates}
+        ages = self.suspending.ages(promised, now)
+        return LoadSample(rates, self._queued(), ages, sizes, self.statistics.lengths)
 
-    def _act(self, gates: Sequence[LiveUnit], network: Network, soon: Network, now: float) -> None:
+    def _act(self, gates: Sequence[LiveUnit], now: float) -> None:
         """Let gates keep less, and queries go, where it is too much."""
         self._tell_tempos()
-        limits, rule = self.limits(network), self._rule()
-        outlooks = {HERE: self.outlook}
-        if self._is_sure(rule, now):
-            self.shedding = adjusted(self.shedding, soon, outlooks, limits, now, rule)
+        limits = self.limits(self.keeper.forecast.network)
+        self.keeper.shed(limits, now)
         self.shedding_controller.look(gates)
         self._set(gates)
         if self.suspending.is_needed and not self.topology.is_replaying():
-            rates = {name: each.window.or_else(0.0) for name, each in self._usual.items()}
-            self.suspending.decide(Seen(network, rates, limits, self.outlook), now)
-
-    def _is_calm(self) -> bool:
-        """Say whether the load is far below capacity, so that nothing has to give way."""
-        is_whole = not (self.shedding.is_active or self.topology.suspended)
-        return is_whole and self._demand(self._rule()) < CALM
-
-    def _is_sure(self, rule: Rule, now: float) -> bool:
-        """Say whether to believe what is foreseen: first runs of a new size tell what they cost.
-
-        Nothing is lost by that: what waits before a gate can still be dropped.
-        """
-        if self._demand(rule) <= rule.start:
-            self._over_since = None
-        elif self._over_since is None:
-            self._over_since = now
-        wait = min(SURE_SECONDS, rule.usual_seconds)
-        return self.shedding.is_active or now - (self._over_since or now) >= wait
-
-    def _demand(self, rule: Rule) -> float:
-        return self.outlook.demand(rule.drain_seconds, rule.usual_seconds)
+            self.suspending.decide(limits, now)
 
     def network(self, graph: Callable[[], Graph], now: float) -> Network:
         """Return what runs, what a tuple costs each unit without its share of a run, and rates."""
@@ -158,35 +138,6 @@ class Quality:
         if self._shape is None or self._shape[0] != names:
             self._shape = (names, shape_of(graph()))
         return self.network_of(self._shape[1], units, seen, now)
-
-    def _by_size(
-        self,
-        network: Network,
-        rates: Mapping[str, float],
-        queued: Mapping[Edge, float],
-        rule: Rule,
-    ) -> Network:
-        """Return the network at some rates; tuples cost what they do in runs of what there is then.
-
-        What waits goes together, and what comes in a quarter of the shortest latency.
-        """
-        nodes: dict[str, NetworkNode] = {}
-        flows = replace(network, rates=rates).flows({})
-        for name, node in network.nodes.items():
-            rows = 0.0
-            for leaf in node.inputs:
-                below = network.nodes[leaf].inputs if leaf in network.nodes else ()
-                rows += queued.get((leaf, name), 0.0)
-                rows += sum(queued.get((each, leaf), 0.0) for each in below)
-                rows += rule.usual_seconds * sum(flows[leaf, name].values())
-            rows = min(rows, self.statistics.lengths.get(name, rows))
-            cost = self.statistics.sizes.get(name, Sizes()).cost(rows)
-            inputs = {
-                leaf: Crossing(max(cost, LEAST_SECONDS), each.selectivity)
-                for leaf, each in node.inputs.items()
-            }
-            nodes[name] = replace(node, inputs=inputs)
-        return _in_slots(replace(network, nodes=nodes, rates=rates))
 
     def network_of(
         self, shape: GraphShape, units: Mapping[str, Unit], seen: Observation, now: float
@@ -208,7 +159,7 @@ class Quality:
                 for leaf, each in node.inputs.items()
             }
             nodes[name] = replace(node, inputs=inputs, sheds=is_gate, setup=cost.setup)
-        rates = {name: self._level(name) for name in found.rates}
+        rates = {name: self.keeper.forecast.level(name) for name in found.rates}
         return replace(found, nodes=nodes, rates=rates)
 
     def _unit_costs(self, run_seconds: float, now: float) -> dict[str, UnitCost]:
@@ -232,14 +183,16 @@ class Quality:
             found[name] = _least(limit_of(each) for r in roots for each in by_root.get(r, ()))
         return found
 
-    def _follow_rates(self, now: float) -> None:
+    def _rates(self, now: float) -> dict[str, float]:
+        """Return the tuples a second of each stream since the last look."""
+        found = {}
         for name, source_reader in self.topology.source_readers.items():
             rows, at = self._rows.get(name, (source_reader.rows, now))
             if now > at:
-                rate = self._rate(source_reader, max(0, source_reader.rows - rows) / (now - at))
-                self._trends[name] = self._trends.get(name, Trend()).add(rate, now)
-                self._usual[name] = self._usual.get(name, Usual()).add(rate, now)
+                read = max(0, source_reader.rows - rows) / (now - at)
+                found[name] = self._rate(source_reader, read)
             self._rows[name] = (source_reader.rows, now)
+        return found
 
     def _rate(self, source_reader: SourceReader, read: float) -> float:
         """Return the tuples a second that come, where so many were read.
@@ -263,15 +216,6 @@ class Quality:
                 query.promise.tempo = source_reader.tempo
                 query.promise.span = windows_of(query).span
 
-    def _level(self, name: str) -> float:
-        return self._trends.get(name, Trend()).level
-
-    def _foreseen(self, rates: Mapping[str, float]) -> dict[str, float]:
-        return {
-            name: max(rate, self._trends.get(name, Trend()).ahead(AHEAD_SECONDS))
-            for name, rate in rates.items()
-        }
-
     def _queued(self) -> dict[Edge, float]:
         """Return the rows that wait before each unit, by the unit that wrote them, or the stream.
 
@@ -290,15 +234,8 @@ class Quality:
         live = self.topology.writers.get(leaf)
         return leaf if live is None else live.unit.key
 
-    def _rule(self) -> Rule:
-        """Return how hard the controller is: half of the shortest latency is for what waits."""
-        promises = (query.promise for query in self.topology.queries.values())
-        shortest = min((p.contract.max_latency for p in promises if p), default=PATIENCE_SECONDS)
-        shortest = min(shortest, PATIENCE_SECONDS)
-        return Rule(goal=GOAL, drain_seconds=shortest / 2, usual_seconds=shortest / 4)
-
     def _set(self, gates: Iterable[LiveUnit]) -> None:
-        keeps = self.shedding.placement.keeps
+        keeps = self.keeper.shedding.placement.keeps
         for live in gates:
             edges = ((self._writer(leaf), live.unit.key) for leaf in live.unit.inputs)
             keep = min(keeps.get(edge, 1.0) for edge in edges)
@@ -324,14 +261,6 @@ def _mean_cost(costs: Mapping[str, UnitCost], statistics: Statistics, now: float
     tuples = sum(costs[name].seconds * each.rows_in for name, each in records.items())
     setups = sum((costs[name].setup or 0.0) * each.runs for name, each in records.items())
     return UnitCost(max(LEAST_SECONDS, tuples / rows), setups / runs, 1.0)
-
-
-def _in_slots(network: Network) -> Network:
-    """Return the network with the slots that its work can use: a unit runs in one at a time."""
-    slots = network.slots[HERE]
-    most = busiest(network)
-    used = slots * load_of(network)[HERE] / most if most > 0 else slots
-    return replace(network, slots={**network.slots, HERE: min(slots, max(1.0, used))})
 
 
 def net_share(record: RunRecord, run_seconds: float) -> float:

@@ -3,10 +3,12 @@
 A tuple that just misses a run of its unit waits for that one and for its own, at every unit on its
 way: so a run may take half of a unit's share of the shortest `max_latency` of those it works for.
 A run that took less may be longer the next time, at most twice as long, and one that took more is
-cut: what a run costs by itself depends on all else that runs.
+cut at once: what a run costs by itself depends on all else that runs.
 
 A dear unit to whom nobody was promised anything takes a slot from all others while it runs: where
-there are others its runs take a second, once they are known to take longer.
+there are others its runs take a second, once they are known to take longer, and from the first
+where others were promised something: a flood's first run would hold up everybody, and whatever has
+to be changed while nothing runs, for as long as it takes.
 """
 
 import math
@@ -14,16 +16,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.plan.operators import Gate
+from penstock.qos.load.tuning import ROUNDS
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import LiveUnit
 from penstock.runtime.work.run_limits import RUN_LIMITS
 
-MOST_STEP = 2.0
+MOST_STEP, LEAST_STEP = 2.0, 1 / 8  # from a run to the next: longer with care, shorter at once
 AT_FIRST = 10_000  # tuples of a run of which nothing is known, and of any at least
 KNOWN_RUNS = 3  # of a unit: the first are far slower than all that follow
-RUNS = 2  # that a tuple sees at a unit: one that it missed, and its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,16 +47,17 @@ def run_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
 
 
 def _fair_lengths(topology: Topology, statistics: Statistics) -> dict[str, int]:
-    """Return the lengths of units whose runs have taken long, where others want their slot."""
+    """Return the lengths of units that may take long, where others want their slot."""
     found: dict[str, int] = {}
-    units = list(topology.units.items())
+    units, first = list(topology.units.items()), AT_FIRST if promised(topology) else None
     for name, live in units if len(units) > 1 else ():
         rows, seconds = statistics.last_runs.get(name, (0, 0.0))
-        before = statistics.lengths.get(name)
-        if live.runs > KNOWN_RUNS and (before is not None or seconds > FAIR_SECONDS):
-            length = next_length(before or rows, rows, seconds, FAIR_SECONDS, FEWEST)
-            if length < RUN_LIMITS.aggregate_rows:
-                found[name] = length
+        before = statistics.lengths.get(name, first)
+        if before is None and not (live.runs > KNOWN_RUNS and seconds > FAIR_SECONDS):
+            continue
+        length = next_length(before or rows, rows, seconds, FAIR_SECONDS, FEWEST)
+        if length < RUN_LIMITS.aggregate_rows:
+            found[name] = length
     return found
 
 
@@ -73,7 +76,7 @@ def next_length(
     """Return the most tuples of the next run, after one of so many tuples took so many seconds."""
     if 2 * rows < before:  # it does not tell what a full one takes
         return before
-    step = min(MOST_STEP, max(1 / MOST_STEP, share / max(seconds, 1e-9)))
+    step = min(MOST_STEP, max(LEAST_STEP, share / max(seconds, 1e-9)))
     return max(fewest, int(rows * step))
 
 
@@ -86,7 +89,7 @@ def shares(topology: Topology) -> dict[str, LatencyShare]:
         deepest = max([1, *depths.values()])
         for name, depth in depths.items():
             other = found.get(name, UNPROMISED)
-            seconds, age = latency / (RUNS * deepest), latency * max(1, depth) / deepest
+            seconds, age = latency / (ROUNDS * deepest), latency * max(1, depth) / deepest
             found[name] = LatencyShare(min(seconds, other.seconds), min(age, other.age))
     return found
 

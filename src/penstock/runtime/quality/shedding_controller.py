@@ -16,10 +16,11 @@ from penstock.plan.operators import Gate, Scan, WindowAggregate
 from penstock.plan.shedding.gated import gates_above
 from penstock.qos.contracts.contracts import Contract
 from penstock.qos.load.tempo import Curve, TempoWindows
+from penstock.qos.load.tuning import IN_TIME, PATIENT_SECONDS, ROUNDS
 from penstock.qos.shedding.allocation import Limit
 from penstock.qos.shedding.gates import LEAST_KEEP
 from penstock.qos.shedding.portions import portions, thinnest, together
-from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, RUNS, LatencyShare, shares
+from penstock.runtime.quality.run_lengths import AT_FIRST, KNOWN_RUNS, LatencyShare, shares
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.sources.source_reader import SourceReader
 from penstock.runtime.topology.topology import Topology
@@ -27,9 +28,7 @@ from penstock.runtime.work.live_query import LiveQuery
 from penstock.runtime.work.live_unit import READER, LiveUnit
 from penstock.runtime.work.promise import Promise
 
-PATIENCE_SECONDS = 10.0  # of a query that says nothing about its latency
-PATIENT = LatencyShare(PATIENCE_SECONDS / RUNS, PATIENCE_SECONDS)
-IN_TIME = 0.75  # of the age that a tuple may have: what runs take is foreseen from a few
+PATIENT = LatencyShare(PATIENT_SECONDS / ROUNDS, PATIENT_SECONDS)
 STEPS = 100  # of a keep rate, always up: a step down would drop more than a query allows
 ALMOST = 1e-9  # of a step, by which a sum of fractions may be off
 LATELY_SECONDS = 3.0

@@ -48,7 +48,7 @@ class Statistics:
 
     `known` is what operators showed in units that were cut otherwise, `asked` when somebody last
     wanted to see what operators cost, `light` the units that need no Spark. `lengths` are the most
-    tuples of a run, where somebody was promised to be told soon.
+    tuples of a run, where others want the unit's slot.
     """
 
     records: dict[str, RunRecord] = field(default_factory=dict)
@@ -257,7 +257,6 @@ class Statistics:
             size if size.weight else _told(width_of(unit.root.schema)),
             queue.rows,
             queue.size,
-            queue.age,
             run_rows=record.rows_in / record.runs if record.runs > 0 else 0.0,
         )
 

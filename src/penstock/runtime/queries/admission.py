@@ -7,7 +7,7 @@ from penstock.clock import Clock
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryState
 from penstock.plan.explain.abridged import few
-from penstock.qos.contracts.admission import Refused, Shortage, admission, least_latency
+from penstock.qos.contracts.admission import Refused, Room, Shortage, admission, least_latency
 from penstock.qos.contracts.contracts import Contract
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.runtime.names.directory import KnownQuery
@@ -55,7 +55,8 @@ class Admission:
         if not any(after.network.rates.values()):
             return None
         contracts = after.contracts(but=before.broken())
-        found = admission(after.name_of(name), before.plan, after.plan, contracts)
+        room = Room(memory_bytes=topology.buffers.bounds.total_bytes)
+        found = admission(after.name_of(name), before.plan, after.plan, contracts, room)
         return found if isinstance(found, Refused) else None
 
     def let_wait(self, known: KnownQuery, refused: Refused) -> str:

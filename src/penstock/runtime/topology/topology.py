@@ -1,6 +1,6 @@
 """The topology: source readers, buffers, units and queries as they stand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,7 +36,8 @@ class Topology:
     they would stop the others; the graph `must_cut` anew when there are more of them. `dirty` are
     units that may have something to do, or no more, whatever their buffers say. `recut` are units
     that were made or cut anew since the last checkpoint; `gone` and `gone_streams` are what the
-    journal must forget with the next one. `ledgers` tell what
+    journal must forget with the next one. `paused` are units that start no new run: nobody needs
+    them but queries that are about to be suspended. `ledgers` tell what
     the sites of flows did that run no more. `checkpoint` is the last one.
     """
 
@@ -59,6 +60,7 @@ class Topology:
     recut: set[str] = field(default_factory=set)
     gone: set[str] = field(default_factory=set)
     gone_streams: set[str] = field(default_factory=set)
+    paused: frozenset[str] = frozenset()
     ledgers: dict[str, tuple[Stages, Ledger]] = field(default_factory=dict)
     checkpoint: Checkpoint | None = None
 
@@ -120,6 +122,25 @@ class Topology:
         if (query.state, query.cause) != (state, cause):
             query.state, query.cause = state, cause
             self.note_state(query.name, state, cause)
+
+    def pause(self, names: Collection[str]) -> None:
+        """Let units that only these queries need start no new run; those that others need go on."""
+        mine = [query.input for name, query in self.queries.items() if name in names]
+        read = [query.input for name, query in self.queries.items() if name not in names]
+        read += [each.input for each in self.trigger_batches.values()]
+        self.dirty |= self.paused
+        self.paused = frozenset(self._units_below(mine) - self._units_below(read))
+
+    def _units_below(self, roots: Iterable[str]) -> set[str]:
+        """Return the units whose trains the answers of some roots are made of."""
+        found: set[str] = set()
+        waiting = list(roots)
+        while waiting:
+            live = self.writers.get(waiting.pop())
+            if live is not None and live.unit.key not in found:
+                found.add(live.unit.key)
+                waiting += live.unit.inputs
+        return found
 
     def fail_readers(self, unit: Unit, cause: str) -> None:
         """Hold the queries whose answers need a unit that cannot run."""

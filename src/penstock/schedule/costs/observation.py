@@ -75,7 +75,6 @@ class OperatorFigures:
     tuple_bytes: Average = UNMEASURED
     queued_rows: int = 0
     queued_bytes: int = 0
-    oldest_age: float = 0.0  # seconds that the oldest tuple of the queue has waited
     run_rows: float = 0.0
 
     @classmethod

@@ -65,11 +65,6 @@ class Configuration:
     )
 
     @property
-    def has_tls(self) -> bool:
-        """Say whether listeners speak TLS."""
-        return self.tls_certificate is not None
-
-    @property
     def is_loopback(self) -> bool:
         """Say whether nobody outside of this machine can reach a listener."""
         hosts = {self.http_host, self.pg_host or self.http_host}

@@ -61,6 +61,11 @@ class ContractScene:
     samplings: Mapping[str, tuple[str, Sampling]]  # rows are those of a group at a rate of one
     seconds: float
 
+    @property
+    def tightest(self) -> float:
+        """Return the shortest latency that was promised."""
+        return min(each.max_latency for each in self.contracts.values())
+
 
 def traffic(kind: str, rate: float, seconds: float, seed: int) -> Times:
     """Return the tuples of one stream."""

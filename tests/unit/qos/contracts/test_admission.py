@@ -19,10 +19,10 @@ def at_rate(rate: float) -> Network:
     return replace(two_paths(), rates={"s": rate})
 
 
-def plans(rate: float, *, state_bytes: float = 0.0) -> tuple[ProposedPlan, ProposedPlan]:
+def plans(rate: float) -> tuple[ProposedPlan, ProposedPlan]:
     """Return the plan of `a` alone, and with `b` that shares the leaf."""
     both = at_rate(rate)
-    return ProposedPlan(both.without(frozenset("b"))), ProposedPlan(both, {}, state_bytes)
+    return ProposedPlan(both.without(frozenset("b"))), ProposedPlan(both)
 
 
 def test_a_query_that_fits_comes_in_and_pays_only_for_what_it_does_not_share() -> None:
@@ -68,10 +68,14 @@ def test_a_contract_that_is_broken_already_is_not_held_against_another() -> None
 
 
 def test_memory_is_asked_for_too() -> None:
-    found = admission("b", *plans(100.0, state_bytes=1e6), {}, Room(memory_bytes=1e5))
+    before, after = plans(100.0)
+    between = (before.estimate().memory_bytes + after.estimate().memory_bytes) / 2
+    found = admission("b", before, after, {}, Room(memory_bytes=between))
     assert isinstance(found, Refused)
     assert [each.what for each in found.shortages] == ["memory"]
-    assert "there are 100,000" in found.error("b").message
+    assert f"room for {between:,.0f}" in found.text()
+    least = Room(memory_bytes=1.0)  # who is too much already is not held against the newcomer
+    assert isinstance(admission("b", before, after, {}, least), Admitted)
 
 
 def test_one_unit_that_a_slot_cannot_do_is_refused_however_many_slots_there_are() -> None:

@@ -75,8 +75,10 @@ def test_less_is_shed_only_after_a_while() -> None:
 
 def test_what_waits_already_has_to_go_too() -> None:
     network = at_rate(two_paths(), 0.7)
-    assert not adjusted(NOT_SHEDDING, network, seen(network), LIMITS, 0.0).is_active
-    assert adjusted(NOT_SHEDDING, network, seen(network, wait=0.7), LIMITS, 0.0).is_active
+    rule = Rule.of(shortest=2.0)
+    assert not adjusted(NOT_SHEDDING, network, seen(network), LIMITS, 0.0, rule).is_active
+    waits = seen(network, wait=0.7 + rule.usual_seconds)
+    assert adjusted(NOT_SHEDDING, network, waits, LIMITS, 0.0, rule).is_active
 
 
 def test_a_goal_above_the_start_is_refused() -> None:

@@ -53,7 +53,8 @@ def test_the_shortest_latency_behind_a_unit_counts_and_units_in_a_row_share_it(
     shared, own = key(chain("s", "x")), key(chain("s", "xy"))
     assert shares(hall.topology) == {shared: LatencyShare(0.5, 1.0), own: LatencyShare(0.5, 2.0)}
     lengths = run_lengths(hall.topology, hall.dispatcher.statistics)
-    assert lengths == {shared: AT_FIRST, own: AT_FIRST}
+    other = key(chain("s", "z"))  # promised nothing, and it must not take a slot for long
+    assert lengths == {shared: AT_FIRST, own: AT_FIRST, other: AT_FIRST}
     known(hall, shared)
     assert (
         run_lengths(hall.topology, hall.dispatcher.statistics) == lengths
@@ -109,8 +110,8 @@ def test_a_dear_unit_takes_a_second_at_a_time_where_others_want_its_slot(tmp_pat
     for _ in range(KNOWN_RUNS + 1):
         ran(hall, cheap, 100_000, 0.1)
         ran(hall, dear, 8_000, 16.0)
-    assert hall.dispatcher.statistics.lengths == {dear: 4_000}
-    taken = 4_000
+    assert hall.dispatcher.statistics.lengths == {dear: 1_000}  # an eighth, and not less at once
+    taken = 1_000
     for _ in range(9):
         ran(hall, dear, taken, taken * 0.002)
         taken = hall.dispatcher.statistics.lengths[dear]
@@ -119,6 +120,20 @@ def test_a_dear_unit_takes_a_second_at_a_time_where_others_want_its_slot(tmp_pat
         taken = hall.dispatcher.statistics.lengths[dear]
         ran(hall, dear, taken, taken * 1e-7)
     assert taken * 2 >= RUN_LIMITS.aggregate_rows
+
+
+def test_where_somebody_was_promised_a_latency_no_first_run_of_others_takes_all_of_a_flood(
+    tmp_path: Path,
+) -> None:
+    hall = Hall(tmp_path / "home")
+    hall.add("dear", chain("s", "x"))
+    hall.add("prompt", chain("s", "z")).promise = promised(4.0)
+    dear, statistics = key(chain("s", "x")), hall.dispatcher.statistics
+    statistics.lengths = run_lengths(hall.topology, statistics)
+    assert statistics.lengths[dear] == AT_FIRST
+    ran(hall, dear, AT_FIRST, 40.0)  # of a hall that knows nothing yet: the longest that there is
+    ran(hall, dear, statistics.lengths[dear], statistics.lengths[dear] * 0.004)
+    assert statistics.lengths[dear] == FEWEST
 
 
 def test_a_unit_alone_takes_all_that_waits_however_dear_it_is(tmp_path: Path) -> None:

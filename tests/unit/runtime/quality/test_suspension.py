@@ -12,13 +12,16 @@ from penstock.model.goals import Goals
 from penstock.plan.operators import Operator, key
 from penstock.plan.sharing.bundles import GraphPlacement, bundled
 from penstock.plan.sharing.units import cut_at_shared
-from penstock.qos.contracts.suspension import ENDURED_SECONDS, PATIENCE_SECONDS
 from penstock.qos.load.load import load_of
 from penstock.qos.load.network import HERE, Network, NetworkNode
+from penstock.qos.load.tuning import (
+    BACK_SECONDS,
+    BROKEN_LATENCIES,
+    LOOK_SECONDS,
+    MOST_BROKEN_SECONDS,
+)
 from penstock.qos.shedding.allocation import Limit
-from penstock.runtime.quality.quality import LOOK_SECONDS
 from penstock.runtime.quality.statistics import Statistics
-from penstock.runtime.quality.suspension import LONG_SECONDS
 from penstock.runtime.quality.suspension_candidates import GROUPS, candidates_of
 from penstock.runtime.topology.connection import connect
 from penstock.runtime.work.live_query import LiveQuery
@@ -61,17 +64,19 @@ class Scene:
         """Let units be known to cost the same for each tuple."""
         for root in roots:
             for second in range(6):
-                rows = 100 * 5 ** (second % 4)
+                rows = 4 * 5**second  # small runs, too, cost what their tuples do
                 now = self.hall.clock.now()
                 self.statistics.ran(key(root), rows, rows, rows * COST, now)
 
-    def go_on(self, seconds: float, rate: int, *, works: bool = True) -> None:
+    def go_on(
+        self, seconds: float, rate: int, *, works: bool = True, every: float = LOOK_SECONDS
+    ) -> None:
         """Let tuples come, and do what is ordered; who does not work lets them grow old."""
-        for _ in range(int(seconds / LOOK_SECONDS)):
+        for _ in range(int(seconds / every)):
             first = len(self.hall.pushed["s"])
-            self.hall.push("s", *range(first, first + int(rate * LOOK_SECONDS)))
+            self.hall.push("s", *range(first, first + int(rate * every)))
             self.hall.take_in()
-            self.hall.clock.sleep(LOOK_SECONDS)
+            self.hall.clock.sleep(every)
             self.quality._next_look = 0.0
             self.quality.look(lambda: self.hall.topology.graph, self.hall.clock.now())
             self.obey()
@@ -104,22 +109,65 @@ def test_nobody_goes_while_promises_are_kept(tmp_path: Path) -> None:
 def test_the_lighter_goes_when_what_waits_breaks_a_promise_and_comes_back(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(LONG_SECONDS + ENDURED_SECONDS + 2, 200, works=False)
+    scene.go_on(MOST_BROKEN_SECONDS + 2, 200, works=False)
     ((at, gone, back),) = scene.orders
     assert (gone, back) == (["light"], [])
-    why = scene.quality.suspending.state.queries["light"].text()
+    why = scene.quality.keeper.suspended.queries["light"].text()
     assert "of 0.95 that there is room for" in why
-    scene.go_on(PATIENCE_SECONDS + 25, 40)
+    scene.go_on(BACK_SECONDS + 25, 40)
     (again, _, came) = scene.orders[-1]
     assert came == ["light"]
-    assert again - at >= PATIENCE_SECONDS
-    assert not scene.quality.suspending.state.queries
+    assert again - at >= BACK_SECONDS
+    assert not scene.quality.keeper.suspended.queries
+
+
+def test_under_load_rare_looks_put_off_who_goes_and_who_comes_back_by_one_look(
+    tmp_path: Path,
+) -> None:
+    scene, rare = Scene(tmp_path / "home"), 7.0
+    scene.go_on(3, 100)
+    flood = scene.hall.clock.now()
+    scene.go_on(4 * rare, 200, works=False, every=rare)
+    (at, gone, _) = scene.orders[0]
+    patience = BROKEN_LATENCIES * 1.0
+    assert gone == ["light"]
+    assert at - flood <= rare + patience + rare  # the first look sees that a promise is broken
+    scene.go_on(LOOK_SECONDS, 0)  # what waited is done
+    calm = scene.hall.clock.now()
+    scene.go_on(6 * rare, 10, every=rare)
+    (again, _, came) = scene.orders[-1]
+    assert came == ["light"]
+    assert again - calm <= rare + BACK_SECONDS + rare
+
+
+def test_units_that_only_those_need_who_are_to_go_start_nothing_more(tmp_path: Path) -> None:
+    scene = Scene(tmp_path / "home")
+    topology, light, heavy = scene.hall.topology, *map(key, scene.roots.values())
+    topology.pause({"light"})
+    assert topology.paused == {light}
+    scene.hall.push("s", 1, 2)
+    for _ in range(3):
+        scene.hall.step()
+    assert (scene.hall.delivered("light"), scene.hall.delivered("heavy")) == ([], [1, 2])
+    topology.pause({"light", "heavy"})
+    assert topology.paused == {light, heavy}
+    topology.pause(())
+    scene.hall.drain()
+    assert scene.hall.delivered("light") == [1, 2]
+
+
+def test_a_unit_that_others_need_goes_on_for_them(tmp_path: Path) -> None:
+    hall = Hall(tmp_path / "home")
+    for name, labels in (("below", "x"), ("light", "xy"), ("heavy", "xz")):
+        hall.add(name, chain("s", labels))
+    hall.topology.pause({"below", "light"})
+    assert hall.topology.paused == {key(chain("s", "xy"))}
 
 
 def test_who_would_be_too_much_again_does_not_come_back(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(LONG_SECONDS + 5, 200, works=False)
+    scene.go_on(MOST_BROKEN_SECONDS + 5, 200, works=False)
     scene.go_on(30, 200)  # the heavy one alone needs 0.8, both 1.6
     assert [gone for _, gone, _ in scene.orders] == [["light"]]
 
@@ -150,24 +198,24 @@ def test_where_they_wait_and_there_is_little_to_do_it_is_not_the_load(tmp_path: 
 def test_who_is_dropped_while_away_is_forgotten(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(LONG_SECONDS + 5, 200, works=False)
+    scene.go_on(MOST_BROKEN_SECONDS + 5, 200, works=False)
     del scene.hall.topology.suspended["light"]
     scene.go_on(1, 100)
-    assert not scene.quality.suspending.state.queries
+    assert not scene.quality.keeper.suspended.queries
 
 
 def test_who_was_away_before_a_restart_comes_back_when_there_was_room(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.hall.topology.suspended["light"] = scene.hall.topology.queries.pop("light")
     scene.hall.reconnect()
-    scene.go_on(PATIENCE_SECONDS + 2, 40)
+    scene.go_on(BACK_SECONDS + 2, 40)
     assert [came for _, _, came in scene.orders] == [["light"]]
 
 
 def test_all_come_back_at_once_when_nobody_is_left_for_whom_they_went(tmp_path: Path) -> None:
     scene = Scene(tmp_path / "home")
     scene.go_on(3, 100)
-    scene.go_on(LONG_SECONDS + 5, 200, works=False)
+    scene.go_on(MOST_BROKEN_SECONDS + 5, 200, works=False)
     scene.hall.drop("heavy")
     scene.go_on(1, 200)
     assert scene.orders[-1][2] == ["light"]

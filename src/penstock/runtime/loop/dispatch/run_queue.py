@@ -6,7 +6,7 @@ a thousand of them a look at all before every decision would cost as much as the
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -57,7 +57,8 @@ class Ready(NamedTuple):
 class RunQueue:
     """The units that can run now; `batching` and `pace` say how much of what waits one takes.
 
-    `lengths` are the most tuples of a run, by unit, where somebody was promised to be told soon.
+    `lengths` are the most tuples of a run, by unit, where others want its slot; `prompt` are those
+    that somebody needs who was promised to be told soon.
     """
 
     topology: Topology
@@ -66,6 +67,7 @@ class RunQueue:
     batching: Batching = EVERYTHING
     pace: Pace = NO_PACE
     lengths: Mapping[str, int] = field(default_factory=dict)
+    prompt: Collection[str] = ()
     limits: RunLimits = RUN_LIMITS
     _ready: dict[str, Ready] = field(default_factory=dict)
     _gathering: dict[str, float] = field(default_factory=dict)  # until when
@@ -89,7 +91,7 @@ class RunQueue:
         self._ready.pop(name, None)
         self._gathering.pop(name, None)
         live = self.topology.units.get(name)
-        if live is None or live.cause:
+        if live is None or live.cause or name in self.topology.paused:
             return
         if self.pool.is_busy(live.reader) or live.waits_for_ahead:
             return  # it is dirty when that ends
@@ -111,7 +113,7 @@ class RunQueue:
 
     def _gathers_until(self, live: LiveUnit, group: Group) -> float:
         """Return until when a run waits for more, where nobody was promised to be told soon."""
-        if live.unit.key in self.lengths or not isinstance(self.batching, Everything):
+        if live.unit.key in self.prompt or not isinstance(self.batching, Everything):
             return -math.inf
         sizes = self.shedding_controller.statistics.sizes.get(live.unit.key, Sizes())
         return gathers_until(live, group, sizes)

@@ -17,7 +17,6 @@ from penstock.server.pg.values import types
 from penstock.server.pg.values.types import PgType
 
 SCHEMAS = ("pg_catalog", "information_schema")
-STAR = "*"
 PREDICATES = (
     exp.Predicate,
     exp.And,
