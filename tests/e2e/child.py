@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ def main(told: dict[str, Any]) -> None:
     """Run the script until its sources have ended; push what is to be pushed."""
     few = told["rows_a_run"]  # many runs to be killed in
     limits = RunLimits(flow_rows=few, aggregate_rows=few, rule_rows=few)
+    if told["all_large"]:  # every train goes to files that tasks write
+        limits = replace(limits, large_rows=0, driver_rows=0)
     settings = Settings(checkpoint_seconds=told["checkpoint_seconds"], limits=limits)
     say("starting")
     home = Path(told["home"])

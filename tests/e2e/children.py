@@ -18,6 +18,7 @@ DEFAULTS = {
     "checkpoint_seconds": 0.5,
     "push_from": 0,
     "push_to": 0,
+    "all_large": False,
 }
 
 

@@ -151,6 +151,37 @@ def test_a_system_that_dies_at_any_point_comes_back_to_the_same_files(
     assert len(missed) <= len(POINTS) // 4, missed  # each round may end before its last point
 
 
+WRITTEN = (
+    ("rename spill before", 2),  # one task's rows are in their place, the other's are not
+    ("journal INSERT INTO runs unit after", 3),
+    ("journal INSERT INTO checkpoints after", 1),
+    ("remove spill before", 2),
+)
+
+
+def test_trains_that_tasks_write_are_after_deaths_what_the_driver_would_have_made(
+    undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
+    monkeypatch: pytest.MonkeyPatch,
+    spark: SparkSession,
+    tmp_path: Path,
+) -> None:
+    _, script, expected = undisturbed
+    large = RunLimits(flow_rows=200, aggregate_rows=200, large_rows=0, driver_rows=0)
+    died = 0
+    with reaping(tmp_path, monkeypatch, large) as reaper:
+        for point in (*WRITTEN, (None, 1)):
+            given = script.format(out=tmp_path / "out")
+            with before_it_flows(reaper, tmp_path / "home", given, spark=spark) as ps:
+                reaper.live_until(*point)
+            if live(ps, reaper):
+                reaper.live_until(None)
+                ps.close()
+                break
+            died += 1
+    assert died >= 2  # it may end before its last point
+    scenario.same(scenario.contents(tmp_path / "out"), expected)
+
+
 def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(
     reaper: Reaper, spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -233,12 +264,13 @@ def test_a_process_that_is_killed_at_random_ends_with_the_files_of_a_peaceful_ru
         "CREATE QUERY IF NOT EXISTS ids AS SELECT id FROM p "
         f"INTO files(path => '{tmp_path / 'ids'}', format => 'csv', header => false)"
     )
-    told = {"home": str(tmp_path / "home"), "script": script}
+    told: dict[str, Any] = {"home": str(tmp_path / "home"), "script": script}
     random_ = random.Random(11)
     acknowledged: list[int] = []
     words = ("acknowledged", "open")  # one dies at work, somewhere; the next while it comes back
     for life, word in enumerate(words):
-        child = Child(tmp_path, told | {"push_from": life * 1000, "push_to": life * 1000 + 1000})
+        told |= {"push_from": life * 1000, "push_to": life * 1000 + 1000, "all_large": not life}
+        child = Child(tmp_path, told)
         try:
             heard = child.wait_for(word)
             time.sleep(random_.uniform(0, 1.5))

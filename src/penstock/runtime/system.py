@@ -19,6 +19,7 @@ from penstock.engine.spark.jobs.rehearsal_processor import rehearsal_processors
 from penstock.engine.spark.user_aggregates import UserAggregates
 from penstock.engine.tables import Tables
 from penstock.engine.trains.buffers import DEFAULT_BOUNDS, BufferBounds, BufferPool
+from penstock.engine.trains.train_files import LargeBound
 from penstock.errors import SparkDiedError
 from penstock.functions.operators.function import Function as StreamFunction
 from penstock.model.functions.user_aggregates import UserAggregate
@@ -151,7 +152,11 @@ class System:
         buffers, note = BufferPool(home.spill, parts.bounds), self.catalog.set_state
         self.topology = Topology(buffers, home.late, note, tables=self.tables)
         self.processor = Processor(
-            self.sessions, home.spill, settings.run_seconds, settings.limits.driver_rows
+            self.sessions,
+            home.spill,
+            settings.run_seconds,
+            settings.limits.driver_rows,
+            LargeBound(settings.limits.large_rows, settings.limits.large_bytes),
         )
         self.pool = WorkerPool(settings.slots or self.processor.slots)
         self._work = (self.topology, self.pool, journal, clock)

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from penstock.clock import HandClock
 from penstock.engine.sinks.memory import MemorySink
-from penstock.engine.spark.jobs.processor import Processor
+from penstock.engine.spark.jobs.processor import LARGE, Processor
 from penstock.engine.trains.buffers import KEEP_TRAINS, BufferBounds, BufferPool
-from penstock.engine.trains.rows import Rows, empty_table
+from penstock.engine.trains.rows import Rows, empty_table, write_parquet_at
+from penstock.engine.trains.train_files import LargeBound, Outlook, written_by
 from penstock.errors import RunError
 from penstock.model.definitions import Connector, QueryDefinition, QueryState, StreamDefinition
 from penstock.model.schema import Column, Schema
@@ -108,10 +109,24 @@ class TwinProcessor(Processor):
 
     slots = 2
 
-    def __init__(self, spill: Path) -> None:
-        self.spill = spill
+    def __init__(self, spill: Path, large: LargeBound = LARGE) -> None:
+        self.spill, self.large = spill, large
         self.fails: set[str] = set()
         self.runs: list[tuple[str, list[int]]] = []
+
+    def train(
+        self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], outlook: Outlook
+    ) -> pa.Table | Rows:
+        whole = self.flow(unit, inputs)
+        if not self.is_large(outlook, unit.root.schema) or not whole.num_rows:
+            return whole
+
+        def write(job: Path) -> None:
+            half = (whole.num_rows + 1) // 2
+            for task, part in enumerate((whole.slice(0, half), whole.slice(half))):
+                write_parquet_at(part, job / f"part-{task:05d}.parquet")
+
+        return written_by(write, self.spill, outlook.name, unit.root.schema, self.large.rows)
 
     def flow(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]]) -> pa.Table:
         if unit.key in self.fails:
@@ -185,7 +200,8 @@ class Hall:
         self.pool = SyncPool()
         self.result_index = ResultIndex(self.home / "shelf.db")
         spill = self.home / "spill"
-        self.processor = TwinProcessor(spill)
+        large = LargeBound(self.limits.large_rows, self.limits.large_bytes)
+        self.processor = TwinProcessor(spill, large)
         self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)
         parts = (self.topology, self.pool, self.journal, self.clock)
         self.source_poller = SourcePoller(*parts, read_ahead=self.read_ahead)

@@ -18,7 +18,8 @@ def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict
     if isinstance(state, BundleMembers):
         return state.steps(run)
     if state is None:
-        return {run.unit.key: RunOutput(run.processor.flow(run.unit, run.rows))}
+        made = run.processor.train(run.unit, run.rows, run.outlook)
+        return {run.unit.key: RunOutput.of(made, run.unit.root.schema)}
     conditions = _conditions(run.unit, punctuations) if punctuations else {}
     # A punctuation comes alone, in a run without tuples: it holds for what came before it.
     if conditions and not run.count and isinstance(state, Punctuated):

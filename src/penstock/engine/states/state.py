@@ -6,13 +6,15 @@ changed when a run raises: the run is done again.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import pyarrow as pa
 
-from penstock.engine.spark.jobs.processor import Leaf, Processor
+from penstock.engine.spark.jobs.processor import Leaf, Made, Processor
 from penstock.engine.trains.buffers import Train
-from penstock.engine.trains.rows import Rows, in_memory
+from penstock.engine.trains.rows import Rows, empty_table, in_memory
+from penstock.engine.trains.sort_order import sorted_rows
+from penstock.engine.trains.train_files import NOTHING_KNOWN, Outlook
 from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
@@ -45,6 +47,7 @@ class Run:
     tells parts of a run apart that are at work at the same time. `note` is told what the clock
     decides, where that is not `decided`. `trains` are what the rows came in, without history.
     `high` is the latest place of a tuple of the only leaf, on the axis of its first event time.
+    `outlook` is what may come of the run: rows that will be many stay out of the driver.
     """
 
     processor: Processor
@@ -60,6 +63,7 @@ class Run:
     trains: Mapping[str, Sequence[Train]] = field(default_factory=dict)
     note: Callable[[TimeOuts], None] = field(default=lambda _: None, compare=False)
     high: int | None = None
+    outlook: Outlook = NOTHING_KNOWN
 
     def leaves(self) -> dict[str, Leaf]:
         """Return the unit's leaves, each under the view that `input_sql` reads."""
@@ -94,6 +98,20 @@ class Run:
             leaves, sql, schema, single=single, branches=branches, wide=wide
         )
 
+    def made(
+        self,
+        sql: str,
+        leaves: Mapping[str, Leaf],
+        schema: Schema,
+        order: Sequence[str],
+        *,
+        branches: int = 1,
+    ) -> Made:
+        """Return the rows of a SELECT that go on as they are, sorted by columns and then by all."""
+        if self.processor.is_large(self.outlook, schema):
+            return self.processor.written(leaves, sql, schema, self.outlook, order)
+        return sorted_rows(self.select(sql, leaves, schema, branches=branches), order)
+
     @property
     def count(self) -> int:
         """Return how many tuples the leaves have."""
@@ -115,11 +133,25 @@ class RunOutput:
     """What a run gave: the root's rows, and the tuples that came too late.
 
     `judge` is the operator that found them late, where it is not the unit's one stateful operator.
+    Rows that tasks have `written` to files are not in `table`.
     """
 
     table: pa.Table
     late: pa.Table | None = None
     judge: str = ""
+    written: Rows | None = None
+
+    @classmethod
+    def of(cls, made: Made, schema: Schema, late: pa.Table | None = None) -> Self:
+        """Return rows of a schema as they were made."""
+        if isinstance(made, Rows):
+            return cls(empty_table(schema), late, written=made)
+        return cls(made, late)
+
+    @property
+    def rows(self) -> Rows:
+        """Return the root's rows, wherever they are."""
+        return self.written if self.written is not None else in_memory(self.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,12 +30,16 @@ ENOSPC = 28
 
 @dataclass(slots=True, weakref_slot=True)
 class Rows:
-    """Rows of one schema, in memory, in files, or both (the same rows twice)."""
+    """Rows of one schema, in memory, in files, or both (the same rows twice).
+
+    Where they are `in_order`, that of the files is theirs, and a scan has to keep it.
+    """
 
     count: int
     table: pa.Table | None
     paths: tuple[Path, ...] = ()
     owned: bool = True
+    in_order: bool = False
 
     @property
     def memory_bytes(self) -> int:
@@ -45,7 +49,16 @@ class Rows:
     @property
     def disk_bytes(self) -> int:
         """Return what the rows take on our disk; a source's own files are not ours."""
-        return sum(path.stat().st_size for path in self.paths) if self.owned else 0
+        return self._file_bytes if self.owned else 0
+
+    @property
+    def size(self) -> int:
+        """Return what the rows take where they are: in memory, or else in whoever's files."""
+        return self.memory_bytes if self.table is not None else self._file_bytes
+
+    @property
+    def _file_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.paths)
 
     @property
     def is_small(self) -> bool:

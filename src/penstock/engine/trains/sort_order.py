@@ -8,11 +8,16 @@ import pyarrow as pa
 
 def sorted_rows(table: pa.Table, first: Sequence[str]) -> pa.Table:
     """Return the rows by the columns named first, then by everything else that has an order."""
-    plain = [f.name for f in table.schema if not pa.types.is_nested(f.type)]
-    names = [*first, *(name for name in plain if name not in first)]
+    names = order_of(table.schema, first)
     if table.num_rows <= 1 or not names:
         return table
     return table.sort_by([(name, "ascending") for name in names])
+
+
+def order_of(schema: pa.Schema, first: Sequence[str]) -> list[str]:
+    """Return the columns named first, then all others that have an order."""
+    plain = [f.name for f in schema if not pa.types.is_nested(f.type)]
+    return [*first, *(name for name in plain if name not in first)]
 
 
 def in_order_of(table: pa.Table, times: Sequence[str]) -> pa.Table:

@@ -1,7 +1,8 @@
 """What a checkpoint keeps: one frozen record of everything that runs, with a format number.
 
 Positions are numbers of trains, `runs` and `delivered` numbers in the journal. Rows are files in
-the state directory, by their names.
+the state directory, by their names; where tasks wrote them there are several of one train or part,
+in their order, with `/` between. Only a checkpoint that has such rows has format 2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,13 @@ from penstock.model.trains import TrainInfo
 from penstock.runtime.durable.records import from_json, to_json
 from penstock.runtime.durable.state_files import Sums
 
-FORMAT = 1
+FORMAT, WITH_SEVERAL = 1, 2
+BETWEEN = "/"  # names of files have none
+
+
+def several(file: str) -> tuple[str, ...]:
+    """Return the names of a record's files."""
+    return tuple(file.split(BETWEEN)) if file else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,11 @@ class TrainRecord:
     info: TrainInfo
     file: str
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the files of its rows, in their order."""
+        return several(self.file)
+
 
 @dataclass(frozen=True, slots=True)
 class BufferRecord:
@@ -59,6 +71,11 @@ class PartRecord:
     file: str
     rows: int
     facts: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Return the files of the rows, in their order."""
+        return several(self.file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +106,10 @@ class UnitRecord:
     state: StateRecord | None
 
     @property
-    def files(self) -> Iterator[str]:
-        """Return the files that it needs."""
-        parts = [each for parts in self.history.values() for each in parts]
-        return (each.file for each in (*parts, *(self.state.parts if self.state else ())))
+    def parts(self) -> Iterator[PartRecord]:
+        """Return the rows that it has, of its history and its state."""
+        yield from (each for parts in self.history.values() for each in parts)
+        yield from self.state.parts if self.state is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,24 +186,31 @@ class Manifest:
     def names(self) -> Iterator[str]:
         """Return the files that it needs."""
         for buffer in self.buffers.values():
-            yield from (train.file for train in buffer.trains if train.file)
+            yield from (name for train in buffer.trains for name in train.files)
         for unit in self.units.values():
-            yield from unit.files
+            yield from (name for part in unit.parts for name in part.files)
 
     def to_json(self) -> dict[str, Any]:
         """Return it as JSON data."""
         found: dict[str, Any] = to_json(self)
-        return found
+        return found | {"format": WITH_SEVERAL if self._has_several else FORMAT}
+
+    @property
+    def _has_several(self) -> bool:
+        files = [train.file for buffer in self.buffers.values() for train in buffer.trains]
+        files += [part.file for unit in self.units.values() for part in unit.parts]
+        return any(BETWEEN in file for file in files)
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> "Manifest":
         """Return what `to_json` was given; raise HomeFormatError where another version wrote it."""
-        if data.get("format") != FORMAT:
+        if data.get("format") not in (FORMAT, WITH_SEVERAL):
             raise HomeFormatError(
-                f"a checkpoint has format {data.get('format')}, and this Penstock reads {FORMAT}",
+                f"a checkpoint has format {data.get('format')}, and this Penstock reads "
+                f"{FORMAT} and {WITH_SEVERAL}",
                 hint="run the Penstock that wrote it, or name another home",
             )
-        return from_json(Manifest, data)
+        return from_json(Manifest, {**data, "format": FORMAT})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
 """The result log: a query's last deliveries, for those who come later or come back.
 
-Small deliveries lie in the result index that all queries share, large ones are files of their own.
+Small deliveries lie in the result index that all queries share, large ones are files of their own,
+and of trains that tasks wrote the log has names: nobody reads them before they are asked for.
 A log in memory is a few numbers, however much it holds.
 """
 
 import io
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.sinks.whole_file import remove_drafts, write_whole
+from penstock.engine.trains.rows import fit, link_or_copy
 from penstock.errors import HomeError
 from penstock.runtime.durable.result_index import GONE, HERE, IN_FILE, IndexedDelivery, ResultIndex
 
@@ -23,7 +26,7 @@ KEEP_BYTES = 64 << 20
 BLOCK = 4096  # what the least delivery counts, so that no log holds too many
 SMALL_BYTES = 64 << 10  # more is written once, as a file, and not twice
 REMEMBERED = 10_000  # counts of removed deliveries: some hours of one a second
-NAME = re.compile(r"(\d{10,})-(\d+)\.arrow")
+NAME = re.compile(r"(\d{10,})-(\d+)(?:\.arrow|-\d{5,}\.parquet)")
 
 
 class ResultLog:
@@ -73,17 +76,46 @@ class ResultLog:
     def append(self, delivery: Delivery) -> None:
         """Keep a delivery; a number again, or one behind the log's reach, changes nothing."""
         with self._lock:
-            self._look_up()
-            number = delivery.number
-            if self._last and number <= self._last and not self._is_missing(number):
+            if not self._is_known(delivery.number):
+                self._put(self._written(delivery.number, delivery.rows))
+
+    def _is_known(self, number: int) -> bool:
+        self._look_up()
+        return bool(self._last) and number <= self._last and not self._is_missing(number)
+
+    def _put(self, one: IndexedDelivery) -> None:
+        """Put a delivery on the index, and remove old ones where there is too much."""
+        self._result_index.put(self._name, one)
+        self._first = min(self._first, one.number) if self._last else one.number
+        self._last = max(self._last, one.number)
+        self._size += one.size
+        while self._size > self._keep_bytes and self._first < self._last:
+            self._remove(self._first)
+
+    def append_files(
+        self, number: int, rows: int, paths: Sequence[Path], schema: pa.Schema
+    ) -> None:
+        """Keep a delivery whose rows lie in files, by giving them one more name each."""
+        with self._lock:
+            if self._is_known(number):
                 return
-            one = self._written(number, delivery.rows)
-            self._result_index.put(self._name, one)
-            self._first = min(self._first, number) if self._last else number
-            self._last = max(self._last, number)
-            self._size += one.size
-            while self._size > self._keep_bytes and self._first < self._last:
-                self._remove(self._first)
+            body = schema.serialize().to_pybytes()
+            try:
+                size = sum(path.stat().st_size for path in self._linked(number, rows, paths))
+            except OSError as error:
+                raise self._unusable(error) from error
+            self._put(IndexedDelivery(number, rows, _blocks(size), IN_FILE, body))
+
+    def _linked(self, number: int, rows: int, paths: Sequence[Path]) -> list[Path]:
+        """Give files names of this log; what a death has left of the same delivery goes before."""
+        for old in self._parts(number, rows):
+            old.unlink()
+        whole = self._path(number, rows)
+        names = (f"{whole.stem}-{part:05d}.parquet" for part in range(len(paths)))
+        return [
+            link_or_copy(path, whole.with_name(name))
+            for path, name in zip(paths, names, strict=True)
+        ]
 
     def read_after(self, number: int) -> Iterator[Delivery]:
         """Walk the deliveries above that number, also those that come meanwhile."""
@@ -159,11 +191,23 @@ class ResultLog:
     def _rows(self, one: IndexedDelivery) -> pa.Table | None:
         """Return a delivery's rows, or None where its file is not there or not whole."""
         try:
+            if one.place == IN_FILE and one.body is not None:
+                return self._from_parts(one, one.body)
             # Read, not mapped: a reader may hold many, and a process may map only so many files.
             body = one.body or self._path(one.number, one.rows).read_bytes()
             return pa.ipc.open_file(io.BytesIO(body)).read_all()
         except (OSError, pa.ArrowException, ValueError):
             return None
+
+    def _from_parts(self, one: IndexedDelivery, body: bytes) -> pa.Table | None:
+        """Return the rows of files that tasks wrote, in the schema of the query."""
+        schema = pa.ipc.read_schema(pa.py_buffer(body))
+        tables = [fit(pq.read_table(path), schema) for path in self._parts(one.number, one.rows)]
+        whole = pa.concat_tables([schema.empty_table(), *tables])
+        return whole if whole.num_rows == one.rows else None
+
+    def _parts(self, number: int, rows: int) -> list[Path]:
+        return sorted(self._directory.glob(f"{self._path(number, rows).stem}-*.parquet"))
 
     def _remove(self, number: int) -> None:
         """Remove the oldest delivery, or one that is lost."""
@@ -173,6 +217,8 @@ class ResultLog:
         self._result_index.let_go(self._name, number)
         if one.place == IN_FILE:
             self._path(number, one.rows).unlink(missing_ok=True)
+            for part in self._parts(number, one.rows):
+                part.unlink(missing_ok=True)
         if self._first == number < self._last:
             self._size -= one.size
             self._first = self._result_index.following(self._name, number)
@@ -197,7 +243,11 @@ class ResultLog:
             found = NAME.fullmatch(path.name)
             assert found is not None  # noqa: S101  (what `_files` looks for)
             number, rows = int(found[1]), int(found[2])
-            if self._result_index.find(self._name, number) is None:
+            if self._result_index.find(self._name, number) is not None:
+                continue
+            if path.suffix == ".parquet":  # nothing says any more what its columns were
+                path.unlink()
+            else:
                 size = _blocks(path.stat().st_size)
                 self._result_index.put(self._name, IndexedDelivery(number, rows, size, IN_FILE))
 

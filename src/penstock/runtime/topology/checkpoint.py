@@ -24,6 +24,7 @@ from penstock.engine.trains.buffers import Buffer
 from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.manifest import (
+    BETWEEN,
     BufferRecord,
     Checkpoint,
     Ends,
@@ -306,19 +307,21 @@ def _trigger_batches(each: LiveTriggers) -> TriggerRecord:
 
 
 def _save(rows: Rows, directory: Path) -> str:
-    """Make sure that the rows are in a file of the state directory; from now on it is its."""
-    if len(rows.paths) == 1 and rows.paths[0].parent == directory:
-        return rows.paths[0].name
+    """Make sure that the rows are in files of the state directory; from now on they are its."""
+    if rows.paths and all(path.parent == directory for path in rows.paths):
+        return BETWEEN.join(path.name for path in rows.paths)
     if rows.table is not None:
-        path = write_parquet(rows.table, directory)
+        paths = [write_parquet(rows.table, directory)]
     else:
-        path = directory / f"{uuid.uuid4().hex}.parquet"
-        link_or_copy(rows.paths[0], path)
+        names = [f"{uuid.uuid4().hex}.parquet" for _ in rows.paths]
+        paths = [
+            link_or_copy(old, directory / new) for old, new in zip(rows.paths, names, strict=True)
+        ]
     if rows.owned:
         for old in rows.paths:
             old.unlink(missing_ok=True)
-    rows.paths, rows.owned = (path,), False
-    return path.name
+    rows.paths, rows.owned = tuple(paths), False
+    return BETWEEN.join(path.name for path in paths)
 
 
 def _remove_others(directory: Path, wanted: set[str]) -> None:

@@ -1,6 +1,6 @@
 """Restoration: what runs is put back where a checkpoint saw it; `checkpoint.py` wrote that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -152,7 +152,7 @@ def restore_buffers(topology: Topology, manifest: Manifest, directory: Path) -> 
         for each in kept.trains:
             count = each.info.rows
             empty = in_memory(empty_table(buffer.schema)) if not count else None
-            rows = empty or _rows(directory / each.file, count)
+            rows = empty or _rows([directory / name for name in each.files], count)
             buffer.written = each.info.number - 1
             buffer.append(Train(each.info, rows))
 
@@ -225,9 +225,11 @@ def _state(stateful: Operator, kept: StateRecord | None, directory: Path) -> Any
 
 
 def _part(part: PartRecord, directory: Path) -> Rows:
-    return _rows(directory / part.file, part.rows)
+    return _rows([directory / name for name in part.files], part.rows)
 
 
-def _rows(path: Path, count: int) -> Rows:
-    table = pq.ParquetFile(path).read() if count <= SMALL_ROWS else None
-    return Rows(count, table, (path,), owned=False)
+def _rows(paths: Sequence[Path], count: int) -> Rows:
+    if len(paths) > 1:  # tasks wrote them
+        return Rows(count, None, tuple(paths), owned=False, in_order=True)
+    table = pq.ParquetFile(paths[0]).read() if count <= SMALL_ROWS else None
+    return Rows(count, table, tuple(paths), owned=False, in_order=table is None)

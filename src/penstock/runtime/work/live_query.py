@@ -11,6 +11,7 @@ from penstock.clock import Clock
 from penstock.engine.sinks.sink import Delivery, Sink
 from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.engine.trains.buffers import Train
+from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError, SinkError
 from penstock.model.definitions import QueryDefinition, QueryState
 from penstock.model.schema import Schema
@@ -112,12 +113,17 @@ class LiveQuery:
 
         It is done once the journal has noted it and `took` has been told.
         """
-        rows = gather(trains, self.root.schema)
+        number, count = self.delivered + 1, sum(train.rows.count for train in trains)
+        again = number <= self._last_recorded(journal)
+        if count and not taps and self._is_only_logged(trains):
+            paths = [path for train in trains for path in train.rows.paths]
+            self.log.append_files(number, count, paths, arrow_schema(self.root.schema))
+            self.in_hand = True
+            return PutOut(self, trains, number, count, again)
+        delivery = Delivery(self.name, number, gather(trains, self.root.schema))
         self.in_hand = True
-        if not rows.num_rows:
+        if not count:
             return None
-        delivery = Delivery(self.name, self.delivered + 1, rows)
-        again = delivery.number <= self._last_recorded(journal)
         for sink in self.sinks:
             if sink.repeatable or not again:
                 self._write(sink, delivery, clock)
@@ -125,18 +131,25 @@ class LiveQuery:
         if not again:
             for tap in taps:
                 tap(delivery)
-        return PutOut(self, trains, delivery, again)
+        return PutOut(self, trains, number, count, again, delivery)
+
+    def _is_only_logged(self, trains: Sequence[Train]) -> bool:
+        """Say whether nobody reads the rows of trains that tasks wrote."""
+        read = self.sinks or self.promise is not None
+        read = read or any(not each.closed for each in self.subscriptions)
+        full = (train.rows for train in trains if train.rows.count)
+        return not read and all(rows.table is None and rows.in_order for rows in full)
 
     def took(self, out: "PutOut", now: float) -> None:
         """Hand subscribers a delivery that the journal has noted, and count it."""
-        self._out = out.delivery.number
+        self._out = out.number
         self._recorded = max(self._recorded or 0, self._out)
         # In place, and over a copy: a client may subscribe while a sink writes.
         for closed in [each for each in self.subscriptions if each.closed]:
             self.subscriptions.remove(closed)
         for subscription in list(self.subscriptions):
             subscription.deliver(out.delivery)
-        self.meter.passed(out.delivery.rows.num_rows, now)
+        self.meter.passed(out.count, now)
         if not out.again:  # else it is timed already, and what is between was no work of ours
             self._time(out, now)
 
@@ -198,12 +211,24 @@ class LiveQuery:
 
 @dataclass(frozen=True, slots=True)
 class PutOut:
-    """A delivery that a query's sinks and log have; `again` says that the journal has it, too."""
+    """A delivery that a query's sinks and log have; `again` says that the journal has it, too.
+
+    Nobody has read the rows of one that is not `held`.
+    """
 
     query: LiveQuery
     trains: Sequence[Train]
-    delivery: Delivery
+    number: int
+    count: int
     again: bool
+    held: Delivery | None = None
+
+    @property
+    def delivery(self) -> Delivery:
+        """Return the rows, read where nobody has yet."""
+        if self.held is not None:
+            return self.held
+        return Delivery(self.query.name, self.number, gather(self.trains, self.query.root.schema))
 
 
 def deliver_together(
@@ -230,8 +255,7 @@ def deliver_together(
     with journal.together():
         for each in out:
             if not each.again:
-                number, rows = each.delivery.number, each.delivery.rows.num_rows
-                journal.record_delivery(each.query.reader, number, rows)
+                journal.record_delivery(each.query.reader, each.number, each.count)
     now = clock.now()
     for each in out:
         each.query.took(each, now)

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from penstock.engine.states.answers import AnyState, promises_of, steps_of
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.state import Decided, Run, RunOutput
 from penstock.engine.trains.rows import Rows, write_parquet_at
-from penstock.engine.trains.times import span_of
+from penstock.engine.trains.times import span_of_rows
+from penstock.engine.trains.train_files import Outlook
 from penstock.model.functions.time_outs import TimeOuts
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import key
@@ -43,7 +44,7 @@ class Output:
     due, None where the run took no train.
     """
 
-    table: pa.Table
+    rows: Rows
     watermark: int
     idle: bool = False
     punctuation: str = ""
@@ -86,6 +87,8 @@ class LiveUnit:
     arrivals: Arrivals = field(default_factory=Arrivals)
     rows_in: int = 0
     rows_out: int = 0
+    driver_bytes: int = 0  # of its rows that were in the driver, since the start
+    file_bytes: int = 0  # of those that tasks wrote
     late_rows: dict[str, int] = field(default_factory=dict)
     rows_before: dict[str, int] = field(default_factory=dict)
     busy_seconds: float = 0.0
@@ -149,6 +152,7 @@ class LiveUnit:
         then = self.reading.after(self.unit, inputs)
         run = replace(
             self._run(processor, inputs, then),
+            outlook=self._outlook(number, inputs),
             ahead=self._ahead_of(ranges_of(inputs)),
             shared=shared,
             thinned=thinned,
@@ -162,7 +166,7 @@ class LiveUnit:
         self._let_go_of_history()
         self.ended = all(each.watermark == END_OF_TIME for each in outputs.values())
         self.rows_in += run.count
-        self.rows_out += sum(each.table.num_rows for each in outputs.values())
+        self._count(outputs.values())
         self.last_seconds = time.perf_counter() - began
         self.busy_seconds += self.last_seconds
         return {root: replace(each, idle=self.is_idle) for root, each in outputs.items()}
@@ -174,11 +178,28 @@ class LiveUnit:
         run, found = RunMoments(self.unit, self.reading, inputs, self.arrivals), {}
         for root in self.unit.roots:
             each, times = outputs[key(root)], root.times
-            span = span_of(each.table, times[0].column) if times else None
+            span = span_of_rows(each.rows, times[0].column) if times else None
             moments = run.of(root, span[0] if span else None)
             found[key(root)] = replace(each, span=span, moments=moments)
         run.forget(then.reached)
         return found
+
+    def _count(self, outputs: Iterable[Output]) -> None:
+        for rows in (each.rows for each in outputs):
+            self.rows_out += rows.count
+            self.driver_bytes += rows.memory_bytes
+            self.file_bytes += rows.size if rows.table is None else 0
+
+    def _outlook(self, number: int, inputs: Inputs) -> Outlook:
+        """Return what may come of a run: as many rows as it takes, or more where that is usual.
+
+        It rests on what a replay finds again, so that it writes what was written before.
+        """
+        trains = [train for each in inputs.values() for train in each]
+        more = max(1.0, self.rows_out / self.rows_in) if self.rows_in else 1.0
+        rows = sum(train.info.rows for train in trains)
+        size = sum(train.info.size for train in trains)
+        return Outlook(rows * more, size * more, f"{self.unit.key}-{number:010d}")
 
     def _run(self, processor: Processor, inputs: Inputs, then: Reading) -> Run:
         """Return a run over trains, and over the history that goes before the first of them."""
@@ -211,7 +232,7 @@ class LiveUnit:
         promises = promises_of(self.state, self.unit, run.marks)
         carries = {key(root): carried(root, told) if told else "" for root in self.unit.roots}
         return {
-            root: Output(step.table, promises[root], punctuation=carries[root])
+            root: Output(step.rows, promises[root], punctuation=carries[root])
             for root, step in steps.items()
         }
 

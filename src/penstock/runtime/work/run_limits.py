@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.engine.spark.jobs.processor import DRIVER_ROWS
+from penstock.engine.spark.jobs.processor import DRIVER_ROWS, LARGE
 from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
 
 
@@ -24,6 +24,9 @@ class RunLimits:
     rule_rows: int = 500_000  # as much as a delivery
     rule_bytes: int = 64 << 20
     driver_rows: int = DRIVER_ROWS  # Arrow answers so many in the driver where it can; 0: Spark all
+    # Trains that will have more are written by Spark's tasks, and never pass the driver.
+    large_rows: int = LARGE.rows
+    large_bytes: int = LARGE.size
 
 
 RUN_LIMITS = RunLimits()

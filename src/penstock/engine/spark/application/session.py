@@ -24,6 +24,9 @@ SHARED = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.runSQLOnFiles": "false",  # FROM text.`/etc/passwd` reads no file
     "spark.sql.variable.substitute": "false",  # ${env:SECRET} is text, in every statement
+    # Of trains that tasks write, footers tell the times, and Arrow reads what it would write.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
 }
 # A small train is done before the compiler would have been (docs/decisions/0002).
 SMALL = {

@@ -6,6 +6,7 @@ over few rows needs no job (docs/decisions/0044).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
@@ -21,6 +22,7 @@ from penstock.engine.arrow.answers import answer, is_answered
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.lanes import JobLanes
 from penstock.engine.spark.jobs.time_limit import TimeLimits
+from penstock.engine.spark.jobs.train_writer import TrainWriter
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.trains.arrow_bridge import collect, collect_small
 from penstock.engine.trains.memory_budget import MemoryBudget
@@ -35,6 +37,13 @@ from penstock.engine.trains.rows import (
     write_parquet,
 )
 from penstock.engine.trains.sort_order import in_order_of, sorted_rows
+from penstock.engine.trains.train_files import (
+    MOST_FILES,
+    LargeBound,
+    Outlook,
+    is_storable,
+    written_by,
+)
 from penstock.engine.trains.types import arrow_schema, spark_schema
 from penstock.errors import TimedOutError
 from penstock.model.own_names import own
@@ -46,6 +55,7 @@ Leaf = tuple[Sequence[Rows], Schema | None]  # None: the rows' own schema holds
 # What Python workers do to batches of rows, and the schema of what they return.
 Work = tuple[Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], str]
 Gathered: TypeAlias = "pa.Table | list[Rows]"
+Made: TypeAlias = "pa.Table | Rows"  # rows in the driver, or in files that tasks wrote
 Result = TypeVar("Result")
 PARTIALS = "partials"
 # An aggregate of so many rows over all slots is done sooner by one task without an exchange than
@@ -53,6 +63,9 @@ PARTIALS = "partials"
 SINGLE_ROWS = 1_000_000
 DRIVER_ROWS = 500_000  # that Arrow answers in a fifth of the time (docs/decisions/0044)
 DRIVER_BYTES = 64 << 20  # of rows that Arrow answers in the driver
+# A train of two million short rows is written by tasks in the time in which the driver collects and
+# writes it; one of a million takes a third longer, and has the driver's memory to itself (0062).
+LARGE = LargeBound(1_000_000, DRIVER_BYTES)
 # So many times as many partials are combined there: the driver has made them, most of them are in
 # its memory, and the rows that come of them must go there, too.
 OF_PARTIALS = 8
@@ -67,12 +80,14 @@ class Processor:
         spill: Path,
         run_seconds: float | None = None,
         driver_rows: int = DRIVER_ROWS,
+        large: LargeBound = LARGE,
     ) -> None:
         """Write what is too large for a local relation below `spill`.
 
         Nothing that a run waits for may take longer than `run_seconds`; None is no limit. Of more
-        than `driver_rows` Spark is always asked.
+        than `driver_rows` Spark is always asked. Trains that will be `large` never come here.
         """
+        self.large = large
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self._driver_rows = driver_rows
         self.limits, self.room = TimeLimits(), MemoryBudget()
@@ -113,6 +128,17 @@ class Processor:
         """Return the output of a unit without an aggregate."""
         return self._over(unit, inputs, unit.rows_sql, unit.root.schema, single=False)
 
+    def train(self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], outlook: Outlook) -> Made:
+        """Return the output of a unit without an aggregate, wherever it is best."""
+        if not self.is_large(outlook, unit.root.schema):
+            return self.flow(unit, inputs)
+        sql = unit.rows_sql(self.views(unit))
+        return self.written(self.leaves(unit, inputs), sql, unit.root.schema, outlook, None)
+
+    def is_large(self, outlook: Outlook, schema: Schema) -> bool:
+        """Say whether rows are expected to be so many that tasks should write them themselves."""
+        return self.large.is_passed(outlook) and is_storable(schema)
+
     def panes(
         self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
     ) -> pa.Table | None:
@@ -145,12 +171,7 @@ class Processor:
         With `touched`, only those of windows and keys that these partials belong to. Rows come by
         time, in an order that a replay gives again.
         """
-        view = own(f"{unit.key}_{PARTIALS}")
-        leaves: dict[str, Leaf] = {view: (parts, None)}
-        if touched is not None:
-            leaves[f"{view}_touched"] = (touched, None)
-        marked = f"{view}_touched" if touched is not None else None
-        sql = unit.close_sql(view, numbers, emitted=emitted, touched=marked)
+        leaves, sql = _closing(unit, parts, numbers, emitted, touched)
         schema, times = unit.root.schema, [time.column for time in unit.root.times]
         if not any(rows.count for rows in parts):
             return empty_table(schema)
@@ -164,6 +185,23 @@ class Processor:
         if found is not None and table.num_rows > SMALL_ROWS:
             return in_order_of(table, times)
         return sorted_rows(table, times)
+
+    def closed(
+        self,
+        unit: Unit,
+        parts: Sequence[Rows],
+        numbers: tuple[int, int],
+        outlook: Outlook,
+        *,
+        emitted: str = "final",
+        touched: Sequence[Rows] | None = None,
+    ) -> Made:
+        """Return what `close` does, wherever it is best."""
+        if not self.is_large(outlook, unit.root.schema):
+            return self.close(unit, parts, numbers, emitted=emitted, touched=touched)
+        leaves, sql = _closing(unit, parts, numbers, emitted, touched)
+        order = None if unit.is_ordered else [time.column for time in unit.root.times]
+        return self.written(leaves, sql, unit.root.schema, outlook, order)
 
     def compact(
         self, unit: Unit, parts: Sequence[Rows], collapse_before: int | None = None
@@ -236,6 +274,31 @@ class Processor:
             table = self._by_spark(leaves, sql, single=single, branches=branches, wide=wide)
         return fit(table, arrow_schema(schema)) if schema is not None else table
 
+    def written(
+        self,
+        leaves: Mapping[str, Leaf],
+        sql: str,
+        schema: Schema,
+        outlook: Outlook,
+        order: Sequence[str] | None,
+    ) -> Made:
+        """Have tasks write the rows of a SELECT; few of them come to the driver all the same.
+
+        With `order`, they are sorted by these columns and then by all others, as `sorted_rows`
+        does, so that a replay writes the same; without, they lie as the SELECT gives them.
+        """
+        if not any(each.count for rows, _ in leaves.values() for each in rows):
+            return empty_table(schema)
+        few = min(SMALL_ROWS, self.large.rows)
+        files = partial(TrainWriter(schema, order, min(self.slots, MOST_FILES)).write, sql)
+
+        def taken(session: SparkSession) -> Rows:
+            write = partial(files, session)
+            return self.in_time(lambda: written_by(write, self.spill, outlook.name, schema, few))
+
+        rows = self._over_views(leaves, taken)
+        return rows if rows.table is None else rows.table
+
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
         """Return what Python workers make of the rows of a SELECT."""
         if (table := self.in_driver(leaves, sql)) is not None and table.num_rows:
@@ -258,19 +321,38 @@ class Processor:
         small = all(isinstance(each, pa.Table) and is_small(each) for each in gathered.values())
         large = self._sessions.wide if wide else self._sessions.large
         session = self._sessions.small if small else large
+
+        def collected() -> pa.Table:
+            result = session.sql(sql)
+            if work is not None:
+                result = result.mapInArrow(*work)
+            return collect_small(result) if small and work is None else collect(result)
+
+        return self._shown(session, gathered, leaves, lambda: self.in_time(collected), single)
+
+    def _over_views(
+        self, leaves: Mapping[str, Leaf], take: Callable[[SparkSession], Result]
+    ) -> Result:
+        """Do something in the session for large trains while its views show the leaves."""
+        session = self._sessions.large
+        gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
+        return self._shown(session, gathered, leaves, lambda: take(session), single=False)
+
+    def _shown(
+        self,
+        session: SparkSession,
+        gathered: Mapping[str, Gathered],
+        leaves: Mapping[str, Leaf],
+        take: Callable[[], Result],
+        single: bool,
+    ) -> Result:
+        """Do something while views show what was gathered of the leaves."""
         drafts: list[Path] = []
         try:
             for view, held in gathered.items():
                 frame = self._frame(session, held, leaves[view][1], drafts)
                 self._show(frame.coalesce(1) if single else frame, view)
-
-            def collected() -> pa.Table:
-                result = session.sql(sql)
-                if work is not None:
-                    result = result.mapInArrow(*work)
-                return collect_small(result) if small and work is None else collect(result)
-
-            return self.in_time(collected)
+            return take()
         except (PySparkException, Py4JError) as error:
             raise run_error(error) from error
         finally:
@@ -290,6 +372,9 @@ class Processor:
         schemas = {view: each.schema for view, each in known.items()}
         schemas |= {view: _schema_of(*leaf) for view, leaf in leaves.items()}
         if not is_answered(sql, schemas):
+            return None
+        # Packed rows may be more, and are never much less.
+        if sum(each.size for each in rows if each.table is None) > driver * DRIVER_BYTES:
             return None
         tables = {view: _table(*leaf) for view, leaf in leaves.items()}
         if sum(map(value_bytes, tables.values())) > driver * DRIVER_BYTES:
@@ -336,7 +421,26 @@ class Processor:
         # A stated schema spares the job in which Spark would read the footers for it.
         known = from_arrow_schema(pq.read_schema(paths[0])) if schema is None else None
         reader = session.read.schema(known or spark_schema(schema or Schema()))
+        if len(source) == 1 and source[0].in_order:
+            # One scan of all would begin with the largest file.
+            return reduce(DataFrame.unionAll, (reader.parquet(str(path)) for path in paths))
         return reader.parquet(*map(str, paths))
+
+
+def _closing(
+    unit: Unit,
+    parts: Sequence[Rows],
+    numbers: tuple[int, int],
+    emitted: str,
+    touched: Sequence[Rows] | None,
+) -> tuple[dict[str, Leaf], str]:
+    """Return the SELECT that closes windows, and the leaves that it reads."""
+    view = own(f"{unit.key}_{PARTIALS}")
+    leaves: dict[str, Leaf] = {view: (parts, None)}
+    if touched is not None:
+        leaves[f"{view}_touched"] = (touched, None)
+    marked = f"{view}_touched" if touched is not None else None
+    return leaves, unit.close_sql(view, numbers, emitted=emitted, touched=marked)
 
 
 def _schema_of(rows: Sequence[Rows], known: Schema | None) -> pa.Schema:

@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.spark.jobs.processor import Leaf
+from penstock.engine.spark.jobs.processor import Leaf, Made
 from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.state import KeptPart, Run
 from penstock.engine.trains.memory_budget import MemoryBudget
@@ -25,7 +25,6 @@ from penstock.engine.trains.rows import (
     laid_together,
     read_parquet,
 )
-from penstock.engine.trains.sort_order import sorted_rows
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError
 from penstock.model.schema import Column, Schema
@@ -178,14 +177,14 @@ class KeptRows:
 
     def joined(
         self, run: Run, rows: Mapping[str, Sequence[Rows]], sql_of: Select, branches: int = 1
-    ) -> pa.Table:
+    ) -> Made:
         """Return what the unit's root makes of a SELECT, in an order that a replay gives again."""
         root, sql = run.unit.root, sql_of(views_of(run, rows))
         if not sql:
             return empty_table(root.schema)
         above, leaves = run.unit.above_sql(f"({sql})"), self.leaves(run, rows, sql)
-        table = run.select(above, leaves, root.schema, branches=branches)
-        return sorted_rows(table, [time.column for time in root.times])
+        order = [time.column for time in root.times]
+        return run.made(above, leaves, root.schema, order, branches=branches)
 
     def kept(self, **facts: str) -> list[KeptPart]:
         """Return the parts for a checkpoint."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.spark.jobs.processor import Made
 from penstock.engine.states.joins.kept_rows import KeptRows, late_rows, timed_rows
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.trains.rows import fit, in_memory, laid_together
@@ -64,7 +65,7 @@ class RowsJoinState:
         self.waiting.keep_only(waiting)
         self.now, self.marks = now, marks
         self.placed += sum(each.num_rows for each in new)
-        return RunOutput(table, late)
+        return RunOutput.of(table, run.unit.root.schema, late)
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the time that a combination to come has at least."""
@@ -145,7 +146,7 @@ class RowsJoinState:
 
     def _joined(
         self, run: Run, there: Sequence[pa.Table], new: Sequence[pa.Table], now: JoinPosition
-    ) -> pa.Table:
+    ) -> Made:
         rows = self.there.in_play(self.there.parts_of(new))
         for place in self.join.preserved:
             passed = self._passed(place, there[place], new[place], now)

@@ -13,7 +13,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engine.spark.jobs.processor import Leaf
+from penstock.engine.spark.jobs.processor import Leaf, Made
 from penstock.engine.states.joins.crowded_keys import Meeting, are_crowded
 from penstock.engine.states.joins.kept_rows import (
     JoinRows,
@@ -82,7 +82,7 @@ class WindowJoinState:
         self.reached = marks
         self.ended = [each for each in self.ended if each.until >= marks[each.place]]
         late = late_rows(self.join.late_schema, [each for _, each in arrived], [MET, UNTIL])
-        return RunOutput(table, late)
+        return RunOutput.of(table, run.unit.root.schema, late)
 
     def punctuate(self, run: Run, conditions: Mapping[int, str]) -> RunOutput:
         """Drop rows whose partners were declared complete."""
@@ -145,7 +145,7 @@ class WindowJoinState:
     def _ended_of(self, place: int) -> list[EndedSide]:
         return [each for each in self.ended if each.place == place]
 
-    def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> pa.Table:
+    def _joined(self, run: Run, new: Sequence[Part | None], marks: Marks) -> Made:
         rows = self.in_play(new, marks)
         how = self.how(run, rows, new)
 

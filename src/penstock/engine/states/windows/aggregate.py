@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.spark.jobs.processor import Made
 from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.states.windows.closing import Closed, Closer
@@ -38,6 +39,7 @@ from penstock.engine.states.windows.section_rows import (
     with_shares,
 )
 from penstock.engine.trains.rows import empty_table, in_memory, is_small, laid_together
+from penstock.engine.trains.train_files import Outlook, end_to_end
 from penstock.errors import PenstockError
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME, shifted
 from penstock.plan.operators import key
@@ -231,15 +233,15 @@ class AggregateState:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
         self._rise(run)  # a run that is done again finds it there already
         unit, made = run.unit, self._taken(run)
-        tables = list(self._emitted(run, made.new))
+        pieces = list(self._emitted(run, made.new))
         self.accept(made, run)
         if (closed := self._progress.next) is not None:
             self.ended = tuple(each for each in self.ended if each.until >= closed)
         watermark = self._mark(run.marks)
         if self.aggregate.early is not None and abs(watermark) < END_OF_TIME:
             self.early = watermark // self.aggregate.early
-        table = pa.concat_tables(tables) if tables else empty_table(unit.root.schema)
-        return RunOutput(table, made.late.get(self.members[0].key))
+        whole = end_to_end(pieces, unit.root.schema, run.processor.spill)
+        return RunOutput.of(whole, unit.root.schema, made.late.get(self.members[0].key))
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the watermark of the output when the input has this one."""
@@ -266,7 +268,7 @@ class AggregateState:
         self.ended = (*self.ended, Ended(held, conditions[0], last))
         return RunOutput(table)
 
-    def _emitted(self, run: Run, new: Part | None) -> Iterator[pa.Table]:
+    def _emitted(self, run: Run, new: Part | None) -> Iterator[Made]:
         """Yield the rows of the windows that close, are corrected, or are shown early."""
         watermark, spread = self._mark(run.marks), self.partials.spread(new)
         if (closing := self._progress.closing(watermark, spread)) is not None:
@@ -279,12 +281,16 @@ class AggregateState:
         if early is not None:
             yield self._close(run, early, new, "early")
 
-    def _close(self, run: Run, numbers: Numbers, new: Part | None, emitted: str) -> pa.Table:
+    def _close(self, run: Run, numbers: Numbers, new: Part | None, emitted: str) -> Made:
         assigner, parts = self._progress.assigner, [*self.partials.parts, *([new] if new else [])]
         low, high = min(map(assigner.start_of, numbers)), max(map(assigner.end_of, numbers))
         touched = [new.rows] if new is not None and emitted == "corrected" else None
         needed = within(parts, low, high)
-        return run.processor.close(run.unit, needed, numbers, emitted=emitted, touched=touched)
+        rows, size = sum(each.count for each in needed), sum(each.size for each in needed)
+        outlook = Outlook(rows, size, f"{run.outlook.name}-{emitted}")
+        return run.processor.closed(
+            run.unit, needed, numbers, outlook, emitted=emitted, touched=touched
+        )
 
     def _shows_early(self, watermark: int) -> bool:
         every = self.aggregate.early

@@ -17,7 +17,6 @@ from penstock.engine.states.state import Decided
 from penstock.engine.states.tuples.gate import GateState
 from penstock.engine.states.tuples.take import TakeState
 from penstock.engine.trains.buffers import Train
-from penstock.engine.trains.rows import in_memory
 from penstock.errors import describe
 from penstock.model.trains import TrainInfo
 from penstock.plan.operators import Bundle, JoinBundle, Operator, Scan, key
@@ -320,8 +319,8 @@ class Dispatcher:
         first, last = output.span or (None, None)
         now = self.clock.now()
         moments = output.moments or Moments(now, now)
-        rows = in_memory(output.table)
-        size, mark = rows.memory_bytes, output.watermark
+        rows = output.rows
+        size, mark = rows.size, output.watermark
         info = TrainInfo(
             number,
             rows.count,

@@ -57,6 +57,8 @@ def _rows(topology: Topology, now: float) -> Iterator[Row]:
             "queued_bytes": queue.size,
             "oldest_s": round(queue.age, 3),
             "memory_bytes": live.state_bytes,
+            "driver_bytes": live.driver_bytes,
+            "file_bytes": live.file_bytes,
             "busy_s": round(live.busy_seconds, 3),
             "cause": first_line(live.cause),
         }
@@ -75,7 +77,8 @@ UNITS = View(
     columns(
         "unit STRING, what STRING, kind STRING, queries BIGINT, state STRING, runs BIGINT, "
         "rows_in BIGINT, rows_out BIGINT, late_rows BIGINT, queued_rows BIGINT, "
-        "queued_bytes BIGINT, oldest_s DOUBLE, memory_bytes BIGINT, busy_s DOUBLE, cause STRING"
+        "queued_bytes BIGINT, oldest_s DOUBLE, memory_bytes BIGINT, driver_bytes BIGINT, "
+        "file_bytes BIGINT, busy_s DOUBLE, cause STRING"
     ),
     lambda of: unit_rows(of.supervisor, of.clock.now()),
 )
