@@ -4,6 +4,7 @@ The source follows a script, units hand their rows on as they are, and the worke
 once. It can die: between two things, with work recorded and not begun, or done and not settled.
 """
 
+import shutil
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -200,6 +201,7 @@ class Hall:
         self.pool = SyncPool()
         self.result_index = ResultIndex(self.home / "shelf.db")
         spill = self.home / "spill"
+        shutil.rmtree(spill, ignore_errors=True)  # as a home does when it is opened
         large = LargeBound(self.limits.large_rows, self.limits.large_bytes)
         self.processor = TwinProcessor(spill, large)
         self.topology = Topology(BufferPool(spill, self.bounds), self._late, self._note)

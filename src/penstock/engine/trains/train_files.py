@@ -44,9 +44,9 @@ class LargeBound:
     rows: int
     size: int
 
-    def is_passed(self, outlook: Outlook) -> bool:
-        """Say whether rows will be as many; of those of which nothing is known it is not said."""
-        return outlook.rows > self.rows or outlook.size > self.size
+    def is_passed(self, outlook: Outlook, times: int = 1) -> bool:
+        """Say whether rows will be more than so many times the bound."""
+        return outlook.rows > times * self.rows or outlook.size > times * self.size
 
 
 def is_storable(schema: Schema) -> bool:

@@ -71,6 +71,15 @@ def test_a_manifest_comes_back_as_it_was(manifest: Manifest) -> None:
     assert Manifest.from_json(json.loads(json.dumps(manifest.to_json()))) == manifest
 
 
+def test_only_rows_in_several_files_make_a_manifest_of_the_second_format() -> None:
+    info = TrainInfo(1, 2, 3, 0.0)
+    for file, written in (("", 1), ("a.parquet", 1), ("a.parquet/b.parquet", 2)):
+        buffer = BufferRecord(1, 0, None, False, {}, (TrainRecord(info, file),))
+        manifest = Manifest(buffers={"s": buffer})
+        assert manifest.to_json()["format"] == written
+        assert list(manifest.names) == ([] if not file else file.split("/"))
+
+
 def test_a_manifest_of_another_format_is_refused() -> None:
     with pytest.raises(HomeFormatError):
         Manifest.from_json({**Manifest().to_json(), "format": 99})

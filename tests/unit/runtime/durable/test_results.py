@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.engine.sinks.sink import Delivery
+from penstock.engine.trains.rows import write_parquet
 from penstock.errors import DiskFullError, HomeError
 from penstock.runtime.durable import results
 from penstock.runtime.durable.result_index import ResultIndex
@@ -210,3 +211,60 @@ def test_a_full_disk_says_so_and_leaves_the_log_as_it_was(
 
 def raise_no_room(*_: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+# -- what tasks wrote ------------------------------------------------------------------------
+
+
+def written(directory: Path, number: int, *, pieces: int = 3) -> tuple[list[Path], pa.Table]:
+    """Return files that tasks wrote, and their rows; in a file no column says that it has none."""
+    rows = pa.table({"n": pa.array([number] * 6, pa.int32()), "i": pa.array(range(6), pa.int64())})
+    size = -(-6 // pieces)
+    cuts = [rows.slice(at, size) for at in range(0, 6, size)]
+    return [write_parquet(cut, directory / "trains") for cut in cuts], rows
+
+
+def test_files_that_tasks_wrote_are_kept_by_name_and_read_when_they_are_asked_for(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "log").mkdir()
+    log = filled(tmp_path / "log", 1)
+    paths, rows = written(tmp_path, 2)
+    log.append_files(2, 6, paths, rows.schema)
+    log.append_files(2, 6, paths, rows.schema)
+    for path in paths:
+        path.unlink()  # the train is read and gone
+    assert [one.rows for one in log.read_after(1)] == [rows]
+    assert log.last == 2
+    again = opened(tmp_path / "log")
+    assert [one.rows for one in again.read_after(1)] == [rows]
+    assert len(files(tmp_path / "log")) == len(paths)
+    again.clear()
+    assert files(tmp_path / "log") == []
+
+
+def test_of_files_that_a_death_left_half_linked_nothing_is_read(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    paths, rows = written(tmp_path, 1)
+    log = opened(tmp_path / "log")
+    log.append_files(1, 6, paths, rows.schema)
+    (tmp_path / "log" / files(tmp_path / "log")[0]).unlink()
+    assert numbers(opened(tmp_path / "log")) == []
+    # The index was lost before it knew of the files: nobody can say what they are.
+    log = ResultLog(tmp_path / "log", "query", ResultIndex(tmp_path / "other.db"))
+    assert (log.last, files(tmp_path / "log")) == (0, [])
+    log.append_files(1, 6, paths, rows.schema)
+    assert [one.rows for one in log.read_after(0)] == [rows]
+
+
+def test_large_deliveries_go_when_there_are_too_many(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir()
+    log = opened(tmp_path / "log", keep_bytes=2 * FILE)
+    for number in (1, 2, 3):
+        paths, rows = written(tmp_path, number, pieces=2)
+        log.append_files(number, 6, paths, rows.schema)
+    assert log.last == 3
+    assert 1 not in numbers(log)
+    assert log.rows_gone(1, 2) == 6
+    log.forget_above(0)
+    assert files(tmp_path / "log") == []

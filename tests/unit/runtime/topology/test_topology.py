@@ -15,6 +15,7 @@ from penstock.model.trains import BEGIN_OF_TIME
 from penstock.plan.operators import EventTime, Operator, Project, Union, WindowAggregate, key
 from penstock.plan.operators.windows.window_assigner import spans
 from penstock.runtime.sources.source_reader import PATIENCE
+from penstock.runtime.work.run_limits import RunLimits
 from tests.examples import examples
 from tests.unit.model.arrow_twin import arrow_without_spark
 from tests.unit.model.hall import SCHEMA, DeathError, Hall, chain, scan
@@ -45,10 +46,12 @@ def root_of(one: str, two: str | None) -> Operator:
 class Recutting(RuleBasedStateMachine):
     """Queries come and go over two streams that never stand still, and the process dies."""
 
+    limits = RunLimits()
+
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp())
-        self.hall = Hall(self.directory / "home", STREAMS)
+        self.hall = Hall(self.directory / "home", STREAMS, limits=self.limits)
         self.number = 0
         self.began: dict[str, dict[str, int]] = {}  # where a query may have begun, at the latest
 
@@ -176,6 +179,26 @@ Recutting.TestCase.settings = settings(
     deadline=None, max_examples=examples(60), stateful_step_count=40
 )
 test_cutting_anew_and_dying_lose_and_repeat_nothing = Recutting.TestCase
+
+
+class RecuttingFiles(Recutting):
+    """The same where every train that has rows goes to files, several of them."""
+
+    limits = RunLimits(large_rows=0)
+
+    @invariant()
+    def there_are_no_files_but_those_of_trains(self) -> None:
+        held = [train.rows for each in self.hall.topology.buffers for train in each.held()]
+        assert all(rows.table is None or not rows.count for rows in held if rows.in_order)
+        spill = self.hall.home / "spill"
+        found = set(spill.iterdir()) if spill.exists() else set()
+        assert found == {path for rows in held for path in rows.paths if path.parent == spill}
+
+
+RecuttingFiles.TestCase.settings = settings(
+    deadline=None, max_examples=examples(20), stateful_step_count=40
+)
+test_trains_in_files_are_neither_lost_nor_repeated_nor_left_behind = RecuttingFiles.TestCase
 
 
 # -- places, promises and states that go over ------------------------------------------------

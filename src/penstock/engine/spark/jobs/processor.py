@@ -63,9 +63,9 @@ PARTIALS = "partials"
 SINGLE_ROWS = 1_000_000
 DRIVER_ROWS = 500_000  # that Arrow answers in a fifth of the time (docs/decisions/0044)
 DRIVER_BYTES = 64 << 20  # of rows that Arrow answers in the driver
-# A train of two million short rows is written by tasks in the time in which the driver collects and
-# writes it; one of a million takes a third longer, and has the driver's memory to itself (0062).
-LARGE = LargeBound(1_000_000, DRIVER_BYTES)
+# Of so many Spark is asked anyway; that its tasks write them takes 0.1 s more at half a million, and
+# no more than the driver's way at two millions (docs/decisions/0062).
+LARGE = LargeBound(DRIVER_ROWS, DRIVER_BYTES)
 # So many times as many partials are combined there: the driver has made them, most of them are in
 # its memory, and the rows that come of them must go there, too.
 OF_PARTIALS = 8
@@ -135,9 +135,12 @@ class Processor:
         sql = unit.rows_sql(self.views(unit))
         return self.written(self.leaves(unit, inputs), sql, unit.root.schema, outlook, None)
 
-    def is_large(self, outlook: Outlook, schema: Schema) -> bool:
-        """Say whether rows are expected to be so many that tasks should write them themselves."""
-        return self.large.is_passed(outlook) and is_storable(schema)
+    def is_large(self, outlook: Outlook, schema: Schema, driver: int = 1) -> bool:
+        """Say whether rows are expected to be so many that tasks should write them themselves.
+
+        Those that Arrow could answer `driver` times as many of as usual have a bound as high.
+        """
+        return self.large.is_passed(outlook, driver) and is_storable(schema)
 
     def panes(
         self, unit: Unit, inputs: Mapping[str, Sequence[Rows]], *, ahead: int | None = None
@@ -197,7 +200,7 @@ class Processor:
         touched: Sequence[Rows] | None = None,
     ) -> Made:
         """Return what `close` does, wherever it is best."""
-        if not self.is_large(outlook, unit.root.schema):
+        if not self.is_large(outlook, unit.root.schema, OF_PARTIALS):
             return self.close(unit, parts, numbers, emitted=emitted, touched=touched)
         leaves, sql = _closing(unit, parts, numbers, emitted, touched)
         order = None if unit.is_ordered else [time.column for time in unit.root.times]
