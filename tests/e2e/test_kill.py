@@ -159,6 +159,12 @@ WRITTEN = (
 )
 
 
+def by_id(contents: dict[str, bytes | pa.Table]) -> pa.Table:
+    placed = contents["placed"]
+    assert isinstance(placed, pa.Table)
+    return placed.sort_by([("id", "ascending"), ("label", "ascending")])
+
+
 def test_trains_that_tasks_write_are_after_deaths_what_the_driver_would_have_made(
     undisturbed: tuple[Path, str, dict[str, bytes | pa.Table]],
     monkeypatch: pytest.MonkeyPatch,
@@ -166,7 +172,7 @@ def test_trains_that_tasks_write_are_after_deaths_what_the_driver_would_have_mad
     tmp_path: Path,
 ) -> None:
     _, script, expected = undisturbed
-    large = RunLimits(flow_rows=200, aggregate_rows=200, large_rows=0, driver_rows=0)
+    large = RunLimits(flow_rows=200, aggregate_rows=200, large_rows=0)
     died = 0
     with reaping(tmp_path, monkeypatch, large) as reaper:
         for point in (*WRITTEN, (None, 1)):
@@ -179,7 +185,9 @@ def test_trains_that_tasks_write_are_after_deaths_what_the_driver_would_have_mad
                 break
             died += 1
     assert died >= 2  # it may end before its last point
-    scenario.same(scenario.contents(tmp_path / "out"), expected)
+    # Spark gives the two places of a key the other way round than Arrow does.
+    found = scenario.contents(tmp_path / "out")
+    scenario.same({**found, "placed": by_id(found)}, {**expected, "placed": by_id(expected)})
 
 
 def test_rows_that_were_acknowledged_are_delivered_once_whatever_died_after(

@@ -63,7 +63,7 @@ PARTIALS = "partials"
 SINGLE_ROWS = 1_000_000
 DRIVER_ROWS = 500_000  # that Arrow answers in a fifth of the time (docs/decisions/0044)
 DRIVER_BYTES = 64 << 20  # of rows that Arrow answers in the driver
-# Of so many Spark is asked anyway; that its tasks write them takes 0.1 s more at half a million, and
+# Of more Spark is asked anyway; that its tasks write them takes 0.1 s more at half a million, and
 # no more than the driver's way at two millions (docs/decisions/0062).
 LARGE = LargeBound(DRIVER_ROWS, DRIVER_BYTES)
 # So many times as many partials are combined there: the driver has made them, most of them are in
