@@ -170,11 +170,11 @@ class Hand:
     tuples: list[tuple[int, int]] = field(default_factory=list)
     room: MemoryBudget = field(default_factory=MemoryBudget)
 
-    def panes(self, unit: Unit, rows: object) -> pa.Table | None:
+    def panes(self, unit: Unit, rows: object, *_: object) -> pa.Table | None:
         return partials(self.assigner, self.tuples) if self.tuples else None
 
-    def close(
-        self, unit: Unit, parts: list[Rows], numbers: Numbers, *, emitted: str, touched: object
+    def closed(
+        self, unit: Unit, parts: list[Rows], numbers: Numbers, *_: object, **how: object
     ) -> pa.Table:
         """Return a row for each window of the range and each tuple that it holds."""
         found = [
@@ -187,7 +187,9 @@ class Hand:
         columns = list(zip(*found, strict=True)) or [()] * 4
         return pa.table(dict(zip((START, END, "window", "held"), columns, strict=True)))
 
-    def compact(self, unit: Unit, parts: list[Rows], collapse_before: int | None) -> pa.Table:
+    def compact(
+        self, unit: Unit, parts: list[Rows], collapse_before: int | None, *_: object
+    ) -> pa.Table:
         table = pa.concat_tables(map(read, parts))
         bound = self.assigner.begin if collapse_before is None else collapse_before
         panes = [self.assigner.begin if p < bound else p for p in table[PANE].to_pylist()]
