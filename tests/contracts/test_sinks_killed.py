@@ -11,7 +11,7 @@ from penstock.model.definitions import Connector, QueryDefinition
 from tests.contracts.sink_laws import SINK_LAWS, SinkCase
 
 # Their laws are kept in tests of their own, which start the servers that they write to.
-ELSEWHERE: dict[str, str] = {}
+ELSEWHERE = {"postgres": "engine/postgres/test_sink.py"}
 NOT_REPEATABLE = {"console"}
 
 

@@ -28,7 +28,11 @@ def main(told: dict[str, Any]) -> None:
     say("starting")
     home = Path(told["home"])
     with penstock.connect(
-        home, master=told["master"], settings=settings, writable=[home.parent]
+        home,
+        master=told["master"],
+        settings=settings,
+        writable=[home.parent],
+        hosts=told["hosts"],
     ) as ps:
         say("open")
         ps.script(told["script"])

@@ -19,6 +19,7 @@ DEFAULTS = {
     "push_from": 0,
     "push_to": 0,
     "all_large": False,
+    "hosts": [],
 }
 
 

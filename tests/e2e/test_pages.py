@@ -46,6 +46,7 @@ def test_only_pages_about_other_machines_and_servers_show_what_nobody_runs() -> 
         "deploy",
         "monitor",
         "page",
+        "postgres",
         "psql",
         "serve",
     }

@@ -16,6 +16,12 @@ from penstock.model.definitions import TableDefinition
 
 def check_addable(definition: TableDefinition) -> None:
     """Raise where nothing can be added to a table."""
+    if definition.source.name != "files":
+        raise BadQueryError(
+            f"table {definition.name} comes from {definition.source.name}, "
+            "and rules add rows to files alone",
+            hint="let a query write INTO it instead",
+        )
     options = check_table(definition)
     if not Path(options["path"]).is_dir():
         raise BadQueryError(

@@ -1,40 +1,31 @@
 """Tables: rows that tuples are joined with, read whole and held as views."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 
+from penstock.clock import Clock, WallClock
 from penstock.engine.allowed import Allowed
-from penstock.engine.options import (
-    Declared,
-    flag,
-    near_miss,
-    one_character,
-    one_of,
-    read_options,
-    text,
-)
+from penstock.engine.options import Declared, near_miss
 from penstock.engine.spark.application.session import Sessions
-from penstock.engine.spark.spark_errors import sentence
+from penstock.engine.table_sources import files, postgres
+from penstock.engine.table_sources.files import FilesTable
+from penstock.engine.table_sources.postgres import PostgresTable
+from penstock.engine.table_sources.table_source import Seen, TableSource
 from penstock.engine.trains.rows import is_small, write_parquet
-from penstock.engine.trains.types import schema_of, spark_schema
-from penstock.errors import SourceError, UnknownConnectorError
+from penstock.engine.trains.types import schema_of
+from penstock.errors import UnknownConnectorError
 from penstock.model.definitions import TableDefinition
 from penstock.model.own_names import refuse_own
 from penstock.model.schema import Schema
 from penstock.plan.operators import table_view
 
-OPTIONS = {
-    "path": Declared(text, required=True),
-    "format": Declared(one_of("json", "csv", "parquet"), required=True),
-    "header": Declared(flag, default=True),
-    "delimiter": Declared(one_character, default=","),
+# What a table may come from, with its options.
+TABLES: Mapping[str, Mapping[str, Declared]] = {
+    "files": files.OPTIONS,
+    "postgres": postgres.OPTIONS,
 }
 
 
@@ -42,10 +33,15 @@ class Tables:
     """Loads tables into views of the sessions that units and the analyst use."""
 
     def __init__(
-        self, sessions: Sessions, directory: Path, allowed: Callable[[], Allowed] = Allowed
+        self,
+        sessions: Sessions,
+        directory: Path,
+        allowed: Callable[[], Allowed] = Allowed,
+        clock: Clock | None = None,
     ) -> None:
         """Hold large tables as files below `directory`."""
-        self._allowed = allowed
+        self._allowed, self._clock = allowed, clock or WallClock()
+        self._sources: dict[TableDefinition, TableSource] = {}
         self._sessions = sessions
         self._views = (sessions.small, sessions.large, sessions.wide, sessions.analysis)
         self._directory = directory
@@ -54,16 +50,9 @@ class Tables:
         """Read the table, hold it and return its columns."""
         return self.hold(definition, incarnation, self.read(definition))
 
-    def seen(self, definition: TableDefinition) -> tuple[tuple[str, int, int], ...]:
-        """Return name, size and time of change (ns) of each file of the table, without reading."""
-        found = []
-        top = Path(str(definition.source.option("path")))
-        for path in (top, *(top.rglob("*") if top.is_dir() else ())):
-            with suppress(FileNotFoundError):  # it may go while we look
-                stat = path.stat()
-                if S_ISREG(stat.st_mode):
-                    found.append((str(path), stat.st_size, stat.st_mtime_ns))
-        return tuple(sorted(found))
+    def seen(self, definition: TableDefinition) -> Seen:
+        """Return what would be different if the table's rows had changed, without reading."""
+        return self._source(definition).seen()
 
     def hold(
         self,
@@ -96,38 +85,41 @@ class Tables:
 
     def read(self, definition: TableDefinition) -> pa.Table:
         """Return the table's rows, or raise what is wrong with it."""
-        options = check_table(definition)
-        self._allowed().require_readable(options["path"])
-        if not Path(options["path"]).exists():
-            raise SourceError(
-                f"table {definition.name}: there is no {options['path']}", hint="check the path"
-            )
-        reader = self._sessions.large.read.format(options["format"])
-        if options["format"] == "csv":
-            reader = reader.options(
-                header=options["header"],
-                delimiter=options["delimiter"],
-                inferSchema=definition.schema is None,
-            )
-        if definition.schema is not None:
-            reader = reader.schema(spark_schema(definition.schema))
-            if options["format"] != "parquet":
-                reader = reader.option("mode", "FAILFAST")
-        try:
-            # Java has a working directory of its own, that of its start.
-            rows = reader.load(str(Path(options["path"]).absolute())).toArrow()
-        except (PySparkException, Py4JError) as error:
-            raise SourceError(f"table {definition.name}: {sentence(error)}") from error
+        rows = self._source(definition).read()
         for name in rows.column_names:
             refuse_own(name)
         return rows.combine_chunks()  # Spark stops reading at an empty chunk
 
+    def release(self, definition: TableDefinition) -> None:
+        """Let go of what is held of a table's source; it is made again where it is asked for."""
+        if (source := self._sources.pop(definition, None)) is not None:
+            source.close()
+
+    def close(self) -> None:
+        """Let go of all sources."""
+        for definition in list(self._sources):
+            self.release(definition)
+
+    def _source(self, definition: TableDefinition) -> TableSource:
+        if definition not in self._sources:
+            self._sources[definition] = self._made(definition)
+        return self._sources[definition]
+
+    def _made(self, definition: TableDefinition) -> TableSource:
+        check_table(definition)
+        if definition.source.name == "postgres":
+            return PostgresTable(definition, self._allowed, self._clock)
+        return FilesTable(definition, self._sessions, self._allowed)
+
 
 def check_table(definition: TableDefinition) -> dict[str, Any]:
     """Return the options of a table's source, or raise what is wrong with them."""
-    if definition.source.name != "files":
-        raise UnknownConnectorError(
-            f"a table cannot come from {definition.source.name}",
-            hint=near_miss(definition.source.name, ("files",)),
-        )
-    return read_options(definition.source, OPTIONS)
+    match definition.source.name:
+        case "files":
+            return files.check(definition)
+        case "postgres":
+            return postgres.check(definition)
+        case name:
+            raise UnknownConnectorError(
+                f"a table cannot come from {name}", hint=near_miss(name, TABLES)
+            )

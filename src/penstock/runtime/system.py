@@ -147,7 +147,7 @@ class System:
     def _build_floor(self, parts: Parts, settings: Settings) -> None:
         """Build what runs, and what holds it still and cuts it."""
         home, clock, journal = self.home, self.clock, self.journal
-        tables = Tables(self.sessions, home.spill, self.allowed)
+        tables = Tables(self.sessions, home.spill, self.allowed, clock)
         self.tables = TableVersions(tables, home.tables, clock)
         buffers, note = BufferPool(home.spill, parts.bounds), self.catalog.set_state
         self.topology = Topology(buffers, home.late, note, tables=self.tables)
@@ -363,6 +363,7 @@ class System:
         for source_reader in topology.source_readers.values():
             with suppress(SparkDiedError), death_told():
                 source_reader.interface.close()
+        self.tables.close()
         stores = (self.journal, self.pending_actions, self.push_keys, self.catalog)
         for each in (*stores, self.result_index):
             each.close()

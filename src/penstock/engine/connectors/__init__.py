@@ -5,6 +5,8 @@ from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.pushed import push
 from penstock.engine.sinks import console
 from penstock.engine.sinks import files as files_sink
+from penstock.engine.sinks.postgres import postgres
+from penstock.engine.tables import TABLES
 
 CONNECTORS = {
     each.name: each
@@ -22,12 +24,22 @@ CONNECTORS = {
             source_options=files.OPTIONS,
             sink=files_sink.FilesSink,
             sink_options=files_sink.OPTIONS,
+            table_options=TABLES["files"],
         ),
         ConnectorKind(
             "generator",
             "expressions over the tuple's number",
             source=generator.Generator,
             source_options=generator.OPTIONS,
+        ),
+        ConnectorKind(
+            "postgres",
+            "a table of PostgreSQL",
+            sink=postgres.PostgresSink,
+            sink_options=postgres.OPTIONS,
+            table_options=TABLES["postgres"],
+            extra="postgres",
+            modules=("psycopg",),
         ),
         ConnectorKind(
             "push",

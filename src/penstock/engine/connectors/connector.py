@@ -12,7 +12,7 @@ from penstock.errors import NotInstalledError
 
 @dataclass(frozen=True, slots=True)
 class ConnectorKind:
-    """A name that SQL may write after FROM, after INTO, or both.
+    """A name that SQL may write after FROM of a stream or a table, after INTO, or several of these.
 
     Packages that only it needs come with the extra `extra`; `modules` are what it imports of them.
     """
@@ -23,6 +23,7 @@ class ConnectorKind:
     source_options: Mapping[str, Declared] = field(default_factory=dict)
     sink: SinkClass | None = None
     sink_options: Mapping[str, Declared] = field(default_factory=dict)
+    table_options: Mapping[str, Declared] | None = None
     extra: str = ""
     modules: tuple[str, ...] = ()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -54,6 +54,24 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """Close the sink and release what it holds."""
+        ...
+
+
+@runtime_checkable
+class Reaching(Protocol):
+    """A sink that asks a host; whether it may is asked at CREATE as well as when it opens."""
+
+    def require_allowed(self, allowed: Allowed) -> None:
+        """Raise NotAllowedError where the operator has not named the host."""
+        ...
+
+
+@runtime_checkable
+class Numbered(Protocol):
+    """A sink whose other side remembers numbers of deliveries."""
+
+    def expect(self, known: int) -> None:
+        """Take the number of the last delivery of which the journal knows, before `open`."""
         ...
 
 

@@ -8,7 +8,7 @@ from penstock.clock import Clock
 from penstock.engine.allowed import Allowed
 from penstock.engine.connectors import sinks
 from penstock.engine.sinks.files import FilesSink
-from penstock.engine.sinks.sink import ALONE, SinkSurroundings
+from penstock.engine.sinks.sink import ALONE, Numbered, SinkSurroundings
 from penstock.errors import PenstockError
 from penstock.model.definitions import QueryState
 from penstock.runtime.durable.journal import Journal
@@ -52,6 +52,8 @@ class DeliveredBefore:
                 self.allowed().require_writable(sink.path)
                 if told := sink.set_aside(known):
                     self.warn(f"query {query.name}: {told}")
+            elif isinstance(sink, Numbered):
+                sink.expect(known)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from penstock.engine.allowed import Allowed
+from penstock.engine.connectors import sinks
 from penstock.engine.interfaces.formats.listing import is_pattern
 from penstock.engine.options import local_path
 from penstock.engine.sinks.files import FilesSink
+from penstock.engine.sinks.sink import Reaching
 from penstock.errors import BadOptionError
 from penstock.model.definitions import QueryDefinition, StreamDefinition
 from penstock.runtime.durable.home import ROOMS
@@ -26,6 +28,9 @@ class SinkPlaces:
 
     def refuse_sink(self, query: QueryDefinition) -> None:
         """Raise where a query would write outside of where it may, or where a stream reads."""
+        sink: object = sinks.build(query)
+        if isinstance(sink, Reaching):
+            sink.require_allowed(self.allowed())
         parts = parts_of(query)
         if parts is None:
             return

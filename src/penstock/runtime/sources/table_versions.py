@@ -1,13 +1,16 @@
-"""Tables and their versions: read anew when their files change, swapped in while quiesced.
+"""Tables and their versions: read anew when their sources change, swapped in while quiesced.
 
 The version in force is a Parquet file of the home, named in the checkpoint: a restart begins with
 it, so that recorded runs are done again over the rows that they had, and then looks at the files.
 
-    files change --look--> read by a worker --swap, while quiesced--> in force, with a checkpoint
+    sources change --look--> read by a worker --swap, while quiesced--> in force, with a checkpoint
 
-What cannot be read leaves the old rows in force, and SHOW TABLES says why.
+Rows that are what they were make no new version. What cannot be read leaves the old rows in force,
+and SHOW TABLES says why.
 """
 
+import hashlib
+import io
 import shutil
 from collections.abc import Mapping
 from concurrent.futures import Future
@@ -21,6 +24,7 @@ import pyarrow.parquet as pq
 
 from penstock.clock import Clock
 from penstock.engine.sinks.whole_file import sync_directory, sync_file
+from penstock.engine.table_sources.table_source import Seen
 from penstock.engine.trains.rows import fit, write_parquet_at
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError, SourceError, describe
@@ -32,14 +36,12 @@ from penstock.runtime.work.worker_pool import Workers
 LOOK_SECONDS = 1.0
 OLD_VERSIONS = 1  # a SELECT that began before a swap may still read the file
 
-Seen = tuple[tuple[str, int, int], ...]  # name, size and time of change (ns) of each file
-
 
 class TableReader(Protocol):
     """Reads tables and holds them as views; the engine does."""
 
     def seen(self, definition: TableDefinition) -> Seen:
-        """Return what the files look like now, without reading them."""
+        """Return what would be different if the rows had changed, without reading them."""
         ...
 
     def read(self, definition: TableDefinition) -> pa.Table:
@@ -56,10 +58,18 @@ class TableReader(Protocol):
         """Remove the table's views."""
         ...
 
+    def release(self, definition: TableDefinition) -> None:
+        """Let go of what is held of a table's source."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what is held of all sources."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TableReading:
-    """Rows that were read, and what the files looked like before."""
+    """Rows that were read, and what their source looked like before."""
 
     rows: pa.Table
     seen: Seen
@@ -76,6 +86,7 @@ class LiveTable:
     rows: int
     read_at: float
     seen: Seen
+    digest: bytes
     cause: str = ""
     candidate: Seen | None = None
     waiting: pa.Table | None = None
@@ -107,7 +118,14 @@ class TableVersions:
         schema = self._tables.hold(definition, incarnation, reading.rows, file)
         now = self._clock.now()
         self.live[_key(definition.name, incarnation)] = LiveTable(
-            definition, incarnation, schema, 1, reading.rows.num_rows, now, reading.seen
+            definition,
+            incarnation,
+            schema,
+            1,
+            reading.rows.num_rows,
+            now,
+            reading.seen,
+            _digest(reading.rows, schema),
         )
         return schema
 
@@ -128,7 +146,14 @@ class TableVersions:
         schema = self._tables.hold(definition, incarnation, rows, file)
         seen = tuple((name, size, changed) for name, size, changed in kept["seen"])
         self.live[_key(definition.name, incarnation)] = LiveTable(
-            definition, incarnation, schema, kept["version"], rows.num_rows, kept["read_at"], seen
+            definition,
+            incarnation,
+            schema,
+            kept["version"],
+            rows.num_rows,
+            kept["read_at"],
+            seen,
+            _digest(rows, schema),
         )
         return schema
 
@@ -138,7 +163,9 @@ class TableVersions:
 
     def drop(self, name: str, incarnation: int) -> None:
         """Remove a table with its versions."""
-        self.live.pop(_key(name, incarnation), None)
+        live = self.live.pop(_key(name, incarnation), None)
+        if live is not None:
+            self._tables.release(live.definition)
         self._tables.drop(name, incarnation)
         shutil.rmtree(self._directory / _key(name, incarnation), ignore_errors=True)
 
@@ -167,6 +194,10 @@ class TableVersions:
                 self._swap(live, live.waiting)
                 live.waiting = None
 
+    def close(self) -> None:
+        """Let go of what is held of the tables' sources."""
+        self._tables.close()
+
     def tidy(self) -> None:
         """Remove versions that no checkpoint names any more."""
         for name, live in self.live.items():
@@ -183,9 +214,18 @@ class TableVersions:
         else:
             pool.submit(
                 f"source:table:{name}",
-                lambda: self._tables.read(live.definition),
+                lambda: self._changed_rows(live),
                 lambda future: self._took(live, seen, future),
             )
+
+    def _changed_rows(self, live: LiveTable) -> pa.Table | None:
+        """Read a table, and return its rows where they are not what they were; in a worker."""
+        rows = self._tables.read(live.definition)
+        try:
+            rows = fit(rows, arrow_schema(live.schema))
+        except (KeyError, pa.ArrowException):
+            raise _other_columns(live) from None
+        return None if digest_of(rows) == live.digest else rows
 
     def _took(self, live: LiveTable, seen: Seen, future: Future[object]) -> None:
         live.candidate = None
@@ -197,11 +237,9 @@ class TableVersions:
             live.cause = describe(error)
             return
         rows = future.result()
-        assert isinstance(rows, pa.Table)  # noqa: S101  (what `read` returns)
-        try:
-            live.waiting = fit(rows, arrow_schema(live.schema))
-        except (KeyError, pa.ArrowException):
-            live.cause = str(_other_columns(live))
+        live.cause = ""
+        assert rows is None or isinstance(rows, pa.Table)  # noqa: S101  (what the reading gives)
+        live.waiting = rows
 
     def _swap(self, live: LiveTable, rows: pa.Table) -> None:
         definition, incarnation, version = live.definition, live.incarnation, live.version + 1
@@ -212,6 +250,7 @@ class TableVersions:
             live.cause = describe(error)
             return
         live.version, live.rows, live.cause = version, rows.num_rows, ""
+        live.digest = digest_of(rows)
         live.read_at = self._clock.now()
 
     def _write(
@@ -230,6 +269,37 @@ class TableVersions:
         return self._directory / _key(name, incarnation) / f"version-{version:010d}.parquet"
 
 
+def _digest(rows: pa.Table, schema: Schema) -> bytes:
+    """Return the digest of rows as the next reading will bring them."""
+    try:
+        return digest_of(fit(rows, arrow_schema(schema)))
+    except (KeyError, pa.ArrowException):
+        return b""  # the next reading will say so
+
+
+def digest_of(rows: pa.Table) -> bytes:
+    """Return what is the same for the same rows in the same order, however they were cut."""
+    digest = hashlib.blake2b(digest_size=16)
+    whole = rows.combine_chunks()
+    with pa.ipc.new_stream(pa.PythonFile(_Hashing(digest), mode="w"), whole.schema) as stream:
+        stream.write_table(whole)
+    return digest.digest()
+
+
+class _Hashing(io.RawIOBase):
+    """A file that is not kept."""
+
+    def __init__(self, digest: "hashlib.blake2b") -> None:
+        self._digest = digest
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return len(memoryview(data).cast("B"))
+
+
 def _key(name: str, incarnation: int) -> str:
     return f"{file_name(name.lower())}.{incarnation}"
 
@@ -237,6 +307,6 @@ def _key(name: str, incarnation: int) -> str:
 def _other_columns(live: LiveTable) -> SourceError:
     names = ", ".join(f"{column.name} {column.type}" for column in live.schema)
     return SourceError(
-        f"table {live.definition.name}: its files have other columns than {names}",
+        f"table {live.definition.name}: its rows have other columns than {names}",
         hint="CREATE OR REPLACE TABLE takes the new ones",
     )

@@ -40,6 +40,7 @@ class TwinTables:
     changed: int = 0
     held: pa.Table | None = None
     reads: int = 0
+    released: TableDefinition | None = None
 
     def write(self, there: pa.Table | str) -> None:
         self.there, self.changed = there, self.changed + 1
@@ -60,6 +61,12 @@ class TwinTables:
         return SCHEMA
 
     def drop(self, name: str, incarnation: int) -> None:
+        self.held = None
+
+    def release(self, definition: TableDefinition) -> None:
+        self.released = definition
+
+    def close(self) -> None:
         self.held = None
 
 

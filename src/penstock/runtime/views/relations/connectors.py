@@ -15,6 +15,7 @@ def connector_rows() -> Iterator[Row]:
         yield {
             "connector": kind.name,
             "source": kind.source is not None,
+            "tables": kind.table_options is not None,
             "sink": kind.sink is not None,
             "installed": not kind.missing,
             "needs": kind.remedy,
@@ -40,16 +41,18 @@ def option_rows() -> Iterator[Row]:
 def _sides(kind: ConnectorKind) -> Iterator[tuple[str, Mapping[str, Declared]]]:
     if kind.source is not None:
         yield "source", {**kind.source_options, **SHARED}
+    if kind.table_options is not None:
+        yield "table", kind.table_options
     if kind.sink is not None:
         yield "sink", kind.sink_options
 
 
 CONNECTORS = View(
     "connectors",
-    "what streams can read from and queries write to, and what it needs",
+    "what streams and tables can read from and queries write to, and what it needs",
     columns(
-        "connector STRING, source BOOLEAN, sink BOOLEAN, installed BOOLEAN, needs STRING, "
-        "about STRING"
+        "connector STRING, source BOOLEAN, tables BOOLEAN, sink BOOLEAN, installed BOOLEAN, "
+        "needs STRING, about STRING"
     ),
     lambda _: connector_rows(),
 )

@@ -1,0 +1,1 @@
+"""Other servers as we are their clients, for what reads from them and what writes to them."""

@@ -1,0 +1,1 @@
+"""Where the rows of tables come from: one file a source; tables.py lists them."""
