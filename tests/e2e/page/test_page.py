@@ -17,6 +17,7 @@ from penstock.qos.contracts import warmth
 from penstock.server.configuration import resolved
 from penstock.server.serve import Listeners
 from penstock.server.service import Service
+from tests.e2e.page.conftest import PATIENCE
 from tests.e2e.support import rows_of, until
 
 pytestmark = pytest.mark.spark
@@ -262,3 +263,27 @@ def test_one_sample_serves_all_pages(server: Server, page: Page) -> None:
     times = [set(tab.evaluate(f"async () => {found}")) for tab in tabs]
     shared = set.intersection(*times)
     assert all(len(each - shared) <= 4 for each in times)  # only what came while we asked
+
+
+def test_detections_come_into_the_timeline(page: Page, server: Server) -> None:
+    server.ps.script(
+        PREFIX.format("heated")
+        + "CREATE EVENT heat AS SELECT room, celsius MASK celsius > 40 FROM heated;"
+        + "CREATE EVENT lasting_heat AS SELECT a.room FROM (heat a SEQ heat b)"
+        + "  WITHIN INTERVAL 1 HOUR;"
+        + "CREATE QUERY of_heat AS SELECT * FROM lasting_heat;"
+    )
+    page.goto(f"{server.address}/#/events")
+    expect(page.get_by_role("cell", name="lasting_heat")).to_be_visible()
+    server.push("heated", (0, "hall", 50.0), (1, "hall", 51.0), (9, "hall", 1.0))
+    detected = page.locator(".timeline li", has_text="lasting_heat was detected")
+    expect(detected).to_have_count(1)
+
+
+def test_the_scene_of_the_demo_is_played_by_one_click(page: Page, server: Server) -> None:
+    page.goto(f"{server.address}/#/sql")
+    page.get_by_role("button", name="Play the demo's scene").click()
+    results = page.locator("section", has=page.get_by_role("heading", name="Results"))
+    expect(results).to_contain_text("rule call_police", timeout=4 * PATIENCE)
+    page.goto(f"{server.address}/#/graph?query=fuel")
+    expect(page.locator(".node.chosen")).to_contain_text("fuel")
