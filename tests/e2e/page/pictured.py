@@ -80,6 +80,7 @@ def _unit(key: str, reads: str, names: Sequence[str], text: str) -> dict[str, An
         "gives": [f"{key[0]}{n}" for n in range(len(names))],
         "operators": [{"node": key, "text": text}],
         "queries": list(names),
+        "runs": f"unit {key[:6]} reads the trains of {reads}\n  each train:  SELECT `road` FROM t",
     }
 
 

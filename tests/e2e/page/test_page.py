@@ -233,6 +233,7 @@ def test_the_graph_shows_the_way_of_rows_and_tells_of_a_unit(page: Page, server:
     unit.focus()
     page.keyboard.press("Enter")
     expect(page.locator("aside .operators")).to_contain_text("filter")
+    expect(page.locator("aside pre")).to_contain_text("(`celsius` > 1)")
     expect(page.locator("aside")).to_contain_text("over_drawn")
 
 

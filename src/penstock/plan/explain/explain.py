@@ -38,7 +38,7 @@ def explain(query: str, root: Operator, graph: Graph, units: Sequence[Unit]) -> 
     lines = [f"query {query}", *_tree(root, query, graph.queries_of(), "")]
     read = units_behind(root, units)
     for name, unit in read:
-        lines += ["", *_unit_lines(unit, graph, name)]
+        lines += ["", *unit_lines(unit, graph, name)]
     if not read:
         lines += ["", "no unit: the rows of the stream are delivered as they come"]
     return readable("\n".join(lines))
@@ -69,7 +69,7 @@ def _tree(
         yield from _tree(each, query, queries_of, indent + "  ")
 
 
-def _unit_lines(unit: Unit, graph: Graph, read: str) -> Iterator[str]:
+def unit_lines(unit: Unit, graph: Graph, read: str) -> Iterator[str]:
     """Yield what a unit runs; of a bundle, also what it does for the member that is read."""
     views = {name: f"trains_{name[:6]}" for name in unit.inputs}
     if unit.bundle is not None:

@@ -25,4 +25,5 @@ def _unit(block: Block) -> dict[str, Any]:
         "gives": list(block.gives),
         "operators": [{"node": each.key, "text": each.text} for each in block.operators],
         "queries": block.names,
+        "runs": block.runs(),
     }

@@ -1,9 +1,10 @@
 """What there is to draw: streams, the units that read them or each other, and queries."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from penstock.model.own_names import readable
+from penstock.plan.explain.explain import unit_lines
 from penstock.plan.operators import key
 from penstock.plan.operators.graph import Graph
 from penstock.plan.sharing.units import Unit
@@ -21,7 +22,8 @@ class DrawnNode:
 class Block:
     """A unit: the nodes whose trains it reads and gives, and what it does in between.
 
-    `queries` are those that get its rows, each by name with the node that it reads.
+    `queries` are those that get its rows, each by name with the node that it reads. `runs` writes
+    its Spark SQL, of a bundle also what is one member's: only who asks pays for it.
     """
 
     key: str
@@ -30,6 +32,7 @@ class Block:
     gives: tuple[str, ...]
     operators: tuple[DrawnNode, ...]
     queries: tuple[tuple[str, str], ...]
+    runs: Callable[[], str]
 
     @property
     def title(self) -> str:
@@ -70,7 +73,7 @@ def draw(graph: Graph, units: Sequence[Unit]) -> Drawing:
     by_node: dict[str, list[tuple[str, str]]] = {}
     for name, node in direct:
         by_node.setdefault(node, []).append((name, node))
-    blocks = tuple(_block(unit, by_node) for unit in units)
+    blocks = tuple(_block(unit, by_node, graph) for unit in units)
     return Drawing(
         tuple(sorted(streams.values(), key=lambda each: (each.text, each.key))),
         blocks,
@@ -78,7 +81,7 @@ def draw(graph: Graph, units: Sequence[Unit]) -> Drawing:
     )
 
 
-def _block(unit: Unit, by_node: dict[str, list[tuple[str, str]]]) -> Block:
+def _block(unit: Unit, by_node: dict[str, list[tuple[str, str]]], graph: Graph) -> Block:
     gives = tuple(key(root) for root in unit.roots)
     return Block(
         unit.key,
@@ -87,4 +90,5 @@ def _block(unit: Unit, by_node: dict[str, list[tuple[str, str]]]) -> Block:
         gives,
         tuple(DrawnNode(key(each), readable(each.text())) for each in unit.members()),
         tuple(sorted(query for node in gives for query in by_node.get(node, ()))),
+        lambda: readable("\n".join(unit_lines(unit, graph, gives[0]))),
     )

@@ -198,7 +198,8 @@ function Unit({ unit, row, curve, at, open }) {
       <div><dt>Cost</dt><dd>${row.rows_in ? `${duration((row.busy_s / row.rows_in) * 1000)} a row` : "–"}</dd></div><div><dt>Runs</dt><dd><${Figure} value=${row.runs} />, ${row.runs ? `${duration((row.busy_s / row.runs) * 1000)} each` : ""}</dd></div>
       <div><dt>Queued</dt><dd><${Figure} value=${row.queued_rows} />${row.oldest_s ? `, for ${seconds(row.oldest_s)}` : ""}</dd></div><div><dt>State in memory</dt><dd>${bytes(row.memory_bytes)}</dd></div></dl>
       ${row.cause && html`<p><${Mark} tone="bad">${row.cause}<//></p>`}<${UnitHistory} at=${at} curve=${curve} />` : html`<p class="note">It has gone.</p>`}
-    <h4>Operators</h4><ol class="operators">${unit.operators.map((each) => html`<li key=${each.node}><code>${each.text}</code></li>`)}</ol></details>`;
+    <h4>Operators</h4><ol class="operators">${unit.operators.map((each) => html`<li key=${each.node}><code>${each.text}</code></li>`)}</ol>
+    ${unit.runs && html`<h4>What it runs</h4><pre class="code" tabindex="0">${unit.runs}</pre>`}</details>`;
 }
 
 /** The queries of a node; those of a large bundle are searched. */
