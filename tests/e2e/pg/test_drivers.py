@@ -1,26 +1,20 @@
 """Drivers as their users call them: psycopg, SQLAlchemy and JDBC."""
 
-import os
-import shutil
-import subprocess
 import threading
 import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
-from pathlib import Path
 
 import psycopg
 import pytest
 import sqlalchemy
 
+from tests.e2e.pg import jdbc
 from tests.e2e.pg.conftest import FAST
 from tests.e2e.pg.memory_home import MemoryHome
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 600000, UTC)
 ROW = (AT, "a", 61, [1, 2, None], Decimal("12.50"), {"a": 1, "b": "x"})
-DRIVER = "org.postgresql:postgresql:42.7.4"
-DOWNLOAD_SECONDS = 60  # once: Maven keeps it
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -156,9 +150,7 @@ def test_jdbc_makes_a_round_trip(port: int, home: MemoryHome) -> None:
     for _ in range(3):
         home.deliver("fast", FAST)
     url = f"jdbc:postgresql://127.0.0.1:{port}/penstock?user=me"
-    program = Path(__file__).with_name("RoundTrip.java")
-    command = [_java(), "-cp", str(_driver()), str(program), url, "hits", "fast"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = jdbc.round_trip(url, "hits", "fast")
     assert done.stdout.splitlines() == [
         "relation hits TABLE stream",
         "relation fast VIEW query",
@@ -179,30 +171,6 @@ def test_jdbc_makes_a_round_trip(port: int, home: MemoryHome) -> None:
         "followed a",
         "valid true",
     ], done.stderr
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else str(shutil.which("java"))
-
-
-def _driver() -> Path:
-    """Return the driver's archive, which Maven brings."""
-    group, name, version = DRIVER.split(":")
-    kept = Path.home() / ".m2/repository" / group.replace(".", "/") / name / version
-    archive = kept / f"{name}-{version}.jar"
-    if archive.exists():
-        return archive
-    maven = shutil.which("mvn")
-    if maven is None:
-        pytest.skip("the JDBC driver comes by Maven, which is not installed")
-    get = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:get"
-    command = [maven, "-q", "-B", get, f"-Dartifact={DRIVER}", "-Dtransitive=false"]
-    with suppress(subprocess.TimeoutExpired):  # where there is no network it tries for long
-        subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)
-    if not archive.exists():
-        pytest.skip("Maven cannot bring the JDBC driver")
-    return archive
 
 
 def _until(condition: object, seconds: float = 10) -> None:
