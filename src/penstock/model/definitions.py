@@ -1,6 +1,6 @@
 """Streams, tables, queries and events as their users define them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Literal
@@ -8,7 +8,9 @@ from typing import Literal
 from penstock.errors import BadOptionError
 from penstock.model.goals import NO_GOALS, Goals
 from penstock.model.key_order import KeyOrder
-from penstock.model.schema import Schema
+from penstock.model.schema import Column, Schema
+
+ARRIVAL = "arrival"  # what TIMESTAMP BY ARRIVAL calls its column
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class StreamDefinition:
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
     holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
     Queries over it that may lose tuples lose those first that are least by `shed_by`. Its tuples
-    come in the order of a column, up to the disorder that `ordered_by` states.
+    come in the order of a column, up to the disorder that `ordered_by` states. `by_arrival` says
+    that its event time is the last column, which no source has: it is stamped as trains come in.
     """
 
     name: str
@@ -99,6 +102,20 @@ class StreamDefinition:
     shed_by: str | None = None
     of: str | None = None
     ordered_by: KeyOrder | None = None
+    by_arrival: bool = False
+
+    def stamped(self) -> "StreamDefinition":
+        """Return the stream with the column that its arrival is stamped into (MAV-16)."""
+        columns = (*self.schema.columns, Column(ARRIVAL, "timestamp"))
+        return replace(self, schema=Schema(columns), time_column=ARRIVAL, by_arrival=True)
+
+    @property
+    def as_read(self) -> "StreamDefinition":
+        """Return the stream as its source has it, and as rows are pushed: without the stamp."""
+        if not self.by_arrival:
+            return self
+        schema = Schema(self.schema.columns[:-1])
+        return replace(self, schema=schema, time_column=None, by_arrival=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -267,7 +267,7 @@ class Service:
         """Return the columns of a stream that the caller may push to."""
         connection = self.connection
         self._require_stream(caller, stream, Role.WRITE, "pushing")
-        return connection.system.directory.stream(stream).definition.schema
+        return connection.system.directory.stream(stream).definition.as_read.schema
 
     def end(self, caller: Caller, stream: str) -> None:
         """End a push stream for good."""

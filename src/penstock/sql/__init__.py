@@ -54,7 +54,7 @@ from penstock.sql.grammar.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.grammar.streams import ordering_column, time_column
+from penstock.sql.grammar.streams import is_arrival, ordering_column, time_column
 from penstock.sql.parse import parse, parse_select
 from penstock.sql.word_places import place_of_call, place_of_present
 
@@ -104,6 +104,7 @@ __all__ = [
     "context_of",
     "flow_of",
     "fragment",
+    "is_arrival",
     "modifier_of",
     "names_in_term",
     "names_of",

@@ -97,7 +97,7 @@ def _target(directory: Directory, action: Action) -> Target | None:
         raise BadQueryError(
             f"stream {action.target} has a source of its own", hint="define it FROM push()"
         )
-    stream = known.definition
+    stream = known.definition.as_read
     return Target(stream.name, stream.schema, stream.time_column)
 
 

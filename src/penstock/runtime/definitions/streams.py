@@ -66,7 +66,7 @@ class Streams:
     def prepared(self, statement: CreateStream) -> Enter:
         """Raise what is wrong with a stream; return what makes it."""
         definition = statement.definition
-        sources.check(definition)
+        sources.check(definition.as_read)
         self.places.refuse_source(definition)
         check_types(definition.schema)
         if definition.shed_by:
@@ -112,7 +112,7 @@ class Streams:
         """Make a stream known, with a source reader that is not open yet."""
         scan = scan_of(definition, incarnation)
         name, topology = file_of(scan), self.topology
-        interface = self.sources.make(definition, self.home.stream(name))
+        interface = self.sources.make(definition.as_read, self.home.stream(name))
         source_reader = SourceReader(scan, definition, interface, self.home.rejects(name))
         if isinstance(interface, Push):
             interface.on_open = partial(self.keys.settle, source_reader.key)

@@ -9,7 +9,7 @@ from penstock.errors import CycleError, InUseError, NameTakenError, UnknownNameE
 from penstock.functions.data.items import StreamType
 from penstock.model.definitions import StreamDefinition, TypeDefinition
 from penstock.model.schema import Schema
-from penstock.sql import ordering_column, time_column
+from penstock.sql import is_arrival, ordering_column, time_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +79,8 @@ class StreamTypes:
         time, order = definition.time_column, definition.ordered_by
         if order is not None:
             order = replace(order, column=ordering_column(order.column, schema))
+        if time and is_arrival(time, schema):
+            return replace(definition, schema=schema, ordered_by=order).stamped()
         time = time and time_column(time, schema)
         return replace(definition, schema=schema, time_column=time, ordered_by=order)
 

@@ -162,7 +162,7 @@ class SourceReader:
             raise
         if offer is not None:
             self._heard = now
-            return PendingTrain(self.number + 1, offer.boundary, offer.arrived)
+            return PendingTrain(self.number + 1, offer.boundary, offer.arrived or now)
         if self.interface.ended:
             return PendingTrain(self.number + 1, END_BOUNDARY, 0.0)
         return PendingTrain(self.number + 1, sign, now) if silent else None
@@ -225,10 +225,11 @@ class SourceReader:
             return self._train(cut, in_memory(empty_table(self.definition.schema)), None, now)
         ingest = self.interface.read(cut.boundary)
         rejects = [ingest.rejects] if ingest.rejects is not None else []
-        if isinstance(ingest.rows, pa.Table):
-            rows, span = self._timed(ingest.rows, rejects)
+        read = self._stamped(ingest.rows, cut) if self.definition.by_arrival else ingest.rows
+        if isinstance(read, pa.Table):
+            rows, span = self._timed(read, rejects)
         else:
-            rows, span = self._timed_files(ingest.rows, rejects)
+            rows, span = self._timed_files(read, rejects)
         self._keep_rejects(cut.number, rejects)
         if span is not None:
             self.disorder.take(rows, self.scan.times[0].column, cut.arrived)  # as it was recorded
@@ -279,6 +280,17 @@ class SourceReader:
             int(cut.boundary.get("depth", 0)),
         )
         return Train(info, rows)
+
+    def _stamped(self, rows: pa.Table | Sequence[Path], cut: PendingTrain) -> pa.Table:
+        """Return a train's rows with the time of its arrival, as it was recorded when it was cut.
+
+        It never goes back, whatever clocks do, so that no tuple is late.
+        """
+        if not isinstance(rows, pa.Table):
+            rows = in_files(rows, owned=False).to_table(self.definition.as_read.schema)
+        at = max(round(cut.arrived * 1e6), self.high or 0)
+        stamp = pa.repeat(pa.scalar(at, pa.timestamp("us", "UTC")), rows.num_rows)
+        return rows.append_column(self.scan.times[0].column, stamp)
 
     def _timed(
         self, table: pa.Table, rejects: list[pa.Table]

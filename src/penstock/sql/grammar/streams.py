@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from penstock.errors import BadOptionError, TypeMismatchError, UnknownColumnError, shortened
-from penstock.model.definitions import AdaptiveSlack, StreamDefinition, TypeDefinition
+from penstock.model.definitions import ARRIVAL, AdaptiveSlack, StreamDefinition, TypeDefinition
 from penstock.model.key_order import KeyOrder
 from penstock.model.schema import Schema
 from penstock.sql.clauses.columns import read_schema
@@ -33,7 +33,7 @@ def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
         given[clause] = CLAUSES[clause](reader, schema)
     if "FROM" not in given:
         reader.miss("FROM", hint="a stream comes FROM files(path => 'data', format => 'json')")
-    return StreamDefinition(
+    definition = StreamDefinition(
         name,
         schema,
         given["FROM"],
@@ -48,6 +48,8 @@ def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
         shed_by=given.get("SHED"),
         ordered_by=given.get("ORDERED"),
     )
+    is_stamped = definition.time_column == ARRIVAL and schema.columns and not schema.find(ARRIVAL)
+    return definition.stamped() if is_stamped else definition
 
 
 def read_stream_type(reader: TokenReader, name: str, text: str) -> TypeDefinition:
@@ -62,9 +64,16 @@ def read_stream_type(reader: TokenReader, name: str, text: str) -> TypeDefinitio
 def _time_column(reader: TokenReader, schema: Schema) -> str:
     reader.expect("BY")
     token = reader.token
-    name = reader.name("a column")
+    name = reader.name("a column, or ARRIVAL")
+    if is_arrival(name, schema):
+        return ARRIVAL
     with reader.placed(token):
         return time_column(name, schema) if schema.columns else name
+
+
+def is_arrival(name: str, schema: Schema) -> bool:
+    """Say whether TIMESTAMP BY asks for a stamp; a column that is called so goes before."""
+    return name.lower() == ARRIVAL and schema.find(ARRIVAL) is None
 
 
 def time_column(name: str, schema: Schema) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.interface import Ingest
+from penstock.engine.interfaces.interface import Ingest, Offer
 from penstock.engine.interfaces.rejects import Reject, rejects_of
 from penstock.engine.trains.buffers import Train
 from penstock.errors import SourceError
@@ -303,3 +303,54 @@ class Damaged:
 
     def open(self, after: object) -> None:
         raise self.raised
+
+
+class Wandering(ScriptedSource):
+    """A source whose clock goes back, and which knows of one train nothing at all."""
+
+    arrivals = (5.0, 3.0, 0.0, 40.0)
+
+    def next(self) -> Offer | None:
+        offer = super().next()
+        return None if offer is None else Offer(offer.boundary, self.arrivals[offer.boundary["at"]])
+
+
+def stamped(rejects: Path) -> SourceReader:
+    numbers = Schema((Column("n", "int"),))
+    definition = StreamDefinition("s", numbers, Connector("twin")).stamped()
+    scan = Scan("s", 1, definition.schema, (EventTime("arrival"),))
+    return SourceReader(
+        scan, definition, Wandering([bare(1, 2), bare(3), bare(4), bare(5)]), rejects
+    )
+
+
+def bare(*numbers: int) -> pa.Table:
+    return pa.table({"n": pa.array(numbers, pa.int32())})
+
+
+def test_arrival_is_stamped_never_goes_back_and_is_the_same_when_read_again(tmp_path: Path) -> None:
+    journal, reader = MemoryJournal(), stamped(tmp_path)
+    reader.open()
+    trains = []
+    for now in (10.0, 11.0, 12.0, 13.0):
+        cut = reader.cut(journal, now)
+        assert cut is not None
+        trains.append(reader.read(cut, now + 0.5))
+    times = [train.rows.to_table(reader.scan.schema)["arrival"].to_pylist() for train in trains]
+    seconds = [[each.timestamp() for each in train] for train in times]
+    assert seconds == [[5.0, 5.0], [5.0], [12.0], [40.0]]
+    assert [train.info.watermark for train in trains] == [5e6, 5e6, 12e6, 40e6]
+    again = stamped(tmp_path)  # after a crash, from the journal alone
+    again.restore(None, journal.trains_after(again.key, 0))
+    for train in trains:
+        cut = again.cut(journal, 99.0)
+        assert cut is not None
+        rows = again.read(cut, 99.5).rows
+        assert rows.to_table(again.scan.schema) == train.rows.to_table(reader.scan.schema)
+
+
+def test_rows_of_a_stamped_stream_come_without_the_stamp() -> None:
+    plain = StreamDefinition("s", SCHEMA, Connector("twin"))
+    assert plain.stamped().schema.names == ("ts", "n", "arrival")
+    assert plain.stamped().as_read == plain
+    assert plain.as_read is plain
