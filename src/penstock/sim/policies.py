@@ -6,7 +6,7 @@ from typing import Protocol
 
 from penstock.qos.contracts.contracts import Contract, Sampling, limits_of
 from penstock.qos.contracts.keeper import Keeper
-from penstock.qos.contracts.suspension import Candidates, Promised, Suspended, heaviest
+from penstock.qos.contracts.suspension import Candidates, Promised, heaviest
 from penstock.qos.load.forecast import Forecast, Usual
 from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Network
@@ -73,7 +73,8 @@ class ByContracts:
         """Go on with other figures, or after queries have come or gone."""
         self._network, self._contracts, self._samplings = network, contracts, samplings
         away = self._keeper.suspended.queries.items()
-        self._keeper.suspended = Suspended({q: each for q, each in away if q in network.roots})
+        still = {query: each for query, each in away if query in network.roots}
+        self._keeper.suspended = replace(self._keeper.suspended, queries=still)
 
     def decide(self, seen: LoadSample, now: float) -> Measures:
         keeper = self._keeper
@@ -86,7 +87,7 @@ class ByContracts:
         if keeper.is_strained:
             keeper.suspend(self._candidates(limits), now)
         else:
-            keeper.suspend_nobody()
+            keeper.suspend_nobody(now)
         gone = frozenset(keeper.suspended.queries)
         left = self._network.without(gone).arriving
         keeps = keeper.shedding.placement.keeps

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from penstock.engine.trains.buffers import BufferBounds
-from penstock.errors import UnknownOptionError
+from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.qos.contracts.strategy_need import FOR_LATENCY, FOR_MEMORY, PATIENCE_SECONDS
 from penstock.runtime.loop.control import EVERYTHING, ROUND_ROBIN, Control, memory_share
 from penstock.schedule import Choice
@@ -74,3 +74,16 @@ def test_it_takes_no_parameters_and_is_named_among_the_others(tmp_path: Path) ->
         control.use_strategy(Choice("nede"))
     assert "need" in refused.value.hint
     assert control.text() == "round_robin"
+
+
+def test_what_says_when_a_run_is_stopped_is_refused_and_an_old_home_goes_on_without_it(
+    tmp_path: Path,
+) -> None:
+    control = Control(Hall(tmp_path / "home").dispatcher, ROUND_ROBIN, EVERYTHING)
+    handling = ("handling", "profit_dominant")
+    with pytest.raises(BadOptionError, match="runs on Spark are not"):
+        control.use_strategy(Choice("optprofit", (handling, ("u", 0.7))))
+    assert control.text() == ROUND_ROBIN.text()
+    kept = {"strategy": ["optprofit", dict([handling, ("u", 0.7)])], "batching": ["everything", {}]}
+    control.bring_back(kept)
+    assert control.chosen == Choice("optprofit", (handling,))

@@ -1,9 +1,12 @@
 from dataclasses import replace
 
 from penstock.qos.contracts.contracts import Contract, Sampling
+from penstock.qos.contracts.keeper import Keeper
+from penstock.qos.contracts.suspension import Promised
 from penstock.qos.load.load import load_of
 from penstock.qos.load.moment import LoadSample, Measures
 from penstock.qos.load.network import Network
+from penstock.qos.shedding.allocation import Limit
 from penstock.sim.policies import ByContracts
 from tests.unit.qos.networks import two_paths
 
@@ -64,3 +67,15 @@ def test_queries_that_are_gone_are_no_longer_suspended_nor_shed() -> None:
     assert seconds(keeper, [300.0] * 12)[-1].suspended == {"b"}
     alone = two_paths().without(frozenset("b"))
     assert seconds(keeper, [300.0], alone, start=12)[-1] == Measures()
+
+
+def test_what_could_not_be_shed_is_forgotten_when_it_is_not_too_much_any_more() -> None:
+    keeper = Keeper()
+    for second, rate in enumerate([600.0] * 6 + [50.0] * 12):
+        keeper.see({"s": rate}, float(second))
+        keeper.adopt(two_paths())
+        keeper.look(LoadSample({"s": rate}, {}), Promised({"leaf0": 1.0}))
+        keeper.shed({"a": Limit(0.0), "b": Limit(0.0)}, float(second))
+        if second == 5:
+            assert keeper.is_short
+    assert not keeper.is_short

@@ -14,6 +14,7 @@ from penstock.qos.contracts.suspension import (
     Promised,
     Suspended,
     behind_by,
+    calmed,
     suspended,
 )
 from penstock.qos.load.forecast import Forecast
@@ -82,7 +83,9 @@ class Keeper:
 
     def shed(self, limits: Limits, now: float) -> None:
         """Place gates, or take them away, by what is foreseen."""
-        if self._is_sure(now):
+        if not self._is_sure(now):
+            self.shedding = NOT_SHEDDING  # what was too much once says nothing any more
+        else:
             soon, rule = self.forecast.ahead(self.seen, self.rule.usual_seconds), self.rule
             self.shedding = adjusted(self.shedding, soon, self.outlooks, limits, now, rule)
 
@@ -99,9 +102,9 @@ class Keeper:
         """Decide who goes and who comes back."""
         self.suspended = suspended(self.suspended, candidates, self.behind, self.promised, now)
 
-    def suspend_nobody(self) -> None:
+    def suspend_nobody(self, now: float) -> None:
         """Forget for how long a promise was broken: it is not any more."""
-        self.suspended = NOBODY
+        self.suspended = calmed(self.suspended, now)
 
     @property
     def behind(self) -> float:

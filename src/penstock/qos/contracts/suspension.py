@@ -23,9 +23,11 @@ from penstock.qos.load.tuning import (
     BUSY,
     CATCH_UP_SECONDS,
     LEAST_GOAL,
+    MOST_BACK_SECONDS,
     MOST_BROKEN_SECONDS,
     MOST_OVER,
     NEXT_SECONDS,
+    RELAPSE_SECONDS,
     ROOM,
 )
 from penstock.qos.shedding.allocation import Limit
@@ -49,11 +51,16 @@ class SuspensionPlan:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """Who is suspended and why; since when there is room for somebody, or a promise is broken."""
+    """Who is suspended and why; since when there is room for somebody, or a promise is broken.
+
+    There has to be room for `back_seconds`; `back_at` is when somebody last came back.
+    """
 
     queries: Mapping[str, SuspensionPlan] = field(default_factory=dict)
     room_since: float | None = None
     broken_since: float | None = None
+    back_seconds: float = BACK_SECONDS
+    back_at: float | None = None
 
 
 NOBODY = Suspended()
@@ -125,7 +132,13 @@ def suspended(
         return NOBODY
     if behind:
         return _fewer(before, of, behind, promised.patience, now)
-    return _more(before, of, now) if before.queries else NOBODY
+    return _more(before, of, now) if before.queries else calmed(before, now)
+
+
+def calmed(before: Suspended, now: float) -> Suspended:
+    """Return that no promise is broken and nobody is away; a recall is remembered for a while."""
+    is_recent = before.back_at is not None and now - before.back_at < RELAPSE_SECONDS
+    return replace(before, queries={}, room_since=None, broken_since=None) if is_recent else NOBODY
 
 
 def _fewer(
@@ -133,7 +146,7 @@ def _fewer(
 ) -> Suspended:
     """Let queries go, once a promise has been broken for long enough."""
     since = now if before.broken_since is None else before.broken_since
-    waits = Suspended(before.queries, None, since)
+    waits = replace(before, room_since=None, broken_since=since)
     if now - since < patience:
         return waits
     running = _over(of, frozenset(before.queries), behind)
@@ -142,7 +155,18 @@ def _fewer(
     if present <= LEAST_GOAL or not more:
         return waits
     new = {query: SuspensionPlan(now, present, LEAST_GOAL) for query in sorted(more)}
-    return Suspended({**before.queries, **new}, None, now - patience + NEXT_SECONDS)
+    gone, since = {**before.queries, **new}, now - patience + NEXT_SECONDS
+    return Suspended(gone, None, since, _back_seconds(before, now))
+
+
+def _back_seconds(before: Suspended, now: float) -> float:
+    """Return for how long there has to be room for those who go now.
+
+    Of a stream that nobody reads nothing is known: that there is room only shows who comes back.
+    """
+    if before.back_at is not None and now - before.back_at < RELAPSE_SECONDS:
+        return min(MOST_BACK_SECONDS, 2 * before.back_seconds)
+    return before.back_seconds if before.queries else BACK_SECONDS
 
 
 def _more(before: Suspended, of: Candidates, now: float) -> Suspended:
@@ -151,11 +175,12 @@ def _more(before: Suspended, of: Candidates, now: float) -> Suspended:
     others = of.network.roots.keys() - gone
     back = gone - suspended_now(of.network, of.limits, ROOM, spare=frozenset(others))
     if not back or least_load(of.network.without(gone), of.limits) > LEAST_GOAL:
-        return Suspended(before.queries)
+        return replace(before, room_since=None, broken_since=None)
     since = now if before.room_since is None else before.room_since
-    if now - since < BACK_SECONDS:
-        return Suspended(before.queries, since)
-    return Suspended({query: each for query, each in before.queries.items() if query not in back})
+    if now - since < before.back_seconds:
+        return replace(before, room_since=since, broken_since=None)
+    left = {query: each for query, each in before.queries.items() if query not in back}
+    return Suspended(left, back_seconds=before.back_seconds, back_at=now)
 
 
 def _over(of: Candidates, gone: frozenset[str], behind: float) -> Network:

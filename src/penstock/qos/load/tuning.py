@@ -26,7 +26,8 @@ CHANGE = 0.05  # of the load: less is not worth a change of gates
 # -- suspending --------------------------------------------------------------------------------
 LEAST_GOAL = 0.95  # of what is left behind all gates that may be
 ROOM = 0.9  # to come back: a query that would be suspended again soon is better left
-BACK_SECONDS = 10.0  # of room, until somebody comes back
+BACK_SECONDS, MOST_BACK_SECONDS = 10.0, 60.0  # of room, until somebody comes back
+RELAPSE_SECONDS = 60.0  # who has to go again so soon waits twice as long the next time
 BROKEN_LATENCIES, MOST_BROKEN_SECONDS = 3.0, 10.0  # for which a promise breaks before anybody goes
 NEXT_SECONDS = 2.0  # from one who goes to the next: what that has helped must show
 CATCH_UP_SECONDS = 10.0  # in which those who stay shall be done with what waits

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.errors import UnknownOptionError
+from penstock.errors import BadOptionError, UnknownOptionError
 from penstock.qos.contracts.strategy_need import Need, need
 from penstock.runtime.loop.dispatch.dispatcher import Dispatcher
 from penstock.runtime.quality.run_lengths import latencies, run_lengths
@@ -19,6 +19,7 @@ from penstock.schedule.batching import BATCHINGS, Intelligent
 from penstock.schedule.choice import make
 from penstock.schedule.strategies.guarded import Guarded
 
+LAST_DITCH = "u"  # of strategies that stop a run for one with a deadline (TIME-30)
 OBSERVE_SECONDS = 1.0  # a burst of some seconds shows
 OBSERVED_SHARE = 0.003  # of the time, where figures of very many units take long to put together
 SURE = 0.5  # the confidence from which on a cost is as much measured as assumed
@@ -121,6 +122,7 @@ class Control:
         """Use what was SET before a restart."""
         if kept:
             (strategy, given), (rule, options) = kept["strategy"], kept["batching"]
+            given = {name: each for name, each in given.items() if name != LAST_DITCH}
             self.use_batching(Choice(rule, tuple(options.items())))
             self.use_strategy(Choice(strategy, tuple(given.items())))
 
@@ -140,6 +142,7 @@ class Control:
         return self._made(self.serving)
 
     def _made(self, choice: Choice) -> Guarded:
+        _refuse_stops(choice)
         try:
             return Guarded(make(STRATEGIES, "strategy", choice), self._tell)
         except UnknownOptionError as error:
@@ -154,6 +157,16 @@ class Control:
         if self.told <= KEPT_DEFECTS:
             LOG.warning(defect)
         self.defects.append(defect)
+
+
+def _refuse_stops(choice: Choice) -> None:
+    """Raise for a parameter that says when a run is stopped: none is."""
+    if any(name == LAST_DITCH for name, _ in choice.parameters):
+        raise BadOptionError(
+            f"{LAST_DITCH} of strategy {choice.name} says when a run is stopped for another, "
+            "and runs on Spark are not",
+            hint="leave it out; penstock simulate has it, where a run can be stopped",
+        )
 
 
 def memory_share(topology: Topology) -> float:

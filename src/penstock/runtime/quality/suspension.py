@@ -65,7 +65,7 @@ class Suspending:
             return
         self._reconcile(now)
         if not self.keeper.is_strained:
-            self.keeper.suspend_nobody()
+            self.keeper.suspend_nobody(now)
             return
         candidates = candidates_of(self.topology, self.keeper.present, limits)
         candidates = candidates.with_gone(self._gone, self._rates())

@@ -9,6 +9,7 @@ from penstock.qos.contracts.suspension import (
     Promised,
     Suspended,
     behind_by,
+    calmed,
     least_load,
     suspended,
     suspended_now,
@@ -18,8 +19,10 @@ from penstock.qos.load.network import Network
 from penstock.qos.load.tuning import (
     BACK_SECONDS,
     BROKEN_LATENCIES,
+    MOST_BACK_SECONDS,
     MOST_BROKEN_SECONDS,
     NEXT_SECONDS,
+    RELAPSE_SECONDS,
 )
 from penstock.qos.load.tuning import LEAST_GOAL as GOAL
 from penstock.qos.shedding.allocation import Limit
@@ -93,7 +96,7 @@ def test_a_victim_says_since_when_and_why_and_comes_back_after_a_while() -> None
     waits = decided(found, calm, limits, 10.0, behind=0.0)
     assert waits.queries.keys() == {"q1"}
     assert decided(waits, network, limits, 12.0, behind=0.0).room_since is None
-    assert decided(waits, calm, limits, 10.0 + BACK_SECONDS, behind=0.0) == Suspended()
+    assert not decided(waits, calm, limits, 10.0 + BACK_SECONDS, behind=0.0).queries
 
 
 def test_who_would_soon_have_to_go_again_does_not_come_back() -> None:
@@ -125,6 +128,25 @@ def test_one_who_has_gone_gets_a_moment_to_help_before_the_next_goes() -> None:
     assert decided(found, network, limits, 0.9 * NEXT_SECONDS).queries.keys() == {"q1"}
     found = decided(found, network, limits, NEXT_SECONDS)
     assert found.queries.keys() == {"q1", "q2"}
+
+
+def test_who_has_to_go_again_soon_waits_twice_as_long_but_not_for_ever() -> None:
+    network = apart(0.6, 0.6)
+    limits = {"q0": Limit(0.0, 2.0), "q1": Limit(0.0, 1.0)}
+    calm = replace(network, rates=dict.fromkeys(network.rates, 0.5))
+    found, now, waited = NOBODY, 0.0, []
+    for _ in range(5):
+        found = decided(decided(found, network, limits, now), network, limits, now + PATIENCE)
+        assert found.queries
+        now += PATIENCE
+        began = now
+        while found.queries:
+            now += 1.0
+            found = decided(found, calm, limits, now, behind=0.0)
+        waited.append(now - began - 1)  # the first look sees that there is room
+    assert waited == [10.0, 20.0, 40.0, MOST_BACK_SECONDS, MOST_BACK_SECONDS]
+    found = calmed(found, now + RELAPSE_SECONDS)
+    assert found == NOBODY
 
 
 def test_patience_is_that_of_the_promise_and_bounded() -> None:
