@@ -11,10 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pykrige.ok3d import OrdinaryKriging3D
+from pyspark.sql import SparkSession
 
+import penstock
 from penstock.client import Connection
 from penstock.errors import PenstockError, UnknownNameError
 from penstock.grid.functions.interpolation import on_sphere
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RunLimits
 from tests.e2e.support import rows_of
 
 pytestmark = pytest.mark.spark
@@ -137,6 +141,28 @@ def test_explain_tells_how_cells_are_computed(chain: Connection) -> None:
     assert "coalesced: clean" in text
     assert "<- chosen" in text
     assert chain.sql("EXPLAIN aligned").message.startswith("aligned:")
+
+
+def test_cells_by_slabs_of_spark_are_those_of_the_driver(
+    chain: Connection, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Q1 is cut below its surface, the map across time, stations across latitude."""
+    chain.sql("CREATE PERSPECTIVE dry FROM clean GRID (time INTERVAL 1 DAY) AS aggregate(count)")
+    asked = (
+        f"SELECT * FROM q1 {HALF_DAY}",
+        f"SELECT * FROM field {HALF_DAY}",
+        "SELECT * FROM dry",
+        "SELECT * FROM clean",
+    )
+    by = " ORDER BY time, lat, lon"
+    whole = [chain.sql(each + by).table.to_pandas() for each in asked]
+    chain.close()
+    settings = Settings(limits=RunLimits(driver_rows=0))
+    with penstock.connect(tmp_path / "home", spark=spark, settings=settings) as ps:
+        assert "by slabs" in ps.sql(f"EXPLAIN {asked[0]}").message
+        for text, expected in zip(asked, whole, strict=True):
+            found = ps.sql(text + by).table.to_pandas()
+            pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
 
 
 def test_definitions_come_back(opener: Callable[[], Connection], stored: Path) -> None:

@@ -37,6 +37,11 @@ def explained(surface: Node, window: Window = NO_WINDOW) -> str:
     return "\n".join(lines)
 
 
+def drawn(surface: Node) -> str:
+    """Return the perspectives that are computed, after rewriting."""
+    return "\n".join(_tree(coalesced(surface), ""))
+
+
 def _tree(node: Node, indent: str) -> list[str]:
     if isinstance(node, Base):
         return [f"{indent}{node.name}: base, {len(node.cells):,} cells with readings"]

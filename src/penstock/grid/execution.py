@@ -93,12 +93,16 @@ class Execution:
         for node in first:
             self._whole[node] = self._computed(node, regions[node], None)
 
+    def give(self, node: Node, cells: Cells) -> None:
+        """Take the cells of a perspective or a base as given: those that will be asked for."""
+        self._whole[node] = cells
+
     def pull(self, node: Node, region: Region, axis: int | None = None) -> Cells:
         """Return some cells of a perspective; with an axis, what was pulled before is reused."""
-        if isinstance(node, Base):
-            return self._read(node, region)
         if (whole := self._whole.get(node)) is not None:
             return region.of(whole)
+        if isinstance(node, Base):
+            return self._read(node, region)
         if axis is None or not self.strategy.buffered:
             return self._computed(node, region, axis)
         held = self._buffers.get(node)

@@ -74,8 +74,15 @@ def _written(path: str | Path) -> Iterator[None]:
 
 def extra(module: str) -> Any:
     """Return a module that needs what few installations have."""
-    try:
+    with needs_extra():
         return import_module(module)
+
+
+@contextmanager
+def needs_extra() -> Iterator[None]:
+    """Say what to install where something is missing."""
+    try:
+        yield
     except ModuleNotFoundError as error:
         raise BadOptionError(
             f"cells are computed with {error.name}, which is not installed",

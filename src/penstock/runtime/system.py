@@ -307,7 +307,7 @@ class System:
         )
         questions = Questions(
             self.inspected,
-            OneTimeSelects(rows, self.binder, limit, self.allowed),
+            OneTimeSelects(rows, self.binder, limit, self.allowed, settings.limits.driver_rows),
             self.tuner,
             self.admission,
             WrittenFiles(self.home, self.allowed),

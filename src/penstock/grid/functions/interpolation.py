@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from penstock.grid.functions.kriging import Fit, fitted, kriged
 from penstock.grid.space.cells import Bytes, Cells, Floats, Ints, Reason, no_cells
@@ -91,6 +90,8 @@ def _slice(
         fit = fits.of(slice_, points, values, method)
         if fit is None:
             return result, np.full(len(goals), np.int8(Reason.NO_FIT))
+    from scipy.spatial import cKDTree  # noqa: PLC0415  (an extra)
+
     tree = cKDTree(points)
     for begin in range(0, len(goals), AT_ONCE):
         part = slice(begin, begin + AT_ONCE)

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from pykrige import variogram_models
-from pykrige.core import _initialize_variogram_model, _make_variogram_parameter_list
 
 from penstock.grid.space.cells import Floats, Ints
 from penstock.model.grids.definitions import Variogram
@@ -17,14 +15,6 @@ from penstock.model.grids.definitions import Variogram
 LAGS = 6  # classes of distance, pykrige's default
 MOST_FITTED = 500  # points that a fit looks at: it takes all pairs
 HERE = 1e-6  # metres; below them two places are one
-
-MODELS: dict[Variogram, Callable[[list[float], Floats], Floats]] = {
-    "linear": variogram_models.linear_variogram_model,
-    "power": variogram_models.power_variogram_model,
-    "gaussian": variogram_models.gaussian_variogram_model,
-    "spherical": variogram_models.spherical_variogram_model,
-    "exponential": variogram_models.exponential_variogram_model,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +28,7 @@ class Fit:
     def at(self, distance: Floats) -> Floats:
         """Return how much values differ at a distance; nothing, at none."""
         flat = distance.ravel()
-        differ = MODELS[self.model](list(self.parameters), flat)
+        differ = _model(self.model)(list(self.parameters), flat)
         return np.where(flat <= HERE, 0.0, differ).reshape(distance.shape)
 
 
@@ -49,15 +39,26 @@ def fitted(points: Floats, values: Floats, model: Variogram) -> Fit | None:
         points, values = points[some], values[some]
     if np.ptp(values) == 0:
         return Fit(model, (), float(values[0]))
+    from pykrige import core  # noqa: PLC0415  (an extra)
+
     try:
-        given = _make_variogram_parameter_list(model, None)
-        _, _, parameters = _initialize_variogram_model(
-            points, values, model, given, MODELS[model], LAGS, False, "euclidean"
+        given = core._make_variogram_parameter_list(model, None)
+        _, _, parameters = core._initialize_variogram_model(
+            points, values, model, given, _model(model), LAGS, False, "euclidean"
         )
     except (ValueError, RuntimeError, FloatingPointError, np.linalg.LinAlgError):
         return None
     found = tuple(map(float, parameters))
     return Fit(model, found) if np.isfinite(found).all() else None
+
+
+def _model(name: Variogram) -> Callable[[list[float], Floats], Floats]:
+    from pykrige import variogram_models  # noqa: PLC0415  (an extra)
+
+    found: Callable[[list[float], Floats], Floats] = getattr(
+        variogram_models, f"{name}_variogram_model"
+    )
+    return found
 
 
 def kriged(points: Floats, values: Floats, distance: Floats, near: Ints, fit: Fit) -> Floats:

@@ -91,6 +91,12 @@ def base_of(name: str, topology: Topology, readings: Readings) -> Base:
     return Base(name, topology, once, _extent(once))
 
 
+def empty_base(name: str, topology: Topology) -> Base:
+    """Return a base without readings."""
+    none, nowhere = np.empty(0, np.int64), np.empty(0)
+    return base_of(name, topology, (none, nowhere, nowhere, nowhere))
+
+
 def derived(definition: PerspectiveDefinition, sources: Sequence[Node]) -> Perspective:
     """Return the perspective over its sources; raise where their cells do not fit (Table 5.2)."""
     first, function = sources[0].topology, definition.function

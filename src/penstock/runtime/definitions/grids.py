@@ -3,13 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-
 from penstock.catalog import CatalogEntry
 from penstock.engine.allowed import Allowed
 from penstock.engine.options import near_miss
 from penstock.errors import CycleError, TypeMismatchError, UnknownColumnError, UnknownNameError
-from penstock.grid.space.perspectives import base_of, derived
+from penstock.grid.space.perspectives import derived, empty_base
 from penstock.model.definitions import Connector
 from penstock.model.grids import BaseDefinition
 from penstock.model.schema import Schema
@@ -94,10 +92,8 @@ class PerspectiveDefinitions:
         definition = statement.definition
         if definition.name.lower() in (each.lower() for each in definition.sources):
             raise CycleError(f"{definition.name} would read itself")
-        none, no_places = np.empty(0, np.int64), np.empty(0)
-        nothing = (none, no_places, no_places, no_places)
         known = [self.directory.grid(each) for each in definition.sources]
-        empty = [base_of(each.definition.name, each.topology, nothing) for each in known]
+        empty = [empty_base(each.definition.name, each.topology) for each in known]
         topology = derived(definition, empty).topology
         reads = frozenset(each.lower() for each in definition.sources)
         return KnownPerspective(definition, topology, reads)

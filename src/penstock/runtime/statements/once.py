@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.rejects import REJECTS
-from penstock.engine.spark.jobs.once import Relation, select_once
+from penstock.engine.spark.jobs.once import Relation, Shape, as_it_is, select_once
 from penstock.errors import UnknownColumnError, UnknownNameError
 from penstock.model.grids import Window
 from penstock.model.own_names import own
@@ -91,12 +91,13 @@ class NamedRows:
 
 @dataclass(frozen=True, slots=True)
 class OneTimeSelects:
-    """Answers SELECTs over what is there now."""
+    """Answers SELECTs over what is there now; cells of up to `driver_rows` readings by itself."""
 
     rows: NamedRows
     binder: DefinitionBinder
     limit: StatementLimit
     allowed: Callable[[], Allowed]
+    driver_rows: int
 
     def run(self, select: Any) -> pa.Table:
         """Return the rows of a SELECT."""
@@ -113,7 +114,8 @@ class OneTimeSelects:
         return CellReader(
             self.binder.directory,
             self.allowed,
-            lambda select: self._answer(reading, select, {}),
+            lambda select, shape: self._answer(reading, select, {}, shape),
+            self.driver_rows,
         )
 
     def explain_cells(self, name: str, window: Window) -> str:
@@ -121,7 +123,13 @@ class OneTimeSelects:
         with ExitStack() as reading:
             return self.cells(reading).explained(name, window)
 
-    def _answer(self, reading: ExitStack, select: Any, called: Mapping[str, pa.Table]) -> pa.Table:
+    def _answer(
+        self,
+        reading: ExitStack,
+        select: Any,
+        called: Mapping[str, pa.Table],
+        shape: Shape = as_it_is,
+    ) -> pa.Table:
         """Return the rows of a SELECT; `called` are names that stand for what functions gave."""
         relations: dict[str, Relation] = {}
         meant: dict[str, str] = {}
@@ -144,7 +152,7 @@ class OneTimeSelects:
         sql = over_views(select, view_of)
         try:
             large = self.binder.sessions.large
-            return select_once(large, sql, relations, self.limit.within, meant)
+            return select_once(large, sql, relations, self.limit.within, meant, shape)
         except UnknownColumnError as error:
             error.place = place_of_column(select, error.message)
             raise

@@ -29,6 +29,7 @@ class Stored:
 
 
 Relation: TypeAlias = "pa.Table | Stored"
+Shape: TypeAlias = Callable[[DataFrame], DataFrame]
 Within: TypeAlias = Callable[[Callable[[], pa.Table]], pa.Table]
 
 
@@ -37,22 +38,28 @@ def no_limit(work: Callable[[], pa.Table]) -> pa.Table:
     return work()
 
 
+def as_it_is(frame: DataFrame) -> DataFrame:
+    """Leave the rows of a SELECT as they are."""
+    return frame
+
+
 def select_once(
     spark: SparkSession,
     sql: str,
     relations: Mapping[str, Relation],
     within: Within = no_limit,
     meant: Mapping[str, str] = NOTHING,
+    shape: Shape = as_it_is,
 ) -> pa.Table:
     """Return the rows of a SELECT; `relations` are the views that exist only for it.
 
     `within` calls what it is given, and may give up waiting. `meant` are the views that it reads,
-    with what users call them.
+    with what users call them. `shape` makes another frame of the SELECT's.
     """
     try:
         for view, relation in relations.items():
             _frame(spark, relation).createOrReplaceTempView(view)
-        return within(lambda: collect(spark.sql(sql)))
+        return within(lambda: collect(shape(spark.sql(sql))))
     except AnalysisException as error:
         raise analysis_error(error, meant) from error
     except (PySparkException, Py4JError) as error:
