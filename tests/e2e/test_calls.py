@@ -63,6 +63,7 @@ CALLS: dict[str, dict[str, Any]] = {
         "output": None,
         "sites": "auto",
     },
+    "perspective": {"name": "p"},
     "subscribe": {"query": "q", "after": (0, 0), "max_rows": 10},
     "callback": {"query": "q", "function": nothing},
     "action": {"name": "a", "function": nothing},

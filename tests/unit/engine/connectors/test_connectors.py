@@ -30,6 +30,7 @@ def test_every_connector_is_shown_with_what_it_needs() -> None:
         "connector": "files",
         "source": True,
         "sink": True,
+        "tables": True,
         "installed": True,
         "needs": "",
         "about": "JSON, CSV or Parquet files of a directory",
