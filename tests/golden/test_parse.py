@@ -51,7 +51,7 @@ def lines_of(data: object) -> list[str]:
         value = getattr(data, field.name)
         if field.name == "definition":
             lines += lines_of(value)
-        elif field.name not in UNSHOWN and value not in (None, False):
+        elif field.name not in UNSHOWN and value not in (None, False, ()):
             lines.append(f"  {field.name}: {shown(value)}")
     return lines
 

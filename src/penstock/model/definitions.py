@@ -85,7 +85,7 @@ class StreamDefinition:
     Tuples stay readable for `archive_for`. A stream from which nothing came for `idle_after`
     holds back no other stream's time, or, `idle_by_clock`, its time goes on as the clock does.
     Queries over it that may lose tuples lose those first that are least by `shed_by`. Its tuples
-    come in the order of a column, up to the disorder that `ordered_by` states. `by_arrival` says
+    come in the order of columns, up to the disorder that `ordered_by` states. `by_arrival` says
     that its event time is the last column, which no source has: it is stamped as trains come in.
     """
 
@@ -101,7 +101,7 @@ class StreamDefinition:
     idle_by_clock: bool = False
     shed_by: str | None = None
     of: str | None = None
-    ordered_by: KeyOrder | None = None
+    ordered_by: tuple[KeyOrder, ...] = ()
     by_arrival: bool = False
 
     def stamped(self) -> "StreamDefinition":

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from penstock.engine.states.joins.kept_rows import in_order
 from penstock.engine.states.sharing.together import BundleMembers
 from penstock.engine.states.state import Punctuated, Run, RunOutput, State
+from penstock.plan.operators.orders import orders_of
 from penstock.plan.select.punctuation import carried
 from penstock.plan.sharing.units import Unit
 
@@ -18,7 +20,9 @@ def steps_of(state: AnyState, run: Run, punctuations: Mapping[str, str]) -> dict
     if isinstance(state, BundleMembers):
         return state.steps(run)
     if state is None:
-        made = run.processor.train(run.unit, run.rows, run.outlook)
+        # Joins without windows go by the order of arrival.
+        rows = in_order(run).rows if orders_of(run.unit.root) else run.rows
+        made = run.processor.train(run.unit, rows, run.outlook)
         return {run.unit.key: RunOutput.of(made, run.unit.root.schema)}
     conditions = _conditions(run.unit, punctuations) if punctuations else {}
     # A punctuation comes alone, in a run without tuples: it holds for what came before it.

@@ -10,21 +10,14 @@ the lag, and those that came since are r_i k_j / r_j.
 
 from collections.abc import Sequence
 
-from penstock.model.trains import BEGIN_OF_TIME
-
 
 def let_go_until(passed: Sequence[int | None], place: int, *, decides: bool = False) -> int | None:
     """Return the greatest key that an input needs no more; None while all are needed.
 
-    Where a join `decides` who had no partner, or gives a tuple once, partners stay until the
-    tuples that they decide about may go: until all inputs have passed the key, its own as well.
+    Up to there a tuple that had no partner will never have one. Where a join `decides` who had no
+    partner, or gives a tuple once, partners stay until the tuples that they decide about may go:
+    until all inputs have passed the key, its own as well.
     """
     asked = [each for at, each in enumerate(passed) if decides or at != place]
     known = [each for each in asked if each is not None]
     return min(known) if len(known) == len(asked) else None
-
-
-def unmatched_until(passed: Sequence[int | None], place: int) -> int:
-    """Return up to which key a tuple of an input that had no partner will never have one."""
-    found = let_go_until(passed, place)
-    return BEGIN_OF_TIME if found is None else found

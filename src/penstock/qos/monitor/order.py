@@ -85,7 +85,7 @@ class Order:
         return int(self.rises[-1]) if len(self.rises) else None
 
     def lag_to(self, other: "Order") -> int:
-        """Return how many tuples this stream is ahead of another (Def 3.2.6), among recent ones.
+        """Return how many tuples this stream is ahead of another (Def 3.2.6).
 
         The definition asks which key stands at the other's latest position once it is sorted. That
         is known up to its factor; from there on, keys are taken to be as dense as up to there.
@@ -93,8 +93,18 @@ class Order:
         settled = other._settled()
         if settled is None:
             return min(self.tuples, MOST_RECENT)
-        ahead = int(self.counts[self.recent > settled].sum())
+        ahead = int(self.counts[self.recent > settled].sum()) + self._forgotten_above(settled)
         return max(0, round(ahead - other.factor * self._density(other, settled)))
+
+    def _forgotten_above(self, key: int) -> int:
+        """Return about how many tuples had keys above one, and below all recent ones.
+
+        They are taken to be as dense as the recent ones.
+        """
+        if not len(self.recent) or key >= int(self.recent[0]):
+            return 0
+        known, (first, last) = int(self.counts.sum()), map(int, self.recent[[0, -1]])
+        return min(self.tuples - known, (first - key - 1) * known // (last - first + 1))
 
     def _settled(self) -> int | None:
         """Return the greatest key whose position in the sorted stream is known."""

@@ -76,9 +76,11 @@ class StreamTypes:
         if not definition.of:
             return definition
         schema = self.get(definition.of).schema
-        time, order = definition.time_column, definition.ordered_by
-        if order is not None:
-            order = replace(order, column=ordering_column(order.column, schema))
+        time = definition.time_column
+        order = tuple(
+            replace(each, column=ordering_column(each.column, schema))
+            for each in definition.ordered_by
+        )
         if time and is_arrival(time, schema):
             return replace(definition, schema=schema, ordered_by=order).stamped()
         time = time and time_column(time, schema)

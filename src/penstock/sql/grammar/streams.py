@@ -46,7 +46,7 @@ def read_stream(reader: TokenReader, name: str, text: str) -> StreamDefinition:
         idle_by_clock=given.get("IDLE", (None, False))[1],
         of=of,
         shed_by=given.get("SHED"),
-        ordered_by=given.get("ORDERED"),
+        ordered_by=given.get("ORDERED", ()),
     )
     is_stamped = definition.time_column == ARRIVAL and schema.columns and not schema.find(ARRIVAL)
     return definition.stamped() if is_stamped else definition
@@ -90,9 +90,20 @@ def time_column(name: str, schema: Schema) -> str:
     return column.name
 
 
-def _ordered(reader: TokenReader, schema: Schema) -> KeyOrder:
-    """Read ORDERED BY and what is said of that order; what is left out is measured."""
+def _ordered(reader: TokenReader, schema: Schema) -> tuple[KeyOrder, ...]:
+    """Read ORDERED BY: columns and what is said of the order by each."""
     reader.expect("BY")
+    token, found = reader.token, [_order(reader, schema)]
+    while reader.accept(","):
+        found.append(_order(reader, schema))
+        if found[-1].column.lower() in [each.column.lower() for each in found[:-1]]:
+            hint = "say all of a column's order at once"
+            reader.fail("ORDERED BY names a column twice", hint=hint, token=token)
+    return tuple(found)
+
+
+def _order(reader: TokenReader, schema: Schema) -> KeyOrder:
+    """Read a column and what is said of its order; what is left out is measured."""
     token = reader.token
     column = reader.name("a column")
     with reader.placed(token):

@@ -1,6 +1,7 @@
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -129,3 +130,11 @@ def test_what_was_greatest_before_the_history_is_known() -> None:
     assert (order.factor, order.passed(20), order.passed(21)) == (20, 5, None)
     shorter = Order(history=4).add(np.arange(100))
     assert [shorter.passed(k) for k in (0, 1, 4)] == [99, 98, 95]
+
+
+def test_a_lag_that_is_longer_than_what_is_remembered_is_told_all_the_same() -> None:
+    far, behind = Order(history=50), Order(history=50)
+    for begin in range(0, 1000, 10):
+        far = far.add(np.arange(begin, begin + 10) // 2)
+    behind = behind.add(np.arange(40))
+    assert far.lag_to(behind) == pytest.approx(1000 - 80, abs=2)

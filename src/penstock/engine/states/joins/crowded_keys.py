@@ -54,7 +54,7 @@ def are_crowded(kept: KeptRows, new: Sequence[Part | None], play: Play, meeting:
     return compared >= max(LEAST_PAIRS, PAIRS_A_ROW * rows)
 
 
-def _work(names: str, play: Play, meeting: Meeting) -> tuple[int, int]:
+def _work(names: Sequence[str], play: Play, meeting: Meeting) -> tuple[int, int]:
     """Return how many rows there are, and how many pairs they make if all have one key."""
     new, old = (
         [sum(rows.count for rows in play[f"{age}_{name}"]) for name in names[:2]]

@@ -113,12 +113,17 @@ class JoinRows:
 class KeptRows:
     """The rows of all inputs of a join, by their places.
 
-    `tag` is what checkpoints call an input's place, and `names` what the join's SELECT does.
+    `tag` is what checkpoints call an input's place, and `names` what the join's SELECT does: by
+    itself its number.
     """
 
     sides: tuple[JoinRows, ...]
     tag: str = "input"
-    names: str = "0123456789"
+    names: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        """Number the inputs where they have no names."""
+        self.names = self.names or tuple(str(place) for place in range(len(self.sides)))
 
     @classmethod
     def of(cls, schemas: Iterable[Schema], time: str) -> Self:
@@ -170,21 +175,30 @@ class KeptRows:
     def leaves(self, run: Run, rows: Mapping[str, Sequence[Rows]], sql: str) -> dict[str, Leaf]:
         """Return the relations that a SELECT reads; their names end in those of their inputs."""
         return {
-            run.view(name): (each, self.sides[self.names.index(name[-1])].schema)
+            run.view(name): (each, self.sides[self.names.index(name.rpartition("_")[2])].schema)
             for name, each in rows.items()
             if each and run.view(name) in sql
         }
 
     def joined(
-        self, run: Run, rows: Mapping[str, Sequence[Rows]], sql_of: Select, branches: int = 1
+        self,
+        run: Run,
+        rows: Mapping[str, Sequence[Rows]],
+        sql_of: Select,
+        *,
+        branches: int = 1,
+        order: Sequence[str] | None = None,
     ) -> Made:
-        """Return what the unit's root makes of a SELECT, in an order that a replay gives again."""
+        """Return what the unit's root makes of a SELECT, in an order that a replay gives again.
+
+        It is by the columns of `order` first, or by those of the root's times.
+        """
         root, sql = run.unit.root, sql_of(views_of(run, rows))
         if not sql:
             return empty_table(root.schema)
         above, leaves = run.unit.above_sql(f"({sql})"), self.leaves(run, rows, sql)
-        order = [time.column for time in root.times]
-        return run.made(above, leaves, root.schema, order, branches=branches)
+        first = [time.column for time in root.times] if order is None else order
+        return run.made(above, leaves, root.schema, first, branches=branches)
 
     def kept(self, **facts: str) -> list[KeptPart]:
         """Return the parts for a checkpoint."""
@@ -249,13 +263,13 @@ def timed_rows(run: Run, place: int, each: JoinInput, time: str) -> pa.Table:
     table = input_rows(run, place, [*(name for name, _ in each.columns), each.time.column])
     if table is None:
         sql = each.select_sql(f"({run.input_sql(place)})", f"{each.micros_sql()} AS {time}")
-        return selected(_in_order(run), sql, schema)
+        return selected(in_order(run), sql, schema)
     columns = [table[name] for name, _ in each.columns]
     times = table[each.time.column].cast(pa.int64())
     return fit(pa.table([*columns, times], names=list(schema.names)), arrow_schema(schema))
 
 
-def _in_order(run: Run) -> Run:
+def in_order(run: Run) -> Run:
     """Return the run with each leaf in one piece: several files are scanned largest first."""
     schemas = {key(each): each.schema for each in run.unit.leaves}
     rows = {

@@ -8,17 +8,20 @@ measured, it meets whoever is still there, unless the join has to say who had no
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.spark.jobs.processor import Made
 from penstock.engine.states.joins.kept_rows import (
     KeptRows,
+    in_order,
     input_rows,
     late_rows,
     selected,
@@ -36,7 +39,7 @@ from penstock.plan.operators.joins.oblivious_join import KEY, ObliviousJoin
 from penstock.plan.operators.orders import orders_of
 from penstock.qos.joins.figures import InputFigures
 from penstock.qos.joins.memory import ON_DISK, SORTING, leads, near
-from penstock.qos.joins.release import let_go_until, unmatched_until
+from penstock.qos.joins.release import let_go_until
 from penstock.qos.monitor.order import Order
 
 WAITING, THERE = "waiting", "there"
@@ -93,11 +96,14 @@ class ObliviousJoinState:
         ready, waiting = self._ready([each.table for each in came], passed)
         new = self.there.parts_of(ready)
         with undone(new):
-            table = self._joined(run, new, [each.unkeyed for each in came], passed)
-        late = late_rows(self.join.late_schema, [each.late for each in came], [KEY])
+            made = self._joined(run, new, [each.unkeyed for each in came], passed)
+            output = RunOutput.of(made, run.unit.root.schema, self._late(came))
         self._accept(run, came, passed, new, waiting)
-        self.rows_out += table.num_rows
-        return RunOutput(table, late)
+        self.rows_out += output.rows.count
+        return output
+
+    def _late(self, came: Sequence[Arrived]) -> pa.Table | None:
+        return late_rows(self.join.late_schema, [each.late for each in came], [KEY])
 
     def promise(self, marks: Sequence[int]) -> int:
         """Return the end of time at the end: rows to come may be of any age."""
@@ -166,13 +172,21 @@ class ObliviousJoinState:
         unkeyed = table.filter(pc.invert(has_key)) if table[KEY].null_count else table.slice(0, 0)
         table = table.filter(has_key) if table[KEY].null_count else table
         keys: Keys = np.asarray(table[KEY].to_numpy(), dtype=np.int64)
-        order, strays = self.orders.seen[place].add(keys), self.orders.strays(place, keys)
+        order, strays = self.orders.seen[place].add(keys), self._strays(place, keys)
         found, late = int(strays.sum()), None
         is_stated = self.join.joined[place].order.factor is not None
         if found and (is_stated or self.join.decides):
             late = table.filter(pa.array(strays))
             table = table.filter(pa.array(~strays))
         return Arrived(table, unkeyed, late, order, found)
+
+    def _strays(self, place: int, keys: Keys) -> npt.NDArray[np.bool_]:
+        """Return which keys are further out of place than partners were kept for.
+
+        A factor that is measured has grown since, but what had been passed before stays passed.
+        """
+        strays, passed = self.orders.strays(place, keys), self.passed[place]
+        return strays if passed is None else strays | (keys <= passed)
 
     def _passed(self, place: int, order: Order, run: Run) -> int | None:
         """Return what an input has passed; never less than before."""
@@ -208,9 +222,8 @@ class ObliviousJoinState:
         new: Sequence[Part | None],
         unkeyed: Sequence[pa.Table],
         passed: Sequence[int | None],
-    ) -> pa.Table:
-        decided = [self._decided_keys(place, passed) for place in self._places]
-        span = _span(new, [each for each in decided if each is not None])
+    ) -> Made:
+        span = _span(new, list(self._decided_keys(passed)))
         rows: dict[str, list[Rows]] = {}
         for place, side in enumerate(self.sides(self.there)):
             part = new[place]
@@ -219,33 +232,35 @@ class ObliviousJoinState:
             rows |= {f"new_{place}": arrived, f"old_{place}": there}
             rows[f"all_{place}"] = [*there, *arrived]
         for place in self.join.preserved:
-            rows[f"passed_{place}"] = self._decided(place, rows, decided[place], unkeyed[place])
-        table = self.there.joined(run, rows, self.join.run_sql, branches=len(self._places))
-        return _in_key_order(table, run)
+            until = let_go_until(passed, place)
+            rows[f"passed_{place}"] = self._decided(place, rows, until, unkeyed[place])
+        # By the key, where it is shown, rows are least out of place.
+        order = list(orders_of(run.unit.root))[:1]
+        sql_of, branches = self.join.run_sql, len(self._places)
+        return self.there.joined(run, rows, sql_of, branches=branches, order=order)
 
-    def _decided_keys(self, place: int, passed: Sequence[int | None]) -> Span | None:
-        """Return up to which keys it is decided now who of a preserved input had no partner."""
-        if place not in self.join.preserved:
-            return None
-        before, now = unmatched_until(self.passed, place), unmatched_until(passed, place)
-        return (before, now) if now > before else None
+    def _decided_keys(self, passed: Sequence[int | None]) -> Iterator[Span]:
+        """Yield for which keys it is decided now who of a preserved input had no partner."""
+        for place in self.join.preserved:
+            before, now = let_go_until(self.passed, place), let_go_until(passed, place)
+            if now is not None and now != before:
+                yield (BEGIN_OF_TIME if before is None else before), now
 
     def _decided(
-        self, place: int, rows: Mapping[str, Sequence[Rows]], keys: Span | None, unkeyed: pa.Table
+        self, place: int, rows: Mapping[str, Sequence[Rows]], until: int | None, unkeyed: pa.Table
     ) -> list[Rows]:
         """Return the tuples about which it is decided now; one without a key never meets anybody.
 
         Of those that are new, some have keys that the others had passed before.
         """
         schema, found = self.join.state_schema(place), [unkeyed]
-        now = unmatched_until(self.passed, place) if keys is None else keys[1]
-        for age in ("new", "old"):
+        before = let_go_until(self.passed, place)
+        for age in ("new", "old") if until is not None else ():
             for each in rows[f"{age}_{place}"]:
                 table = each.to_table(schema)
-                mine = pc.less_equal(table[KEY], now)
-                if age == "old":
-                    after = now if keys is None else keys[0]
-                    mine = pc.and_(mine, pc.greater(table[KEY], after))
+                mine = pc.less_equal(table[KEY], until)
+                if age == "old" and before is not None:
+                    mine = pc.and_(mine, pc.greater(table[KEY], before))
                 found.append(table.filter(mine))
         table = laid_together(found).combine_chunks()
         return [in_memory(table)] if table.num_rows else []
@@ -297,7 +312,8 @@ def keyed_rows(join: ObliviousJoin, run: Run, place: int) -> pa.Table:
     schema, each = join.state_schema(place), join.joined[place]
     table = input_rows(run, place, [*(name for name, _ in each.columns), each.time.column])
     if table is None:
-        return selected(run, join.arrival_sql(place, f"({run.input_sql(place)})"), schema)
+        sql = join.arrival_sql(place, f"({run.input_sql(place)})")
+        return selected(in_order(run), sql, schema)
     key = table[each.time.column]
     if pa.types.is_date(key.type):
         key = key.cast(pa.int32())
@@ -311,12 +327,6 @@ def _span(new: Sequence[Part | None], decided: Sequence[Span]) -> Span | None:
     if not spans:
         return None
     return min(first for first, _ in spans), max(last for _, last in spans)
-
-
-def _in_key_order(table: pa.Table, run: Run) -> pa.Table:
-    """Return the rows by the key, where it is shown: so they are least out of place."""
-    names = [name for name in orders_of(run.unit.root) if name in table.column_names]
-    return table.sort_by([(names[0], "ascending")]) if names and table.num_rows > 1 else table
 
 
 def _moment(run: Run) -> float:

@@ -16,7 +16,7 @@ class Scan:
     incarnation: int
     schema: Schema
     times: tuple[EventTime, ...] = ()
-    ordered_by: KeyOrder | None = None
+    ordered_by: tuple[KeyOrder, ...] = ()
 
     @property
     def inputs(self) -> tuple[Operator, ...]:
