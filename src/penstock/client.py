@@ -70,7 +70,7 @@ FLOW = instance_of("a flow or a stream function", Dataflow, StreamFunction)
 def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     home: str | Path = DEFAULT_HOME,
     *,
-    master: str = "local[*]",
+    master: str | None = None,
     spark: SparkSession | None = None,
     clock: Clock | None = None,
     begin: bool = True,
@@ -97,7 +97,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     Args:
         home: the directory that keeps definitions, progress and results (`.penstock` where none
             is named); made where it is missing.
-        master: the Spark master to start a session on: `local[*]`, or that of a cluster.
+        master: the Spark master to start a session on, such as that of a cluster; None takes the
+            one that spark-submit was given, else `local[*]`.
         spark: a session of the caller's to run on instead; closing leaves it running.
         clock: where the time comes from, for tests.
         begin: whether data flows at once. With False nothing flows until `Connection.begin`, so
@@ -128,11 +129,13 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         HomeBusyError: another process has the home open.
         HomeError: the home is damaged, or another version wrote it.
         SparkMissingError: Java or the Spark master cannot be reached.
+        WorkersUnlikeError: a cluster's workers have another Python, or lack a package.
+        HomeUnseenError: a cluster's workers do not see the home.
     """
     require(
         "penstock.connect",
         home=(home, PATH),
-        master=(master, TEXT),
+        master=(master, TEXT.or_none()),
         spark=(spark, instance_of("a SparkSession", SparkSession).or_none()),
         clock=(clock, CLOCK.or_none()),
         begin=(begin, FLAG),
@@ -153,7 +156,9 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     try:
         held.refuse_lost_catalog()
         log = held.path / "spark.log"
-        sessions = open_sessions(master, spark, log, allow_functions, spark_settings or {})
+        sessions = open_sessions(
+            master, spark, log, allow_functions, spark_settings or {}, held.spill
+        )
         catalog = SqliteCatalog(held.catalog)
         held.refuse_lost_journal(len(catalog.all()))
         journal = SqliteJournal(held.journal)

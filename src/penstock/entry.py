@@ -32,7 +32,7 @@ def connect(
 def connect(
     home: str | Path = ...,
     *,
-    master: str = ...,
+    master: str | None = ...,
     spark: "SparkSession | None" = ...,
     clock: "Clock | None" = ...,
     begin: bool = ...,

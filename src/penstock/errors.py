@@ -37,9 +37,11 @@ PenstockError
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
  ├─ HomeError               BAD_HOME             a home that cannot be used
- │   └─ HomeFormatError     HOME_FORMAT          a home that another version of Penstock wrote
+ │   ├─ HomeFormatError     HOME_FORMAT          a home that another version of Penstock wrote
+ │   └─ HomeUnseenError     HOME_UNSEEN          a home that the workers of a cluster do not see
  ├─ StateUnmatchedError     STATE_UNMATCHED      a query's state that belongs to another plan
  ├─ SparkMissingError       NO_SPARK             Java or the Spark master cannot be reached
+ ├─ WorkersUnlikeError      WORKERS_UNLIKE       workers of a cluster with another Python
  ├─ SparkDiedError          SPARK_DIED           Spark's Java process has ended
  └─ ServerError             SERVER               what only `penstock serve` and its clients meet
      ├─ ConfigurationError  BAD_CONFIGURATION    a setting that cannot be read or does not fit
@@ -474,6 +476,15 @@ class HomeFormatError(HomeError):
     code = "HOME_FORMAT"
 
 
+class HomeUnseenError(HomeError):
+    """A home that the workers of a cluster do not see, or may not read.
+
+    Put it on a file system that driver and workers see under the same path.
+    """
+
+    code = "HOME_UNSEEN"
+
+
 class StateUnmatchedError(PenstockError):
     """A query's state that belongs to another plan than its definition gives now.
 
@@ -490,6 +501,15 @@ class SparkMissingError(PenstockError):
     """
 
     code = "NO_SPARK"
+
+
+class WorkersUnlikeError(PenstockError):
+    """A cluster's workers that have another Python or Penstock than the driver, or lack a package.
+
+    Give them the driver's Python, with pyarrow and numpy; Penstock itself is shipped to them.
+    """
+
+    code = "WORKERS_UNLIKE"
 
 
 class SparkDiedError(PenstockError):

@@ -27,14 +27,18 @@ class Child:
     """A process group of its own that can be killed whole: Python and its Java."""
 
     def __init__(
-        self, place: Path, told: dict[str, Any], surroundings: dict[str, str] | None = None
+        self,
+        place: Path,
+        told: dict[str, Any],
+        surroundings: dict[str, str] | None = None,
+        module: str = "tests.e2e.child",
     ) -> None:
         place.mkdir(parents=True, exist_ok=True)
         path = place / "told.json"
         path.write_text(json.dumps(DEFAULTS | told))
         self._errors = (place / "stderr.txt").open("ab")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.e2e.child", str(path)],
+            [sys.executable, "-m", module, str(path)],
             stdout=subprocess.PIPE,
             stderr=self._errors,
             text=True,

@@ -1,134 +1,155 @@
-"""On a Spark cluster of its own, one worker of which is killed, a script gives the same files."""
+"""A Spark cluster gives what one machine gives, whoever of it dies."""
 
-import os
-import re
-import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
-from tests.e2e import scenario
+from tests.e2e import cluster_script, scenario
 from tests.e2e.children import Child
-from tests.e2e.support import PATIENCE, finish, until
+from tests.e2e.support import finish, until
+from tests.examples import IS_WHOLE, NIGHTLY
+from tests.servers.spark_cluster import Cluster, running_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 
-ROWS, ROWS_PER_TRAIN = 48_000, 12_000  # trains that executors read as Parquet
-LOOPBACK = "127.0.0.1"
-WORKER = r"Registering worker (\S+:\d+)"
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as in tests/conftest.py
-SURROUNDINGS = {
-    "SPARK_LOCAL_IP": LOOPBACK,
-    "SPARK_DAEMON_MEMORY": "256m",
-    "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED,
-    "PYSPARK_SUBMIT_ARGS": " ".join(
-        (
-            "--conf spark.executor.memory=512m",
-            "--conf spark.executor.cores=1",
-            f"--conf 'spark.executor.defaultJavaOptions={SHORT_LIVED}'",
-            f"--conf spark.driver.host={LOOPBACK}",
-            "pyspark-shell",
-        )
-    ),
+ROWS, ROWS_PER_TRAIN = 24_000, 12_000  # trains that executors read as Parquet
+NEXMARK = (
+    ("q0", "q1", "q2", "q3", "q4", "q5", "q7", "q8", "q14", "q17", "q22")
+    if IS_WHOLE
+    else cluster_script.FEW
+)
+RESTLESS = {
+    "spark.speculation": "true",
+    "spark.speculation.multiplier": "1.0",
+    "spark.speculation.quantile": "0.1",
+    "spark.speculation.interval": "10ms",
+    "spark.speculation.minTaskRuntime": "1ms",
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.executorIdleTimeout": "1s",
+    "spark.dynamicAllocation.minExecutors": "1",
 }
 
 
-@dataclass(frozen=True)
-class Daemon:
-    """A master or a worker in a process group of its own, with the executors that it starts."""
-
-    process: subprocess.Popen[bytes]
-    log: Path
-
-    def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(PATIENCE)
-
-    def said(self, words: str) -> int:
-        return self.log.read_text(errors="replace").count(words)
-
-    def named(self, pattern: str) -> set[str]:
-        return set(re.findall(pattern, self.log.read_text(errors="replace")))
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with running_cluster(tmp_path_factory.mktemp("cluster") / "daemons") as running:
+        yield running
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """A master and its workers."""
-
-    address: str
-    master: Daemon
-    workers: list[Daemon]
-
-
-def start(stack: ExitStack, place: Path, name: str, *arguments: str) -> Daemon:
-    """Start one of Spark's daemons; it dies with the stack, whatever happens."""
-    home = Path(pyspark.__file__).parent
-    log = place / f"{name.rpartition('.')[2]}-{len(list(place.glob('*.log')))}.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [str(home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}", *arguments],
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            env=os.environ | SURROUNDINGS | {"SPARK_HOME": str(home)},
-            start_new_session=True,
-        )
-    daemon = Daemon(process, log)
-    stack.callback(daemon.kill)
-    return daemon
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    place = tmp_path_factory.mktemp("data")
+    return place, cluster_script.prepare(
+        place, ROWS, rows_per_train=ROWS_PER_TRAIN, nexmark=NEXMARK
+    )
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    place = tmp_path / "cluster"
-    place.mkdir()
-    here = ("--host", LOOPBACK, "--webui-port", "0")
-    with ExitStack() as stack:
-        master = start(stack, place, "master.Master", *here, "--port", "0")
-        until(master.log.read_text, lambda: master.said("elected leader") > 0)
-        (address,) = set(re.findall(rf"spark://{LOOPBACK}:\d+", master.log.read_text()))
-        workers = [
-            start(
-                stack,
-                place,
-                "worker.Worker",
-                *(*here, "--cores", "1", "--memory", "1g"),
-                *("--work-dir", str(place / f"work-{number}"), address),
-            )
-            for number in range(2)
-        ]
-        until(master.log.read_text, lambda: len(master.named(WORKER)) == 2)
-        yield Cluster(address, master, workers)
+@pytest.fixture(scope="module")
+def expected(data: tuple[Path, str], spark: SparkSession) -> Path:
+    """Run the script on `local[2]`, and return where its files are."""
+    place, script = data
+    with penstock.connect(place / "local", spark=spark, writable=[place]) as ps:
+        ps.script(script.format(out=place / "expected"))
+        finish(ps)
+    return place / "expected"
+
+
+def child_of(cluster: Cluster, place: Path, script: str, **settings: str) -> Child:
+    told = {
+        "home": str(place / "home"),
+        "master": cluster.address,
+        "script": script.format(out=place / "out"),
+    }
+    return Child(place / "child", told, cluster.submitting(settings))
+
+
+def has_written(place: Path) -> bool:
+    return any((place / "out").glob("*/part-*"))
+
+
+def assert_same(place: Path, expected: Path) -> None:
+    scenario.same(scenario.contents(place / "out"), scenario.contents(expected))
+    found = cluster_script.lines(place / "out", NEXMARK)
+    for name, lines in cluster_script.lines(expected, NEXMARK).items():
+        assert lines, f"{name} has nothing"
+        assert found[name] == lines, f"{name} differs"
 
 
 def test_a_killed_worker_changes_nothing_in_what_a_cluster_gives(
-    cluster: Cluster, spark: SparkSession, tmp_path: Path
+    cluster: Cluster, data: tuple[Path, str], expected: Path, tmp_path: Path
 ) -> None:
-    rows = scenario.make_rows(ROWS, seconds=900)
-    script = scenario.prepare(tmp_path, rows, rows_per_train=ROWS_PER_TRAIN)
-    told = {
-        "home": str(tmp_path / "home"),
-        "master": cluster.address,
-        "script": script.format(out=tmp_path / "out"),
-    }
-    child = Child(tmp_path / "child", told, SURROUNDINGS)
+    child = child_of(cluster, tmp_path, data[1])
     try:
         assert child.wait_for("standing"), child.errors()
-        until(child.errors, lambda: any((tmp_path / "out").glob("*/part-*")))
-        cluster.workers[0].kill()
+        until(child.errors, lambda: has_written(tmp_path))
+        cluster.workers[-1].kill()
         assert child.wait_for("done"), child.errors()
         assert cluster.master.said("Registering app") > 0
         assert cluster.master.said("Launching executor") >= 2
     finally:
         child.kill()
-    with penstock.connect(tmp_path / "local", spark=spark) as ps:
-        ps.script(script.format(out=tmp_path / "expected"))
-        finish(ps)
-    scenario.same(scenario.contents(tmp_path / "out"), scenario.contents(tmp_path / "expected"))
+        cluster.grow()
+    assert_same(tmp_path, expected)
+
+
+@NIGHTLY
+def test_a_killed_driver_goes_on_where_it_was(
+    cluster: Cluster, data: tuple[Path, str], expected: Path, tmp_path: Path
+) -> None:
+    for _ in range(2):
+        child = child_of(cluster, tmp_path, data[1])
+        try:
+            assert child.wait_for("standing"), child.errors()
+            until(child.errors, lambda: has_written(tmp_path))
+        finally:
+            child.kill()
+    child = child_of(cluster, tmp_path, data[1])
+    try:
+        assert child.wait_for("done"), child.errors()
+    finally:
+        child.kill()
+    assert_same(tmp_path, expected)
+
+
+@NIGHTLY
+def test_speculation_and_dynamic_allocation_deliver_exactly_once(
+    cluster: Cluster, data: tuple[Path, str], expected: Path, tmp_path: Path
+) -> None:
+    child = child_of(cluster, tmp_path, data[1], **RESTLESS)
+    try:
+        assert child.wait_for("done"), child.errors()
+    finally:
+        child.kill()
+    assert_same(tmp_path, expected)
+
+
+def test_workers_get_penstock_are_looked_at_and_are_followed(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    enough = tmp_path / "enough"
+    told = {"home": str(tmp_path / "home"), "master": cluster.address, "enough": str(enough)}
+    around = cluster.submitting({})
+    child = Child(tmp_path / "child", told, around, "tests.e2e.cluster_checks")
+    try:
+        assert child.wait_for("slots 2"), child.errors()
+        assert [
+            line for line in child.said if line.split()[0] in ("unseen", "unlike", "whole")
+        ] == [
+            "unseen HOME_UNSEEN",
+            "unlike WORKERS_UNLIKE",
+            "whole NOTHING",
+        ]
+        (origin,) = (line for line in child.said if line.startswith("origin"))
+        assert ".zip/penstock/" in origin  # what the driver has shipped: they have none themselves
+        cluster.workers[-1].kill()
+        assert child.wait_for("slots 1"), child.errors()
+        cluster.grow()
+        assert child.wait_for("slots 2"), child.errors()
+        enough.touch()
+        assert child.wait_for("done"), child.errors()
+    finally:
+        child.kill()

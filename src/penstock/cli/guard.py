@@ -29,6 +29,7 @@ from penstock.errors import (
     SparkDiedError,
     SparkMissingError,
     StalledError,
+    WorkersUnlikeError,
 )
 
 FAILED, WRONG = 1, 2
@@ -45,6 +46,7 @@ AT_RUN_TIME = (
     SparkDiedError,
     SparkMissingError,
     StalledError,
+    WorkersUnlikeError,
 )
 
 

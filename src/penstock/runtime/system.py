@@ -58,6 +58,7 @@ from penstock.runtime.loop.warm_up import WarmUp
 from penstock.runtime.names.directory import Directory
 from penstock.runtime.names.known_functions import KnownFunctions
 from penstock.runtime.names.stream_types import StreamTypes
+from penstock.runtime.quality.cluster_slots import ClusterSlots
 from penstock.runtime.quality.quality import Quality
 from penstock.runtime.queries.admission import Admission
 from penstock.runtime.queries.contents import Contents
@@ -213,7 +214,6 @@ class System:
         targets = RuleTargets(self.binder, self.contents, self.allowed, self.calls)
         lanes = ActionLanes(topology, self.pending_actions)
         self.rules = Rules(directory, self.catalog, topology, self.cutter, lanes, targets)
-        slots = self.processor.slots
         self.definitions = Definitions(
             self.catalog,
             directory,
@@ -223,7 +223,7 @@ class System:
                 "STREAM": self.streams,
                 "TABLE": TableDefinitions(directory, self.tables),
                 "QUERY": QueryDefinitions(
-                    self.binder, self.queries, self.admission, self.places, slots
+                    self.binder, self.queries, self.admission, self.places, self.processor
                 ),
                 "EVENT": EventDefinitions(self.binder, self.queries),
                 "RULE": self.rules,
@@ -268,7 +268,9 @@ class System:
             warm_up,
             SourcePoller(*self._work, self.statistics, is_held=warm_up.holds),
         )
-        duties = Duties(self.suspension.obey, self.admission.admit)
+        given = settings.slots is not None
+        slots = ClusterSlots(self.processor, self.pool, self.quality, are_given=given)
+        duties = Duties(self.suspension.obey, self.admission.admit, slots.follow)
         self.supervisor = Supervisor(
             self.quiescence, self.cutter, self.checkpoints, stages, self.quality, duties
         )

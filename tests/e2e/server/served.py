@@ -15,7 +15,8 @@ from penstock.client import Connection
 from penstock.server.access.caller import Role
 from penstock.server.access.tokens import TokenFile, new_token
 from penstock.server.configuration import resolved
-from penstock.server.serve import Listeners, settings_of
+from penstock.server.opening import settings_of
+from penstock.server.serve import Listeners
 from penstock.server.service import Service
 
 PATIENCE = 120.0  # seconds: the machine may be busy

@@ -14,7 +14,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.cli.main import main
 from penstock.server.configuration import resolved
-from penstock.server.serve import Listeners, settings_of
+from penstock.server.opening import settings_of
+from penstock.server.serve import Listeners
 from penstock.server.service import Service
 from tests.e2e.server.served import Served, served
 from tests.e2e.support import until

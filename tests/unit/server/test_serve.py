@@ -12,7 +12,8 @@ import pytest
 
 from penstock.errors import ConfigurationError
 from penstock.server.configuration import resolved
-from penstock.server.serve import Listeners, settings_of
+from penstock.server.opening import settings_of
+from penstock.server.serve import Listeners
 from penstock.server.service import Service
 from penstock.server.timed_heads import TimedHeads
 

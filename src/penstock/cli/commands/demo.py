@@ -7,9 +7,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
-from penstock.cli.commands.command import Command, add_master
+from penstock.cli.commands.command import Command
+from penstock.cli.commands.settings_flags import add_home_settings, configured
 from penstock.cli.demo.sampler import RowSampler
 from penstock.cli.demo.story import CalmDelay, ClosingFigures, StoryMoment, is_calm, summary
 from penstock.cli.durations import seconds
@@ -56,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=8080, metavar="N", help="of the page (default: 8080)"
     )
-    add_master(parser)
+    add_home_settings(parser, home=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     tell(screen, opening_words(scene))
     with (
         home_of(args.home) as home,
-        opened(home, args.master, screen, signals.listen) as connection,
+        opened(replace(configured(args), home=home), screen, signals.listen) as connection,
         page_of(connection, args) as address,
     ):
         if address:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from penstock.catalog import SqliteCatalog
-from penstock.cli.commands.command import Command, add_doors, add_master, grants
+from penstock.cli.commands.command import Command
+from penstock.cli.commands.settings_flags import add_home_settings, configured
 from penstock.cli.formats.table_format import TableFormat
 from penstock.cli.home_session import opened
 from penstock.cli.screen import Screen
@@ -44,8 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--home", metavar="DIR", help="let the script read what this home defines, too"
     )
-    add_master(parser)
-    add_doors(parser)
+    add_home_settings(parser, home=False)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     screen, signals, form = Screen.standard(), StopSignals(), TableFormat()
     with (
         tempfile.TemporaryDirectory(prefix="penstock-explain-") as home,
-        opened(home, args.master, screen, signals.listen, allow=grants(args)) as connection,
+        opened(replace(configured(args), home=home), screen, signals.listen) as connection,
     ):
         plans = explained(connection, statements, args.query, drawn)
     for plan in plans:

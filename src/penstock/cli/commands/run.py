@@ -5,14 +5,8 @@ import signal
 import time
 from dataclasses import dataclass
 
-from penstock.cli.commands.command import (
-    Command,
-    add_doors,
-    add_format,
-    add_home,
-    add_master,
-    grants,
-)
+from penstock.cli.commands.command import Command, add_format
+from penstock.cli.commands.settings_flags import add_home_settings, configured
 from penstock.cli.durations import seconds
 from penstock.cli.formats import FORMATS
 from penstock.cli.guard import FAILED
@@ -29,6 +23,7 @@ from penstock.cli.scripts import read_script
 from penstock.cli.stop_signals import StopSignals
 from penstock.client import Connection
 from penstock.errors import SparkDiedError
+from penstock.server.configuration import Configuration
 from penstock.sql import (
     CreateBase,
     CreateEvent,
@@ -85,9 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--for", dest="seconds", type=seconds, metavar="TIME", help="end after 30s, 5m, 1h30m"
     )
     add_format(parser)
-    add_home(parser)
-    add_master(parser)
-    add_doors(parser)
+    add_home_settings(parser)
     add_server(parser)
 
 
@@ -97,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     statements = parse(text)  # before Spark starts: most mistakes are told at once
     if args.url:
         return run_on_server(args, text, statements)
-    attempt = Attempt(args, text, statements, Screen.standard(), StopSignals())
+    attempt = Attempt(args, configured(args), text, statements, Screen.standard(), StopSignals())
     while True:
         try:
             return attempt.run()
@@ -110,6 +103,7 @@ class Attempt:
     """One command line, on one Spark after the other; the script is carried out once."""
 
     args: argparse.Namespace
+    configuration: Configuration
     text: str
     statements: list[Statement]
     screen: Screen
@@ -128,9 +122,7 @@ class Attempt:
     def run(self) -> int:
         """Open the home and let it flow to the end."""
         args, screen, signals = self.args, self.screen, self.signals
-        with opened(
-            args.home, args.master, screen, signals.listen, begin=False, allow=grants(args)
-        ) as connection:
+        with opened(self.configuration, screen, signals.listen, begin=False) as connection:
             printer = Printer(FORMATS[args.format](screen.columns), screen)
             connection.tap(
                 tap_of(connection.system.directory, printer)

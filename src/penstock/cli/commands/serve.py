@@ -16,7 +16,8 @@ from penstock.cli.stop_signals import StopSignals, end_children, sigterm_kept
 from penstock.client import Connection
 from penstock.server.configuration import Configuration, resolved, unknown_variables
 from penstock.server.logs import log_no_more, log_to_standard_error, teller
-from penstock.server.serve import Listeners, open_home
+from penstock.server.opening import open_home
+from penstock.server.serve import Listeners
 from penstock.server.service import Service
 
 ABOUT = """Open a home, run everything in it, and serve it: HTTP, its page and, with --pg-port,

@@ -7,14 +7,8 @@ from pathlib import Path
 from types import FrameType
 
 from penstock import __version__
-from penstock.cli.commands.command import (
-    Command,
-    add_doors,
-    add_format,
-    add_home,
-    add_master,
-    grants,
-)
+from penstock.cli.commands.command import Command, add_format
+from penstock.cli.commands.settings_flags import add_home_settings, configured
 from penstock.cli.formats import FORMATS
 from penstock.cli.formats.rolling_table import RollingTable
 from penstock.cli.formats.table_format import TableFormat
@@ -40,9 +34,7 @@ TERMINAL_ROWS = 1000  # of one result: more would push everything else off the s
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_format(parser)
-    add_home(parser)
-    add_master(parser)
-    add_doors(parser)
+    add_home_settings(parser)
     add_server(parser)
 
 
@@ -53,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     most = TERMINAL_ROWS if typed and sys.stdout.isatty() else None
     if args.url:
         return run_shell(args, most)
-    with opened(args.home, args.master, screen, listen, allow=grants(args)) as connection:
+    with opened(configured(args), screen, listen) as connection:
         form = FORMATS[args.format]
         rolling = RollingTable if form is TableFormat else form
         printer = Printer(form(screen.columns), screen, most_rows=most)

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import penstock
-from penstock.cli.commands.command import DEFAULT_HOME, DEFAULT_MASTER, DOORS
+from penstock.cli.commands.settings_flags import given
 from penstock.errors import BadOptionError
+from penstock.server.configuration import SETTINGS
 
 if TYPE_CHECKING:  # what a client needs is an extra
     from penstock.remote.connection import RemoteConnection
 
 TOKEN = "PENSTOCK_TOKEN"  # noqa: S105  (the variable's name: what is on a command line all can read)
 FIRST_SECONDS = 3.0  # for which a server is tried that somebody has just named
-OWN = ("home", "master", *(name for _, name, _ in DOORS))
-DEFAULTS = {"home": DEFAULT_HOME, "master": DEFAULT_MASTER}
+FLAGS = {each.place: each.flag for each in SETTINGS}
 
 
 def add_server(parser: argparse.ArgumentParser) -> None:
@@ -32,12 +32,12 @@ def add_server(parser: argparse.ArgumentParser) -> None:
 
 def connected(args: argparse.Namespace) -> "RemoteConnection":
     """Connect to the server that is named; what only a home takes is refused."""
-    for name in OWN:
-        if getattr(args, name) not in (DEFAULTS.get(name), []):
-            raise BadOptionError(
-                f"--{name} is for a home that is opened here, and --url names a server",
-                hint="penstock serve takes it",
-            )
+    own = ["--config"] if args.config is not None else [FLAGS[place] for place in given(args)]
+    if own:
+        raise BadOptionError(
+            f"{own[0]} is for a home that is opened here, and --url names a server",
+            hint="penstock serve takes it",
+        )
     token = os.environ.get(TOKEN, "").strip() or None
     ca = None if args.ca is None else Path(args.ca)
     penstock.connect(args.url, token=token, ca=ca, patience=FIRST_SECONDS).close()

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from penstock.catalog import CatalogEntry
 from penstock.engine.connectors import sinks
+from penstock.engine.spark.jobs.processor import Processor
 from penstock.plan.operators.lateness import flows_in
 from penstock.runtime.definitions.definition_binder import DefinitionBinder, refuse_lost_history
 from penstock.runtime.definitions.kind import NOBODY, Enter, Newcomers
@@ -17,13 +18,13 @@ from penstock.sql import CreateEvent, CreateQuery
 
 @dataclass(frozen=True, slots=True)
 class QueryDefinitions:
-    """Lets queries run, or wait for room; `slots` is how many tasks run at once."""
+    """Lets queries run, or wait for room; the processor says how many tasks run at once."""
 
     binder: DefinitionBinder
     queries: LiveQueries
     admission: Admission
     places: SinkPlaces
-    slots: int
+    processor: Processor
 
     def prepared(self, statement: CreateQuery) -> Enter:
         """Bind a query, and ask whether it has room."""
@@ -65,7 +66,8 @@ class QueryDefinitions:
     def _crowded(self, known: KnownQuery) -> str:
         """Say where a flow has more branches than can run at once."""
         most = max((flow.stages.degree for flow in flows_in(known.root)), default=0)
-        return f"; its {most} branches share {self.slots} slots" if most > self.slots else ""
+        slots = self.processor.slots
+        return f"; its {most} branches share {slots} slots" if most > slots else ""
 
 
 @dataclass(frozen=True, slots=True)

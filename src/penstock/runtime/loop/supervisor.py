@@ -74,11 +74,12 @@ class Duties:
     """What the supervisor has others do about queries, while quiesced.
 
     `obey` suspends and calls back whom quality of service says; `admit` lets in those who wait and
-    have room.
+    have room. `follow`, which is done at every step, takes the slots that the cluster has.
     """
 
     obey: Callable[[Orders], None]
     admit: Callable[[], None]
+    follow: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +215,7 @@ class Supervisor:
         self._pool.settle()
         refuse_dead()
         now = self._clock.now()
+        self._duties.follow(now)
         self.samples.look(now)
         self._look_at_load(now)
         if self._must_quiesce(now):

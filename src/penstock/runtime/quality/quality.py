@@ -84,6 +84,10 @@ class Quality:
         """Be ready to suspend."""
         self.suspending = Suspending(self.topology, self.statistics, self.keeper, self.slots)
 
+    def resize(self, slots: int) -> None:
+        """Reckon with another number of slots from now on."""
+        self.slots = self.suspending.slots = slots
+
     @property
     def outlook(self) -> Outlook:
         """Return the load as it was last seen."""

@@ -15,6 +15,7 @@ from penstock.engine.spark.application.spark_life import refuse_dead
 DELIVERY_THREADS = 4
 SINK_THREADS = 32  # one that hangs has one of them for as long
 SINK = "sink:"
+BY_SLOTS = {"source": "penstock-read", "unit": "penstock-unit", "rules": "penstock-rules"}
 ARCHIVE_THREADS = 2  # writing Parquet leaves the interpreter free
 
 Finish = Callable[[Future[object]], None]
@@ -66,6 +67,14 @@ class Workers(Protocol):
         ...
 
 
+def _pools_of(slots: int) -> dict[str, ThreadPoolExecutor]:
+    """Return the pools that have as many threads as there are slots."""
+    return {
+        name: ThreadPoolExecutor(slots, thread_name_prefix=prefix)
+        for name, prefix in BY_SLOTS.items()
+    }
+
+
 class WorkerPool(Workers):
     """Pools for reading sources, running units (as many as slots), rules, delivering, archiving.
 
@@ -75,11 +84,9 @@ class WorkerPool(Workers):
     def __init__(self, slots: int) -> None:
         """Hire."""
         self.condition = threading.Condition()
-        self.slots = slots
+        self.slots, self._threads = slots, slots
         self._pools = {
-            "source": ThreadPoolExecutor(slots, thread_name_prefix="penstock-read"),
-            "unit": ThreadPoolExecutor(slots, thread_name_prefix="penstock-unit"),
-            "rules": ThreadPoolExecutor(slots, thread_name_prefix="penstock-rules"),
+            **_pools_of(slots),
             "query": ThreadPoolExecutor(DELIVERY_THREADS, thread_name_prefix="penstock-deliver"),
             "sink": ThreadPoolExecutor(SINK_THREADS, thread_name_prefix="penstock-sink"),
             "archive": ThreadPoolExecutor(ARCHIVE_THREADS, thread_name_prefix="penstock-archive"),
@@ -91,6 +98,18 @@ class WorkerPool(Workers):
         self._done: deque[tuple[frozenset[str], Callable[[], None]]] = deque()
         self._woken = False
         self._settling = False  # what is half settled is not idle, for those who look meanwhile
+
+    def resize(self, slots: int) -> None:
+        """Have another number of slots from now on; what is at work goes on.
+
+        Threads are never fewer than there were: they only wait.
+        """
+        self.slots = slots
+        if slots > self._threads:
+            self._threads, before = slots, self._pools
+            self._pools = before | _pools_of(slots)
+            for name in BY_SLOTS:
+                before[name].shutdown(wait=False)
 
     def is_busy(self, name: str) -> bool:
         return name in self._busy

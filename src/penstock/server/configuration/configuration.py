@@ -18,7 +18,7 @@ class Configuration:
     """
 
     home: str
-    master: str
+    master: str | None
     spark: tuple[tuple[str, str], ...]
     http_host: str
     http_port: int

@@ -88,10 +88,12 @@ def _texts(given: Any) -> tuple[str, ...]:
 
 
 def _pairs(given: Any) -> tuple[tuple[str, str], ...]:
-    """Return names and texts: a table of TOML, or `name=value,name=value`."""
+    """Return names and texts: a table of TOML, `name=value,name=value`, or a list of such."""
     if isinstance(given, str):
-        parts = [part.partition("=") for part in given.split(",") if part.strip()]
-        if any(not equals for _, equals, _ in parts):
+        given = [part for part in given.split(",") if part.strip()]
+    if isinstance(given, list):
+        parts = [_text(part).partition("=") for part in given]
+        if not all(name.strip() and equals for name, equals, _ in parts):
             raise ValueError
         given = {name.strip(): value.strip() for name, _, value in parts}
     if not isinstance(given, dict):

@@ -11,6 +11,7 @@ from penstock.engine.options import near_miss
 from penstock.errors import ConfigurationError, quoted_value
 from penstock.server.access.tokens import Token, token_from
 from penstock.server.configuration.configuration import Configuration
+from penstock.server.configuration.kinds import PAIRS
 from penstock.server.configuration.settings import BY_PLACE, SETTINGS, Setting
 
 DEFAULT_FILE = "penstock.toml"
@@ -44,10 +45,10 @@ def resolved(
     values: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for setting in SETTINGS:
-        given, origin = _given(setting, flags, environment, in_file, str(path))
-        values[setting.field] = _value(setting, given, origin) if origin else setting.default
-        if origin:
-            origins[setting.place] = origin
+        given = _given(setting, flags, environment, in_file, str(path))
+        values[setting.field] = _merged(setting, given)
+        if given:
+            origins[setting.place] = given[0][1]
     made = Configuration(**values, tokens=tokens, origins=MappingProxyType(origins))
     _require_together(made)
     return made
@@ -77,15 +78,26 @@ def _given(
     environment: Mapping[str, str],
     in_file: Mapping[str, Any],
     path: str,
-) -> tuple[Any, str]:
-    """Return what was given for a setting, and by what; an empty text where nothing was."""
+) -> list[tuple[Any, str]]:
+    """Return what was given for a setting, and by what; what goes before the others first."""
+    found = []
     if flags.get(setting.place) not in (None, []):
-        return flags[setting.place], setting.flag
+        found.append((flags[setting.place], setting.flag))
     if setting.variable in environment:
-        return environment[setting.variable], setting.variable
+        found.append((environment[setting.variable], setting.variable))
     if setting.place in in_file:
-        return in_file[setting.place], path
-    return None, ""
+        found.append((in_file[setting.place], path))
+    return found
+
+
+def _merged(setting: Setting, given: list[tuple[Any, str]]) -> Any:
+    """Return the value in force: the first, but of tables each name by itself."""
+    if not given:
+        return setting.default
+    if setting.kind is not PAIRS:
+        return _value(setting, *given[0])
+    tables = [dict(_value(setting, *each)) for each in reversed(given)]
+    return tuple(sorted({name: value for table in tables for name, value in table.items()}.items()))
 
 
 def _value(setting: Setting, given: Any, origin: str) -> Any:

@@ -22,17 +22,23 @@ from penstock.server.configuration.kinds import (
 
 LOOPBACK = "127.0.0.1"
 MIB = 1 << 20
+OF_SERVERS = ("http.", "pg.", "tls.")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting; `flag` is its option of `penstock serve`, where it has one."""
+    """One setting; `flag` is its option of commands that open a home, where it has one."""
 
     place: str
     kind: Kind
     default: Any
     about: str
     flag: str = ""
+
+    @property
+    def is_of_servers(self) -> bool:
+        """Say whether it means nothing where nobody is served."""
+        return self.place.startswith(OF_SERVERS)
 
     @property
     def field(self) -> str:
@@ -46,9 +52,23 @@ class Setting:
 
 
 SETTINGS = (
-    Setting("home", TEXT, ".penstock", "the directory that is opened and served", "--home"),
-    Setting("master", TEXT, "local[*]", "the Spark master to run on", "--master"),
-    Setting("spark", PAIRS, (), "settings of Spark, such as spark.driver.memory"),
+    Setting(
+        "home", TEXT, ".penstock", "where definitions, progress and results are kept", "--home"
+    ),
+    Setting(
+        "master",
+        or_none(TEXT),
+        None,
+        "the Spark master to run on: without it that of spark-submit, else local[*]",
+        "--master",
+    ),
+    Setting(
+        "spark",
+        PAIRS,
+        (),
+        "settings of Spark as NAME=VALUE, such as spark.executor.memory=4g",
+        "--conf",
+    ),
     Setting("http.host", TEXT, LOOPBACK, "the address that HTTP listens on", "--host"),
     Setting("http.port", PORT, 8080, "its port; 0 takes a free one", "--port"),
     Setting("http.hosts", TEXTS, (), "names of this server that a request's Host may have, too"),
@@ -101,8 +121,20 @@ SETTINGS = (
         "how long idempotency keys are remembered, at least",
     ),
     Setting("allow.commands", TEXTS, (), "programs that rules may start, by their whole paths"),
-    Setting("allow.hosts", TEXTS, (), "hosts that webhooks of rules and connectors may reach"),
-    Setting("allow.formats", TEXTS, (), "formats that spark(format => …) may read, too"),
+    Setting(
+        "allow.hosts",
+        TEXTS,
+        (),
+        "hosts that webhooks of rules and connectors may reach, as host or host:port",
+        "--allow-host",
+    ),
+    Setting(
+        "allow.formats",
+        TEXTS,
+        (),
+        "formats that spark(format => …) may read, too",
+        "--allow-format",
+    ),
     Setting(
         "allow.functions",
         TEXTS,

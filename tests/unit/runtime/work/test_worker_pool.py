@@ -207,3 +207,28 @@ def test_what_was_started_up_to_a_number_has_ended_whatever_came_after_it(pool: 
     second.set()
     pool.settle_all(LONG)
     assert pool.has_ended(pool.started)
+
+
+def test_a_pool_grows_and_shrinks_while_it_is_at_work() -> None:
+    pool, gate, ended = WorkerPool(slots=1), threading.Event(), list[str]()
+
+    def work(name: str) -> Callable[[], None]:
+        def wait() -> None:
+            gate.wait(60)
+            ended.append(name)
+
+        return wait
+
+    pool.submit("unit:a", work("a"), lambda _: None)
+    assert pool.free_slots == 0
+    pool.resize(3)
+    assert pool.free_slots == 2
+    for name in ("b", "c"):
+        pool.submit(f"unit:{name}", work(name), lambda _: None)
+    pool.resize(1)
+    assert pool.free_slots == -2
+    gate.set()
+    pool.settle_all(0.1)
+    assert sorted(ended) == ["a", "b", "c"]
+    assert pool.free_slots == 1
+    pool.dismiss()

@@ -89,6 +89,24 @@ def test_settings_of_spark_keep_their_dots() -> None:
     assert resolved({}, variables).spark == (("spark.a", "b=c"), ("spark.driver.memory", "4g"))
 
 
+def test_settings_of_spark_are_merged_name_by_name() -> None:
+    file = written("[spark]\nspark.a = 'file'\nspark.b = 'file'\nspark.c = 'file'")
+    variables = {"PENSTOCK_SPARK": "spark.b=variable,spark.c=variable"}
+    made = resolved({"spark": ["spark.c=flag,with=commas"]}, variables, file)
+    assert dict(made.spark) == {
+        "spark.a": "file",
+        "spark.b": "variable",
+        "spark.c": "flag,with=commas",
+    }
+    assert made.origins["spark"] == "--conf"
+
+
+@pytest.mark.parametrize("given", ["spark.a", "=x", ""])
+def test_a_setting_of_spark_has_a_name_and_a_value(given: str) -> None:
+    with pytest.raises(ConfigurationError):
+        resolved({"spark": [given]}, {})
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from penstock.engine.spark.application.class_archive import archive_options
+from penstock.engine.spark.application.cores import Cores
+from penstock.engine.spark.application.master import refuse_unreachable, submitted
+from penstock.engine.spark.application.shipped_package import ship
 from penstock.engine.spark.application.spark_life import forget_dead
+from penstock.engine.spark.application.workers_check import look_at_workers
 from penstock.engine.spark.spark_functions import close_doors, refuse_harmless
-from penstock.errors import SparkMissingError
+from penstock.errors import BadOptionError, SparkMissingError
 
 # Adaptive execution adds a job for each stage, which costs more than it finds in a train.
 SHARED = {
@@ -51,9 +56,13 @@ STARTING = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
 # A Spark of one machine has nobody to talk to outside of it.
+LOCAL = "local[*]"
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 DRIVER_MEMORY = "2g"
+DRIVER_JAVA = "spark.driver.extraJavaOptions"
+PYTHON = "spark.pyspark.python"
 STANDARD_ERROR = 2
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +76,22 @@ class Sessions:
     large: SparkSession
     wide: SparkSession
     analysis: SparkSession
-    slots: int
+    cores: Cores
     owned: bool
     tables: dict[str, pa.Table] = field(default_factory=dict, compare=False)
+
+    @property
+    def slots(self) -> int:
+        """Return how many tasks run at once, as it was last looked up."""
+        return self.cores.now
+
+    def look_up_slots(self) -> int:
+        """Look how many tasks run at once now, and spread large trains over as many."""
+        before = self.cores.now
+        if (found := self.cores.look()) != before:
+            for session in (self.large, self.wide):
+                session.conf.set(PARTITIONS, str(found))
+        return found
 
     def teach(self, definitions: Sequence[str]) -> None:
         """Run statements that define functions in each of them."""
@@ -84,55 +106,96 @@ class Sessions:
 
 
 def open_sessions(
-    master: str = "local[*]",
+    master: str | None = None,
     spark: SparkSession | None = None,
     log: Path | None = None,
     allow_functions: Collection[str] = (),
     settings: Mapping[str, str] | None = None,
+    shared: Path | None = None,
 ) -> Sessions:
     """Return sessions on a Spark of our own, or beside the caller's in its application.
 
     What a Spark of our own has to say goes to the file `log`. Functions that reach outside are not
     known to the sessions, but those of `allow_functions`. `settings` are for a Spark of our own.
+    A cluster's workers get Penstock from here, and have to see the directory `shared`.
     """
     refuse_harmless(allow_functions)
     # Spark's client logs every error that it raises, with its trace; we raise it in our words.
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     base = spark or _start(master, log, settings or {})
-    slots = max(1, base.sparkContext.defaultParallelism)
+    try:
+        look_at_workers(base.sparkContext, ship(base.sparkContext), shared)
+    except BaseException:
+        if spark is None and not forget_dead():
+            base.stop()
+        raise
+    cores = Cores(base.sparkContext)
     small, large, wide, analysis = (base.newSession() for _ in range(4))
     for session in (large, wide):
-        session.conf.set("spark.sql.shuffle.partitions", str(slots))
+        session.conf.set(PARTITIONS, str(cores.now))
     kinds = ((large, SHARED), (wide, SHARED | WIDE), (analysis, SHARED), (small, SHARED | SMALL))
     for session, own in kinds:
         close_doors(session, allow_functions)
         for name, value in own.items():
             session.conf.set(name, value)
-    return Sessions(small, large, wide, analysis, slots, owned=spark is None)
+    return Sessions(small, large, wide, analysis, cores, owned=spark is None)
 
 
-def _start(master: str, log: Path | None, settings: Mapping[str, str]) -> SparkSession:
+def _start(master: str | None, log: Path | None, settings: Mapping[str, str]) -> SparkSession:
+    _refuse_ours(settings)
+    given = submitted()
+    chosen = master or given.get("spark.master", LOCAL)
+    refuse_unreachable(chosen)
     # Spark starts Python workers by this name; theirs must be the driver's Python.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    log4j = Path(__file__).with_name("log4j2.properties").as_uri()
-    builder = SparkSession.builder.master(master).appName("penstock")
-    options = f"-Dlog4j2.configurationFile={log4j} {archive_options()}".rstrip()
-    builder = builder.config("spark.driver.extraJavaOptions", options)
-    builder = builder.config("spark.driver.memory", DRIVER_MEMORY)
-    near = LOOPBACK if master.startswith("local") else {}
-    for name, value in (STARTING | near | dict(settings) | SHARED).items():
+    if PYTHON in settings:
+        os.environ["PYSPARK_PYTHON"] = settings[PYTHON]
+    elif PYTHON not in given:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(chosen).appName("penstock")
+    near = LOOPBACK if chosen.startswith("local") else {}
+    ours = STARTING | near | {"spark.driver.memory": DRIVER_MEMORY}
+    asked = {name: value for name, value in ours.items() if name not in given} | dict(settings)
+    asked[DRIVER_JAVA] = f"{_java_options()} {settings.get(DRIVER_JAVA, '')}".rstrip()
+    for name, value in (asked | SHARED).items():
         builder = builder.config(name, value)
     forget_dead()
     try:
         with _errors_to(log):
             return builder.getOrCreate()
-    except (PySparkException, RuntimeError, OSError) as error:
+    except (PySparkException, Py4JError, RuntimeError, OSError) as error:
         told = f"; {log} says more" if log is not None else ""
         raise SparkMissingError(
-            f"Spark does not start on {master}: {str(error).splitlines()[0]}",
+            f"Spark does not start on {chosen}: {_first_words(error)}",
             hint=f"Java 17 or newer must be in JAVA_HOME or on PATH, the master reachable{told}",
         ) from error
+
+
+def _java_options() -> str:
+    log4j = Path(__file__).with_name("log4j2.properties").as_uri()
+    return f"-Dlog4j2.configurationFile={log4j} {archive_options()}".rstrip()
+
+
+def _first_words(error: Exception) -> str:
+    """Return what Spark's Java says, or else the error's first line."""
+    if isinstance(error, Py4JJavaError):
+        return str(error.java_exception.getMessage()).splitlines()[0]
+    return str(error).splitlines()[0]
+
+
+def _refuse_ours(settings: Mapping[str, str]) -> None:
+    """Raise where a setting is none of Spark's, or one that Penstock has to set itself."""
+    for name, value in settings.items():
+        if not name.startswith("spark."):
+            raise BadOptionError(
+                f"{name} is no setting of Spark", hint="their names begin with spark."
+            )
+        if name == "spark.master":
+            raise BadOptionError(f"{name} is given as a setting", hint="--master names the master")
+        if SHARED.get(name, value) != value:
+            raise BadOptionError(
+                f"{name} is {value}, and Penstock needs {SHARED[name]}", hint="leave it out"
+            )
 
 
 @contextmanager

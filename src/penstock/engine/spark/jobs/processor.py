@@ -98,6 +98,15 @@ class Processor:
         """Return how many tasks run at once."""
         return self._sessions.slots
 
+    def follow_cores(self) -> int:
+        """Look how many tasks run at once now, and do as many pieces side by side."""
+        before = self.slots
+        found = self._sessions.look_up_slots()
+        if found > before:
+            lanes, self._lanes = self._lanes, JobLanes(found)
+            lanes.close()
+        return found
+
     @property
     def context(self) -> SparkContext:
         """Return Spark itself, for tasks that are no SELECT."""
