@@ -49,7 +49,7 @@ def prepare(directory: Path, rows: int, *, rows_per_train: int, nexmark: tuple[s
         text = (NEXMARK / f"{name}.sql").read_text()
         script.append(text.strip().removesuffix(";") + f" INTO {_sink(name)}")
     whole = ";\n".join(each.strip().removesuffix(";") for each in script)
-    return re.sub(r"CREATE (?!STREAM TYPE)(\w+) (?!IF NOT)", r"CREATE \1 IF NOT EXISTS ", whole)
+    return re.sub(r"CREATE (STREAM TYPE|\w+) (?!IF NOT|TYPE)", r"CREATE \1 IF NOT EXISTS ", whole)
 
 
 def lines(out: Path, nexmark: tuple[str, ...]) -> dict[str, Counter[str]]:

@@ -18,9 +18,15 @@ DEFAULT_FILE = "penstock.toml"
 TOKENS = "tokens"
 FILE_VARIABLE = "PENSTOCK_CONFIG"
 PREFIX = "PENSTOCK_"
-# Of the same beginning, but no settings: the token of clients, and what Kubernetes tells every
-# container of a service that is called penstock.
-OTHERS = ("PENSTOCK_CONFIG", "PENSTOCK_TOKEN", "PENSTOCK_SERVICE_", "PENSTOCK_PORT")
+# Of the same beginning, but no settings: the token of clients, secrets, and what Kubernetes tells
+# every container of a service that is called penstock.
+OTHERS = (
+    "PENSTOCK_CONFIG",
+    "PENSTOCK_TOKEN",
+    "PENSTOCK_SECRET",
+    "PENSTOCK_SERVICE_",
+    "PENSTOCK_PORT",
+)
 VARIABLES = frozenset(each.variable for each in SETTINGS)
 SECTIONS = {place.partition(".")[0] for place in BY_PLACE if "." in place}
 

@@ -67,7 +67,13 @@ def test_a_variable_that_is_no_setting_is_told() -> None:
 
 
 def test_variables_of_settings_and_of_others_are_not_told() -> None:
-    others = ("PENSTOCK_CONFIG", "PENSTOCK_TOKEN", "PENSTOCK_SERVICE_HOST", "PENSTOCK_PORT_80_TCP")
+    others = (
+        "PENSTOCK_CONFIG",
+        "PENSTOCK_TOKEN",
+        "PENSTOCK_SECRETS",
+        "PENSTOCK_SERVICE_HOST",
+        "PENSTOCK_PORT_80_TCP",
+    )
     assert unknown_variables(dict.fromkeys([*(each.variable for each in SETTINGS), *others])) == ()
 
 

@@ -46,9 +46,9 @@ def _archive() -> Path:
     }
     digest = hashlib.sha256(repr(sources).encode()).hexdigest()
     place = Path(_directory().name) / f"{ROOT.name}-{digest[:16]}.zip"
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(place, "w") as archive:
         for name, source in sources.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), source)
+            archive.writestr(zipfile.ZipInfo(name, EPOCH), source, zipfile.ZIP_DEFLATED)
     return place
 
 
