@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.spark.application.class_archive import OPTIONS_VARIABLE, archive_options
 from tests.examples import examples
+from tests.servers.mosquitto import MosquittoServer, running_mosquitto
 from tests.servers.postgres import PostgresServer, running_postgres
 
 # A law does not depend on how busy the machine is, and what a run says of it not on luck: each
@@ -57,6 +58,13 @@ def spark() -> Iterator[SparkSession]:
 def postgres() -> Iterator[PostgresServer]:
     """Give one PostgreSQL to the whole run; `postgres.database()` is one for a test alone."""
     with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def mosquitto() -> Iterator[MosquittoServer]:
+    """Give one MQTT broker to the whole run; each test has topics of its own."""
+    with running_mosquitto() as server:
         yield server
 
 

@@ -4,7 +4,6 @@ import os
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -18,7 +17,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-LOOPBACK = "127.0.0.1"
+from tests.servers.ports import LOOPBACK, free_port
+
 PATIENCE = 60.0  # seconds for any one wait: the machine may be busy
 ATTEMPTS = 5  # somebody else may take a free port before the server does
 OWNER = "postgres"  # whom root becomes, since PostgreSQL refuses root
@@ -62,7 +62,7 @@ class PostgresServer:
     def start(self) -> None:
         """Start it, on the port that it had before, if any."""
         for _ in range(ATTEMPTS):
-            port = self.port or _free_port()
+            port = self.port or free_port()
             if self._comes_up(port):
                 self.port = port
                 return
@@ -167,9 +167,3 @@ def _as_owner() -> dict[str, Any]:
 def _hand_over(path: Path) -> None:
     if os.geteuid() == 0:
         shutil.chown(path, OWNER, OWNER)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])

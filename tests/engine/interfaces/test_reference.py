@@ -8,6 +8,7 @@ import pytest
 from penstock.engine.connectors.sources import SOURCES, check
 from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.pushed import push
+from penstock.engine.interfaces.received import mqtt
 from penstock.sql import CreateStream, parse
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "interfaces.md").read_text()
@@ -15,6 +16,7 @@ SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | 
 DECLARED = {
     "files": files.OPTIONS,
     "generator": generator.OPTIONS,
+    "mqtt": mqtt.OPTIONS,
     "push": push.OPTIONS,
     "replay": replay.OPTIONS,
     "spark": spark.OPTIONS,

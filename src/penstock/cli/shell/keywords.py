@@ -32,6 +32,16 @@ KEYWORDS = (
         "VIEWS",
     ),
 )
-CONNECTORS = ("command", "console", "files", "generator", "push", "replay", "spark", "webhook")
+CONNECTORS = (
+    "command",
+    "console",
+    "files",
+    "generator",
+    "mqtt",
+    "push",
+    "replay",
+    "spark",
+    "webhook",
+)
 FUNCTIONS = ("avg", "coalesce", "count", "max", "min", "round", "stddev", "sum")
 TYPES = ("BIGINT", "BOOLEAN", "DATE", "DECIMAL", "DOUBLE", "FLOAT", "INT", "STRING")

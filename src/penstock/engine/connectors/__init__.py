@@ -3,8 +3,10 @@
 from penstock.engine.connectors.connector import ConnectorKind
 from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.pushed import push
+from penstock.engine.interfaces.received import mqtt
 from penstock.engine.sinks import console
 from penstock.engine.sinks import files as files_sink
+from penstock.engine.sinks.mqtt import mqtt as mqtt_sink
 from penstock.engine.sinks.postgres import postgres
 from penstock.engine.tables import TABLES
 
@@ -31,6 +33,16 @@ CONNECTORS = {
             "expressions over the tuple's number",
             source=generator.Generator,
             source_options=generator.OPTIONS,
+        ),
+        ConnectorKind(
+            "mqtt",
+            "topics of an MQTT broker",
+            source=mqtt.Mqtt,
+            source_options=mqtt.OPTIONS,
+            sink=mqtt_sink.MqttSink,
+            sink_options=mqtt_sink.OPTIONS,
+            extra="mqtt",
+            modules=("paho",),
         ),
         ConnectorKind(
             "postgres",

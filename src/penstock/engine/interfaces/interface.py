@@ -103,3 +103,19 @@ class SelfPaced(Protocol):
     def is_paced(self) -> bool:
         """Say whether it does: time begins for it when it is first asked for tuples."""
         ...
+
+
+@runtime_checkable
+class Arriving(Protocol):
+    """A source to which tuples come by themselves; it keeps them in a log of its own."""
+
+    on_arrival: Callable[[], None] | None
+
+    @property
+    def notice(self) -> str:
+        """Return what was cut off when the log was opened, or nothing."""
+        ...
+
+    def to_disk(self) -> None:
+        """Wait until all that has come is on disk: a checkpoint will say that it was read."""
+        ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from penstock.engine.interfaces.pushed.push import Push
+from penstock.engine.interfaces.interface import Arriving
 from penstock.engine.spark.application.spark_life import refuse_dead
 from penstock.errors import HomeError, PenstockError, describe
 from penstock.model.definitions import QueryState
@@ -63,7 +63,7 @@ class Recovery:
         cutter.control.bring_back(manifest.control)
         put_back(topology, manifest, self.journal, self.home.state, cutter.reconnect, now)
         for source_reader in topology.source_readers.values():
-            if isinstance(source_reader.interface, Push) and source_reader.interface.notice:
+            if isinstance(source_reader.interface, Arriving) and source_reader.interface.notice:
                 self.warn(
                     f"stream {source_reader.definition.name}: {source_reader.interface.notice}"
                 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from penstock.clock import Clock
-from penstock.engine.interfaces.pushed.push import Push
+from penstock.engine.interfaces.interface import Arriving
 from penstock.engine.trains.buffers import Buffer, Train
 from penstock.errors import PenstockError, describe
 from penstock.runtime.durable.journal import Journal
@@ -45,7 +45,7 @@ class SourcePoller:
     def start_pushed(self, now: float) -> None:
         """Start to read what was pushed, which is there; other sources may take long."""
         readers = list(self.topology.source_readers.values())
-        self._start([each for each in readers if isinstance(each.interface, Push)], now)
+        self._start([each for each in readers if isinstance(each.interface, Arriving)], now)
 
     def _start(self, source_readers: Iterable[SourceReader], now: float) -> None:
         for source_reader in source_readers:

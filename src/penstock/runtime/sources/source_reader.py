@@ -156,6 +156,7 @@ class SourceReader:
         try:
             self._open_if_closed()
             offer = self.interface.next()
+            self.recovered()
         except PenstockError:
             if silent:  # one that cannot be read keeps nobody waiting either
                 return PendingTrain(self.number + 1, sign, now)

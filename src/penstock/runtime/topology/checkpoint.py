@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.engine.interfaces.pushed.push import Push
+from penstock.engine.interfaces.interface import Arriving
 from penstock.engine.states.tuples.take import TakeState
 from penstock.engine.trains.buffers import Buffer
 from penstock.engine.trains.rows import Rows, link_or_copy, write_parquet
@@ -90,7 +90,7 @@ def _write(
     """
     known = topology.checkpoint.manifest.files if topology.checkpoint is not None else {}
     interfaces = (each.interface for each in topology.source_readers.values())
-    pushed = [each.to_disk for each in interfaces if isinstance(each, Push)]
+    pushed = [each.to_disk for each in interfaces if isinstance(each, Arriving)]
     manifest = replace(manifest, files=put_on_disk(directory, set(manifest.names), known, pushed))
     topology.checkpoint = _record(topology, journal, manifest, older)
     _let_go(topology, directory, manifest, older)

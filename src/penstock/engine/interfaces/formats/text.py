@@ -75,6 +75,20 @@ class Lines:
     lines: pa.Array
 
 
+@dataclass(frozen=True, slots=True)
+class ParsedLines:
+    """A row for each line; `wrong` marks those that do not fit, `rejects` says why, in order."""
+
+    rows: pa.Table
+    wrong: pa.ChunkedArray
+    rejects: Sequence[Reject]
+
+    @property
+    def fitting(self) -> pa.Table:
+        """Return the rows that fit."""
+        return self.rows.filter(pc.invert(self.wrong)) if self.rejects else self.rows
+
+
 class TextReader:
     """One stream's JSON or CSV files."""
 
@@ -183,6 +197,11 @@ class TextReader:
 
     def _parse(self, lines: pa.ChunkedArray, layout: Layout) -> tuple[pa.Table, pa.Table | None]:
         """Return the rows of the lines that fit, and the others as rejects."""
+        parsed = self.parsed(lines, layout)
+        return parsed.fitting, rejects_of(parsed.rejects)
+
+    def parsed(self, lines: pa.ChunkedArray, layout: Layout = None) -> ParsedLines:
+        """Return a row for each line, in their order, and why those do not fit that do not."""
         table = self._plain(lines, layout)
         if table is None:
             table = self._mend(lines, self._through_spark(lines, layout), layout)
@@ -193,12 +212,10 @@ class TextReader:
         bad = pc.or_(marks, unpackable)
         untimed = pc.is_null(table[self._time]) if self._time else pa.scalar(False)
         wrong = pc.or_(bad, untimed)
-        if not pc.any(wrong).as_py():
-            return table, None
         raws = lines.filter(wrong).to_pylist()
         why = zip(raws, table.filter(wrong).to_pylist(), bad.filter(wrong).to_pylist(), strict=True)
         found = [self._reject(raw, row, layout, is_bad) for raw, row, is_bad in why]
-        return table.filter(pc.invert(wrong)), rejects_of(found)
+        return ParsedLines(table, wrong, found)
 
     def _plain(self, lines: pa.ChunkedArray, layout: Layout) -> pa.Table | None:
         """Return the lines as columns where Arrow reads all of them as Spark would."""

@@ -181,6 +181,14 @@ class Push:
         with self._lock:
             return self._opened().rows
 
+    def last(self) -> pa.Table | None:
+        """Return the rows that were appended last, or None where there never were any."""
+        with self._lock:
+            log = self._opened()
+            if (span := log.last()) is None:
+                return None
+            return pa.Table.from_batches(log.read(span.segment, span.first, span.last))
+
     def end(self) -> None:
         """Say, for good, that nothing follows; the stream ends when what waits is drained."""
         with self._lock:

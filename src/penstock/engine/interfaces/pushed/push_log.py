@@ -9,6 +9,7 @@ before what the journal has read of it: tuples that were acknowledged would be m
 
 import os
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,9 +153,18 @@ class Log:
         with writing(self._path(self._segment)):
             os.fsync(self._handle)
 
+    def last(self) -> Span | None:
+        """Return the last record with rows, whoever has read it, or None where there was none."""
+        for start in reversed(segments_of(self._home)):
+            found = deque((s for s in self._walk(start, len(self._header)) if s.rows), maxlen=1)
+            if found:
+                return found[0]
+        return None
+
     def forget(self, segment: int, place: int) -> None:
-        """Remove the segments that lie wholly before a place; the last one stays."""
-        for start in segments_of(self._home)[:-1]:
+        """Remove the segments that lie wholly before a place; the last one with rows stays."""
+        kept = 1 if self._rows_here else 2
+        for start in segments_of(self._home)[:-kept]:
             passed = start == segment and place >= self._path(start).stat().st_size
             if start < segment or passed:
                 self._path(start).unlink(missing_ok=True)

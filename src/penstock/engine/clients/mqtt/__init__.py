@@ -1,0 +1,1 @@
+"""MQTT 5: where a broker is, and a session with it."""

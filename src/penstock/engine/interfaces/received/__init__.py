@@ -1,0 +1,1 @@
+"""Streams that come over a connection, kept in a log before the other side is told so."""

@@ -1,0 +1,1 @@
+"""Results as messages of an MQTT broker."""
