@@ -65,7 +65,7 @@ def connect(home: str | Path = ".penstock", **options: Any) -> "Connection | Rem
     Returns:
         A connection; use it as a context manager, so that it is closed.
     """
-    if is_url(home):
+    if is_url(home) or "token" in options:  # only a server takes one
         made: RemoteConnection = _remote().connect(str(home), **options)
         return made
     from penstock.client import connect as open_home  # noqa: PLC0415  (it loads Spark)

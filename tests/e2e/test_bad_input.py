@@ -117,7 +117,7 @@ WRONG_STATEMENTS = (
     ("SELEC 1", "SQL_SYNTAX", (1, 1)),
     ("CREATE QUERY x AS\n  SELECT n FORM s", "SQL_SYNTAX", (2, 12)),
     ("CREATE STREAM x (a INT) FROM push", "SQL_SYNTAX", (1, 34)),
-    ("SELECT * FROM nowhere", "UNKNOWN_NAME", None),
+    ("SELECT * FROM nowhere", "UNKNOWN_NAME", (1, 15)),
     ("SELECT * FROM s.lost", "UNKNOWN_NAME", None),
     ("DROP QUERY nothing", "UNKNOWN_NAME", (1, 1)),
     ("STOP QUERY nothing", "UNKNOWN_NAME", None),

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.cli.commands.demo import PAGE_HINT
 from penstock.cli.demo.sampler import EVERY_SECONDS
 from penstock.cli.main import main
 from penstock.client import Connection, connect
@@ -159,6 +160,7 @@ def test_the_demo_plays_and_tells_its_story(capsys: pytest.CaptureFixture[str]) 
         assert "Traceback" not in printed.err
         if all(re.search(each, printed.out, re.MULTILINE) for each in STORY):
             break
+    assert printed.out.splitlines()[-1] == PAGE_HINT
     for name in ("hot_rooms", "power", "speeding", "flow", "jams", "alarms"):
         assert re.search(rf"^{name} +\| RUNNING", printed.out, re.MULTILINE), name
     for each in STORY:

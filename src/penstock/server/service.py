@@ -6,15 +6,14 @@ Usable from many threads. It is made before its home is open, so that listeners 
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from penstock.client import Connection
-from penstock.engine.spark.jobs.cancellation import Cancellation, cancellable
+from penstock.engine.spark.jobs.cancellation import Cancellation
 from penstock.errors import (
     BadQueryError,
     NotAuthenticatedError,
@@ -49,6 +48,7 @@ from penstock.server.configuration import Configuration
 from penstock.server.threads import Threads
 from penstock.sql import CreateQuery, Describe, SelectOnce, Show, Statement, parse
 
+T = TypeVar("T")
 MOST_SQL = 1 << 20  # characters: reading a text takes some hundred times its memory
 AGAIN = "ask again in some seconds"
 FUNCTIONS = catalog_name("FUNCTION", "").lower()
@@ -56,7 +56,7 @@ FUNCTIONS = catalog_name("FUNCTION", "").lower()
 
 @dataclass(frozen=True, slots=True)
 class RunningStatement:
-    """A script that is being carried out."""
+    """A script that is being carried out, or waits for its turn."""
 
     id: str
     caller: Caller
@@ -201,7 +201,7 @@ class Service:
         changes = any(isinstance(each, Change) or _is_setting(each) for each in statements)
         try:
             self.rights.require(caller, statements)
-            results = self._carried_out(connection, caller, text)
+            results = connection.script(text)
         except PenstockError as error:
             if changes or error.code == "FORBIDDEN":
                 self._audit.note(caller, text, error.code)
@@ -223,8 +223,22 @@ class Service:
                     hint="SELECT, SHOW and DESCRIBE give rows",
                 )
 
+    async def carried_out(self, caller: Caller, text: str, work: Callable[[], T]) -> T:
+        """Return what the work for a script gives, in a thread for statements.
+
+        From now on `cancel` reaches it by the id of the request, also while it waits for its turn.
+        """
+        running = RunningStatement(REQUEST.get(), caller, text, time.monotonic())
+        with self._lock:
+            self._running[id(running)] = running
+        try:
+            return await self.threads.statements.do_unless(running.cancellation, work)
+        finally:
+            with self._lock:
+                del self._running[id(running)]
+
     def running(self, caller: Caller) -> list[RunningStatement]:
-        """Return the caller's scripts that are being carried out; an admin sees everybody's."""
+        """Return the caller's scripts that are carried out or wait; an admin sees everybody's."""
         with self._lock:
             running = list(self._running.values())
         return [each for each in running if _may_see(caller, each)]
@@ -316,17 +330,6 @@ class Service:
         except PenstockError as error:
             self._audit.note(caller, f"{why}: {name}", error.code)
             raise
-
-    def _carried_out(self, connection: Connection, caller: Caller, text: str) -> list[Result]:
-        running = RunningStatement(REQUEST.get(), caller, text, time.monotonic())
-        with self._lock:
-            self._running[id(running)] = running
-        try:
-            with cancellable(running.cancellation):
-                return connection.script(text)
-        finally:
-            with self._lock, suppress(KeyError):
-                del self._running[id(running)]
 
 
 def _fatal(connection: Connection) -> bool:

@@ -7,11 +7,13 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-from penstock.errors import TooManyError
+from penstock.engine.spark.jobs.cancellation import Cancellation, cancellable
+from penstock.errors import CancelledError, TooManyError
 from penstock.server.configuration import Configuration
 
 P = ParamSpec("P")
@@ -39,23 +41,37 @@ class Lane:
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what the work gives, done by one of the threads; TooManyError where all wait."""
-        context = contextvars.copy_context()
-        with self._lock:
-            if self._there >= self.threads + self.waiting:
-                raise TooManyError(f"too much waits ({self.name})", hint=self.hint)
-            self._there += 1
-        future = self._pool.submit(context.run, self._done, work, args, kwargs)
-        future.add_done_callback(self._leave)
-        return await asyncio.wrap_future(future)
+        return await asyncio.wrap_future(self._taken(partial(work, *args, **kwargs)))
+
+    async def do_unless(self, cancellation: Cancellation, work: Callable[[], T]) -> T:
+        """As `do`; what is cancelled while it waits for its turn leaves, with CancelledError."""
+
+        def cancellable_work() -> T:
+            with cancellable(cancellation):
+                return work()
+
+        taken = self._taken(cancellable_work)
+        cancellation.future.add_done_callback(lambda _: taken.cancel())
+        try:
+            return await asyncio.wrap_future(taken)
+        except asyncio.CancelledError:
+            if cancellation.is_cancelled and taken.cancelled():
+                raise CancelledError("the statement was cancelled before its turn came") from None
+            raise
 
     def close(self) -> None:
         """Take nothing more, and do not wait for what is under way."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _done(
-        self, work: Callable[..., T], args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> T:
-        return work(*args, **kwargs)
+    def _taken(self, work: Callable[[], T]) -> "Future[T]":
+        """Return what will have the result of the work, which is done in the caller's context."""
+        with self._lock:
+            if self._there >= self.threads + self.waiting:
+                raise TooManyError(f"too much waits ({self.name})", hint=self.hint)
+            self._there += 1
+        future: Future[T] = self._pool.submit(contextvars.copy_context().run, work)
+        future.add_done_callback(self._leave)
+        return future
 
     def _leave(self, _: object) -> None:
         with self._lock:

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.errors import PenstockError
 from penstock.runtime.statements.result import Result
 from penstock.server.access.caller import Caller
 from penstock.server.configuration import resolved
@@ -24,13 +25,17 @@ KINDS = ("bundle", "unit")
 
 
 class PicturedService(Service):
-    """Answers what the page asks, of a system of so many queries, calm or in trouble."""
+    """Answers what the page asks, of a system of so many queries, calm or in trouble.
+
+    Without queries nothing else is there; `refusal` is what all statements are answered with.
+    """
 
     def __init__(self, home: Path, queries: int, *, trouble: bool) -> None:
         """Serve on a free port."""
         super().__init__(resolved({"home": str(home), "http.port": 0}, {}))
         self.queries, self.trouble = queries, trouble
         self.asked: list[str] = []
+        self.refusal: PenstockError | None = None
 
     @property
     def is_ready(self) -> bool:
@@ -42,6 +47,8 @@ class PicturedService(Service):
 
     def script(self, caller: Caller, text: str) -> list[Result]:
         self.asked.append(text)
+        if self.refusal is not None:
+            raise self.refusal
         if text.startswith("EXPLAIN ALL"):
             return [Result(message=json.dumps(plan(self.queries)))]
         if "system.history" in text:
@@ -55,6 +62,8 @@ class PicturedService(Service):
 
 def plan(queries: int) -> dict[str, Any]:
     """Return a plan of two streams and bundles of the queries over them."""
+    if not queries:
+        return {"streams": [], "units": [], "queries": []}
     names = [f"query_{n:04}" for n in range(queries)]
     half = len(names) // 2 + 1
     units = [
@@ -106,6 +115,8 @@ def seen(of: PicturedService) -> Sample:
     streams = {name: _stream(name, now, phase) for name in ("cars", "house")}
     queries = {f"query_{n:04}": _query(n, phase) for n in range(of.queries)}
     rules = {"call_police": _rule()}
+    if not of.queries:
+        streams, rules = {}, {}
     if of.trouble:
         _spoil(streams, queries, rules)
     busy = {
@@ -122,8 +133,8 @@ def seen(of: PicturedService) -> Sample:
         "strategy": "round_robin", "batching": "everything", "slots": 2, "queued_rows": 80,
         "memory_bytes": 6_400_000, "disk_bytes": 0, "driver_bytes": 812_000_000, "checkpoint": 3,
     }  # fmt: skip
-    units = {"a" * 16: busy, "b" * 16: busy}
-    events = {"lasting_jam": {"detections": int(now)}}
+    units = {"a" * 16: busy, "b" * 16: busy} if of.queries else {}
+    events = {"lasting_jam": {"detections": int(now)}} if of.queries else {}
     return Sample(now, streams, queries, units, rules, events, load, system)
 
 

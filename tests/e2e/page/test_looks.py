@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from penstock.errors import SparkDiedError
 from penstock.server.access import Role
 from penstock.server.access.tokens import TokenFile, new_token
 from tests.e2e.page.pictured import PicturedService, pictured
@@ -107,6 +108,46 @@ def test_all_that_can_be_done_with_a_query_is_in_sight(page: Page, trouble: str)
 def test_a_calm_system_says_so(page: Page, calm: str) -> None:
     shown(page, calm)
     expect(page.get_by_text("All is well")).to_be_visible()
+
+
+def test_where_nothing_is_defined_every_view_says_so_and_how_to_begin(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        "overview": "Begin with an example",
+        "graph": "Define a stream and a query",
+        "queries": "Write one",
+        "streams": "Define one",
+        "events": "see one",
+    }
+    with pictured(tmp_path, monkeypatch, queries=0) as (address, _):
+        for view, words in said.items():
+            shown(page, address, view)
+            expect(page.get_by_role("link", name=words)).to_be_visible()
+        page.get_by_role("link", name=said["events"]).click()
+        expect(page.locator(".cm-content")).to_contain_text("CREATE RULE note")
+
+
+@pytest.mark.parametrize(
+    "place", ["graph", "events", "streams/cars", "queries/query_0001/history", "sql"]
+)
+def test_what_the_server_refuses_is_told_with_its_code_and_hint(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    with pictured(tmp_path, monkeypatch) as (address, service):
+        service.refusal = SparkDiedError("Spark has died", hint="start it again")
+        shown(page, address, place)
+        if place == "sql":
+            page.get_by_role("textbox", name="SQL").click()
+            page.keyboard.insert_text("SHOW STREAMS")
+            page.keyboard.press("Control+Enter")
+        trouble = page.locator(".trouble").first
+        expect(trouble).to_contain_text("SPARK_DIED")
+        expect(trouble).to_contain_text("start it again")
+        if place != "sql":
+            service.refusal = None
+            trouble.get_by_role("button", name="Try again").click()
+            expect(page.locator(".trouble")).to_have_count(0)
 
 
 def test_a_thousand_queries_fold_into_their_bundles_and_one_is_found(

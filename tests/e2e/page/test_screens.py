@@ -53,6 +53,8 @@ def test_screens_are_taken_to_be_looked_at(
             expect(page.locator(".link")).to_contain_text("live")
             expect(page.locator("main h1").first).to_be_attached()
             expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
+            if view == "sql":
+                expect(page.locator(".cm-content")).to_be_visible()
             seen.add(taken(page, f"{name}-{view}"))
         page.goto(f"{address}/#/overview")
         expect(page.locator(".figures")).to_be_visible()

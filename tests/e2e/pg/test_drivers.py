@@ -1,7 +1,6 @@
 """Drivers as their users call them: psycopg, SQLAlchemy and JDBC."""
 
 import threading
-import time
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -12,6 +11,7 @@ import sqlalchemy
 from tests.e2e.pg import jdbc
 from tests.e2e.pg.conftest import FAST
 from tests.e2e.pg.memory_home import MemoryHome
+from tests.e2e.support import until
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 600000, UTC)
 ROW = (AT, "a", 61, [1, 2, None], Decimal("12.50"), {"a": 1, "b": "x"})
@@ -62,17 +62,26 @@ def test_rolling_changes_back_warns_that_they_stay(client: psycopg.Connection) -
     assert told == ["NOTICE", "WARNING"]
 
 
-def test_what_runs_can_be_cancelled_and_limited(client: psycopg.Connection) -> None:
-    timer = threading.Timer(0.2, client.cancel_safe)  # cancel would hold this process's lock
-    timer.start()
+def test_what_runs_can_be_cancelled_and_limited(
+    client: psycopg.Connection, home: MemoryHome
+) -> None:
+    def cancel() -> None:
+        until(
+            lambda: "it does not run", lambda: bool(home.running)
+        )  # what has not begun cannot be cancelled
+        client.cancel_safe()  # cancel would hold this process's lock
+
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
     with pytest.raises(psycopg.errors.QueryCanceled):
         client.execute("SELECT WAIT")
-    timer.join()
+    cancelling.join()
     client.rollback()
     client.execute("SET statement_timeout = '100ms'")
     with pytest.raises(psycopg.errors.QueryCanceled):
         client.execute("SELECT WAIT")
     client.rollback()
+    client.execute("SET statement_timeout = 0")
     assert client.execute("SELECT 1").fetchone() == (1,)
 
 
@@ -97,9 +106,9 @@ def test_following_resumes_behind_a_position(client: psycopg.Connection, home: M
 def test_a_client_that_goes_is_forgotten(dsn: str, home: MemoryHome) -> None:
     connection = psycopg.connect(dsn)
     connection.pgconn.send_query(b"SUBSCRIBE fast")
-    _until(lambda: len(home.subscriptions) == 1)
+    until(lambda: "nobody follows", lambda: len(home.subscriptions) == 1)
     connection.close()
-    _until(lambda: home.released == 1)
+    until(lambda: "it is not released", lambda: home.released == 1)
 
 
 def test_prepared_statements_run_again(client: psycopg.Connection) -> None:
@@ -171,11 +180,3 @@ def test_jdbc_makes_a_round_trip(port: int, home: MemoryHome) -> None:
         "followed a",
         "valid true",
     ], done.stderr
-
-
-def _until(condition: object, seconds: float = 10) -> None:
-    assert callable(condition)
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)

@@ -64,7 +64,7 @@ def test_only_so_many_are_here_at_once(home: MemoryHome) -> None:
 
 def test_a_newer_minor_version_is_talked_down(port: int) -> None:
     startup = struct.pack("!i", 3 << 16 | 2) + b"user\0me\0_pq_.new\0on\0\0"
-    with socket.create_connection(("127.0.0.1", port), 10) as client:
+    with socket.create_connection(("127.0.0.1", port), 60) as client:
         client.sendall(struct.pack("!i", len(startup) + 4) + startup)
         assert client.recv(1) == b"v"
 
@@ -80,7 +80,7 @@ def test_a_newer_minor_version_is_talked_down(port: int) -> None:
     ],
 )
 def test_what_is_no_client_is_told_so_and_sent_away(port: int, data: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", port), 10) as client:
+    with socket.create_connection(("127.0.0.1", port), 60) as client:
         client.sendall(data)
         client.shutdown(socket.SHUT_WR)
         assert _all_from(client)[:1] in (b"E", b"")
@@ -96,7 +96,7 @@ def test_what_is_no_client_is_told_so_and_sent_away(port: int, data: bytes) -> N
 )
 def test_a_broken_message_ends_the_connection(port: int, message: bytes, state: bytes) -> None:
     startup = struct.pack("!i", 3 << 16) + b"user\0me\0\0"
-    with socket.create_connection(("127.0.0.1", port), 10) as client:
+    with socket.create_connection(("127.0.0.1", port), 60) as client:
         client.sendall(struct.pack("!i", len(startup) + 4) + startup + message)
         assert state in _all_from(client)
 
@@ -104,7 +104,7 @@ def test_a_broken_message_ends_the_connection(port: int, message: bytes, state: 
 def test_who_guesses_a_key_cancels_nothing(port: int, dsn: str) -> None:
     with psycopg.connect(dsn) as client:
         asked = struct.pack("!iiii", 16, 80877102, client.info.backend_pid, 12345)
-        with socket.create_connection(("127.0.0.1", port), 10) as other:
+        with socket.create_connection(("127.0.0.1", port), 60) as other:
             other.sendall(asked)
             assert _all_from(other) == b""
         assert client.execute("SELECT 1").fetchone() == (1,)
@@ -134,7 +134,7 @@ def test_what_is_sent_before_the_encryption_is_not_taken_for_encrypted(
     home: MemoryHome, tmp_path: Path
 ) -> None:
     with listening(home, _context(tmp_path)) as port:
-        with socket.create_connection(("127.0.0.1", port), 10) as client:
+        with socket.create_connection(("127.0.0.1", port), 60) as client:
             client.sendall(struct.pack("!ii", 8, 80877103) + b"startup of somebody between")
             answer = client.recv(1000)
         assert answer[:1] == b"E"

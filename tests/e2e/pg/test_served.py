@@ -12,9 +12,10 @@ import sqlalchemy
 from psycopg import generators
 from pyspark.sql import SparkSession
 
-from penstock.server.access.caller import Role
+from penstock.server.access.caller import LOCAL, Role
 from tests.e2e.pg.conftest import Psql
 from tests.e2e.server.served import Served, served
+from tests.e2e.support import until
 
 pytestmark = pytest.mark.spark
 ROLES = {"admin": (Role.ADMIN, None), "read": (Role.READ, None), "other": (Role.READ, ["others"])}
@@ -98,12 +99,16 @@ def test_a_query_is_followed_and_resumed(client: psycopg.Connection) -> None:
     assert position == "1-0"
 
 
-def test_an_endless_select_is_cancelled(client: psycopg.Connection) -> None:
-    timer = threading.Timer(1, client.cancel_safe)
-    timer.start()
+def test_an_endless_select_is_cancelled(server: Served, client: psycopg.Connection) -> None:
+    def cancel() -> None:
+        until(lambda: "it does not run", lambda: bool(server.service.running(LOCAL)))
+        client.cancel_safe()
+
+    cancelling = threading.Thread(target=cancel)
+    cancelling.start()
     with pytest.raises(psycopg.errors.QueryCanceled):
         client.execute(ENDLESS)
-    timer.join()
+    cancelling.join()
     assert client.execute("SELECT count(*) FROM hits").fetchone() == (1,)
 
 

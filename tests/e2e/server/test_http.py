@@ -128,7 +128,7 @@ def test_a_change_is_not_done_where_rows_alone_are_accepted(client: httpx.Client
     [
         ("SELECT\n  FRM s", 400, "UNKNOWN_COLUMN", None),
         ("SELEC 1", 400, "SQL_SYNTAX", (1, 1)),
-        ("SELECT 1;\n SELECT * FROM nothing", 400, "UNKNOWN_NAME", (2, 2)),
+        ("SELECT 1;\n SELECT * FROM nothing", 400, "UNKNOWN_NAME", (2, 16)),
         ("CREATE STREAM s (id INT) FROM push()", 409, "NAME_TAKEN", (1, 1)),
         ("DROP STREAM s", 409, "IN_USE", (1, 1)),
         ("SELECT reflect('java.lang.Math', 'abs', 1)", 403, "NOT_ALLOWED", None),
@@ -208,7 +208,8 @@ def test_a_statement_that_takes_long_tells_of_itself_and_can_be_cancelled(server
                 headers={"Accept": "text/event-stream", "X-Request-Id": "endless-1"},
             ) as response,
         ):
-            said.extend(events(response))
+            for event in events(response):
+                said.append(event)
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -219,7 +220,7 @@ def test_a_statement_that_takes_long_tells_of_itself_and_can_be_cancelled(server
 
         [one] = eventually(running)
         assert (one["id"], one["caller"], one["sql"]) == ("endless-1", "read", ENDLESS)
-        time.sleep(1.5)
+        eventually(lambda: said)  # it tells of itself while it goes on
         assert other.get("/v1/statements").json() == {"statements": []}  # another's
         assert code(other.delete("/v1/statements/endless-1")) == (404, "UNKNOWN_NAME")
         assert client.delete("/v1/statements/endless-1").status_code == 204

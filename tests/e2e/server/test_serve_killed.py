@@ -102,8 +102,10 @@ def rows_of(client: int, number: int) -> list[dict[str, int]]:
     return [{"client": client, "n": number * ROWS + at} for at in range(ROWS)]
 
 
-async def push_plainly(server: Process, asking: httpx.AsyncClient, client: int) -> None:
-    """Push everything, each push again and again until it is answered."""
+async def push_plainly(
+    server: Process, asking: httpx.AsyncClient, client: int, over: threading.Event
+) -> None:
+    """Push everything, each push until it is answered, and the last one until it is over."""
 
     async def pushed(number: int) -> int:
         told = {"Idempotency-Key": f"{client}-{number}"}
@@ -122,6 +124,9 @@ async def push_plainly(server: Process, asking: httpx.AsyncClient, client: int) 
         assert await pushed(number) in (ROWS, 0)  # none where the first answer was lost
         if number % REPEATS == 0:
             assert await pushed(number) == 0
+    while not over.is_set():  # whenever the server ends it is under load
+        assert await pushed(PUSHES - 1) == 0
+        await asyncio.sleep(AGAIN_SECONDS)
 
 
 async def push_by_connection(server: Process, client: int) -> None:
@@ -134,11 +139,11 @@ async def push_by_connection(server: Process, client: int) -> None:
                 assert await ps.push_once("s", rows, key) == 0
 
 
-async def push_all(server: Process) -> None:
+async def push_all(server: Process, over: threading.Event) -> None:
     """Push by all clients at once."""
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=5, limits=limits) as asking:
-        plain = [push_plainly(server, asking, client) for client in range(PLAIN)]
+        plain = [push_plainly(server, asking, client, over) for client in range(PLAIN)]
         own = [push_by_connection(server, client) for client in range(PLAIN, CLIENTS)]
         await asyncio.gather(*plain, *own)
 
@@ -181,11 +186,11 @@ def test_clients_lose_and_double_nothing_when_the_server_is_killed_and_restarted
     monkeypatch.setattr("penstock.remote.patience.MOST_SECONDS", 2 * AGAIN_SECONDS)
     server = Process(tmp_path)
     server.start()
-    plain, own = Seen(), Seen()
+    plain, own, over = Seen(), Seen(), threading.Event()
     try:
         with httpx.Client(base_url=server.url, timeout=PATIENCE) as client:
             sql(client, SCRIPT)
-        pushing = Working(lambda: asyncio.run(push_all(server)))
+        pushing = Working(lambda: asyncio.run(push_all(server, over)))
         following = [
             Working(lambda: follow_plainly(server, plain)),
             Working(lambda: follow_by_connection(server, own)),
@@ -195,9 +200,9 @@ def test_clients_lose_and_double_nothing_when_the_server_is_killed_and_restarted
             while min(len(plain), len(own)) < part * len(EVERYTHING):
                 assert time.monotonic() < deadline
                 time.sleep(0.01)
-            assert pushing.is_alive()  # it ends under load
             assert end() in (0, -signal.SIGKILL)
             server.start()
+        over.set()
         for each in (pushing, *following):
             each.finish()
         for seen in (plain, own):

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+import penstock
 from penstock.errors import (
     BadArgumentError,
     BadRowError,
@@ -205,6 +206,8 @@ def test_a_closed_connection_says_so() -> None:
 def test_what_is_no_url_of_a_server_is_refused(url: str) -> None:
     with pytest.raises(BadArgumentError):
         Channel(Server(url))
+    with pytest.raises(BadArgumentError):  # a token is for servers, and no directory takes one
+        penstock.connect(url, token=None)
 
 
 def test_bodies_are_one_json_object_a_line_or_arrow() -> None:

@@ -6,7 +6,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, Place
+from penstock.errors import BadQueryError, Place, UnknownNameError
 from penstock.model.functions.flows import Term
 from penstock.model.grids import Window
 from penstock.plan.algebra.scope import place_of
@@ -15,7 +15,10 @@ from penstock.sql import CLIP, FLOW, WrittenFlow, clip_of, context_of, flow_of, 
 
 
 def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
-    """Return Spark SQL in which every relation is the view that `view_of` gives for its name."""
+    """Return Spark SQL in which every relation is the view that `view_of` gives for its name.
+
+    Where that raises UnknownNameError, the error says where the name stands.
+    """
     tree = tree.copy()
     for table in list(tree.find_all(exp.Table)):
         if not isinstance(table.this, exp.Identifier):
@@ -30,7 +33,12 @@ def over_views(tree: exp.Expr, view_of: Callable[[str], str]) -> str:
             continue
         if not table.alias:
             table.set("alias", exp.TableAlias(this=table.this.copy()))
-        table.set("this", exp.to_identifier(view_of(name)))  # samples, pivots and aliases stay
+        try:
+            view = view_of(name)
+        except UnknownNameError as error:
+            error.place = error.place or place_of(table.this)
+            raise
+        table.set("this", exp.to_identifier(view))  # samples, pivots and aliases stay
         table.set("db", None)
         table.set("catalog", None)
     return spark_sql(tree)

@@ -57,10 +57,9 @@ class NamedRows:
         if reader is None:
             raise UnknownNameError(
                 f"no stream, table, query or event {name}",
-                hint="what SHOW shows is system.queries and so on (SHOW VIEWS lists all), "
-                "a query's late rows are query.late, what its flow could not carry on query.held, "
-                "what did not fit a stream is stream.rejects, "
-                "what a rule could not do is rule.dead",
+                hint="SHOW STREAMS, SHOW TABLES, SHOW QUERIES and SHOW EVENTS list what there is; "
+                "SHOW VIEWS lists system.queries and its like; "
+                "what was left aside is query.late, query.held, stream.rejects and rule.dead",
             )
         return reader()
 

@@ -48,8 +48,9 @@ def read_json(body: bytes, **options: Any) -> Any:
     try:
         return json.loads(body, **options)
     except json.JSONDecodeError as error:
+        said = error.msg.removesuffix(" at")
         raise BadRequestError(
-            f"the body is no JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+            f"the body is no JSON: {said} at line {error.lineno}, column {error.colno}"
         ) from None
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise BadRequestError(f"the body is no JSON: {error}") from None

@@ -56,7 +56,7 @@ async def sql(request: Request, caller: Asking, service: Serving) -> Response:
     def abandon() -> None:
         _abandon(service, caller, identity)
 
-    done = service.threads.statements.do(work)
+    done = service.carried_out(caller, text, work)
     if kind == EVENTS:
         return StreamingResponse(progress(done, {"statement": identity}, abandon), media_type=kind)
     return Response(await unless_gone(request, done, abandon), media_type=kind)
@@ -84,19 +84,23 @@ async def statements(caller: Asking, service: Serving) -> dict[str, list[dict[st
 async def cancel(statement: str, caller: Asking, service: Serving) -> Response:
     """Cancel a statement by the id of its request (`X-Request-Id`).
 
-    A SELECT ends at once with the error CANCELLED; a change that has begun is finished.
+    A SELECT, and what waits for its turn, ends at once with the error CANCELLED; a change that has
+    begun is finished.
     """
     service.cancel(caller, statement)
     return Response(status_code=204)
 
 
 def _text(body: bytes, kind: str) -> str:
-    """Return the SQL of a body: `{"sql": "…"}`; `curl -d` calls that a form."""
+    """Return the SQL of a body: `{"sql": "…"}`; `curl -d` calls that a form.
+
+    Lines may end within the text, as somebody types them into a shell; strictly that is no JSON.
+    """
     if kind not in (JSON, FORM, ""):
         raise BadRequestError(
             f"the body is {kind or 'of no type'}", hint=f"send Content-Type: {JSON}"
         )
-    held = read_json(body)
+    held = read_json(body, strict=False)
     text = held.get("sql") if isinstance(held, dict) else None
     if not isinstance(text, str):
         raise BadRequestError("the body has no SQL", hint='send {"sql": "SELECT 1"}')
@@ -121,6 +125,6 @@ def _work(service: Service, caller: Caller, text: str, kind: str) -> Callable[[]
 
 
 def _abandon(service: Service, caller: Caller, identity: str) -> None:
-    """Cancel a statement whose client has gone; one that has not begun is not there yet."""
+    """Cancel a statement whose client has gone, unless it is over."""
     with suppress(UnknownNameError):
         service.cancel(caller, identity)

@@ -1,6 +1,7 @@
 """What this protocol asks of the server, and the server as it answers."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Protocol
 
 import pyarrow as pa
@@ -78,7 +79,8 @@ class ServedHome:
     async def script(self, caller: Caller, text: str, identity: str) -> list[Result]:
         before = REQUEST.set(identity)
         try:
-            return await self._service.threads.statements.do(self._service.script, caller, text)
+            work = partial(self._service.script, caller, text)
+            return await self._service.carried_out(caller, text, work)
         finally:
             REQUEST.reset(before)
 

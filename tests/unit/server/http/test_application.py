@@ -53,6 +53,16 @@ def test_until_the_home_is_open_it_lives_and_is_not_ready(home: Path) -> None:
     of.close()
 
 
+def test_statements_may_be_sent_over_several_lines_as_a_shell_sends_them(home: Path) -> None:
+    of = service(home)
+    body = b'{"sql": "\n  CREATE STREAM s (id INT)\n\tFROM push()"}'
+    answer = ask(of, "/v1/sql", content=body)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "NOT_READY")
+    answer = ask(of, "/v1/sql", content=b'{"sql": "SELECT')
+    assert answer.json()["error"]["message"].count(" at ") == 1
+    of.close()
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [

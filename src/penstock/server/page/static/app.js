@@ -58,7 +58,7 @@ function App() {
 
 /** Whether the figures are live, in two words. */
 function Link({ live }) {
-  const [tone, word] = { live: ["good", "live"], connecting: ["calm", "connecting"], lost: ["bad", "connection lost"], refused: ["warn", "no access"], paused: ["calm", "paused"] }[live.link];
+  const [tone, word] = { live: ["good", "live"], connecting: ["calm", "connecting"], lost: ["bad", "lost"], refused: ["warn", "no access"], paused: ["calm", "paused"] }[live.link];
   return html`<span class="link" role="status"><${Mark} tone=${tone}>${word}<//></span>`;
 }
 

@@ -41,14 +41,15 @@ export const text = async (sql, signal) => (await run(sql, signal)).at(-1).messa
 export const getJson = async (path) => (await ask(path)).json();
 
 /**
- * Read an event stream: `heard({event, id, data})` for each, `woken()` for whatever comes. Ends
- * when the server ends it.
+ * Read an event stream: `heard({event, id, data})` for each, `woken()` when the server answers and
+ * for whatever comes. Ends when the server ends it.
  * EventSource cannot send a token in a header, so the stream is read by fetch.
  */
 export async function listen(path, heard, { signal, lastId, woken } = {}) {
   const headers = { Accept: "text/event-stream" };
   if (lastId) headers["Last-Event-ID"] = lastId;
   const response = await ask(path, { headers, signal });
+  woken?.();
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let kept = "";
   for (;;) {

@@ -137,7 +137,8 @@ function fitted(whole, chosen, svg) {
   if (whole.width <= least && whole.height <= 3 * least) return whole;
   const form = svg?.clientWidth ? svg.clientHeight / svg.clientWidth : 0.6;
   const [width, height] = [Math.min(whole.width, least), Math.min(whole.height, least * form)];
-  return chosen ? { x: chosen.x - width / 2, y: chosen.y - height / 2, width, height } : { x: whole.x, y: 0, width, height };
+  const within = (at, size, from, all) => Math.max(from, Math.min(at - size / 2, from + all - size)); // nothing lies beyond the drawing
+  return chosen ? { x: within(chosen.x, width, whole.x, whole.width), y: within(chosen.y, height, 0, whole.height), width, height } : { x: whole.x, y: 0, width, height };
 }
 
 const inside = (box, node) => node.x > box.x && node.x < box.x + box.width && node.y > box.y && node.y < box.y + box.height;

@@ -83,6 +83,10 @@ function useQueryRows(row, paused) {
       held.seen += rows.length;
       dirty = true;
     };
+    const woken = () => {
+      if (link !== "ended" && link !== "refused") link = "live";
+      dirty = true;
+    };
     const heard = ({ event, id, data }) => {
       if (event === "error") { error = new ServerError(500, JSON.parse(data)); link = "refused"; }
       else link = event === "end" ? "ended" : "live";
@@ -102,9 +106,7 @@ function useQueryRows(row, paused) {
       while (!signal.aborted && !["ended", "refused"].includes(link)) {
         try {
           after ??= await begin();
-          link = "live";
-          dirty = true;
-          await listen(`v1/queries/${encodeURIComponent(name)}/rows${held.last ? "" : after}`, heard, { signal, lastId: held.last });
+          await listen(`v1/queries/${encodeURIComponent(name)}/rows${held.last ? "" : after}`, heard, { signal, lastId: held.last, woken });
           if (link === "live") link = "lost";
         } catch (found) {
           if (signal.aborted) return;
@@ -134,7 +136,7 @@ function LiveRows({ row, given, asleep }) {
       <label>Show<select value=${form} onChange=${(event) => amend({ form: event.target.value })}><option value="both">table and plot</option><option value="table">table</option><option value="plot">plot</option></select></label>
       <span class="note">${seen > rows.length ? `the last ${rows.length} of ${seen} rows` : `${seen} rows`}</span></div>
     ${error && html`<${Trouble} error=${error} />`}
-    ${!rows.length && !error && html`<${Empty}>No rows yet. They appear here as the query delivers them.<//>`}
+    ${!rows.length && !error && (link === "connecting" && !paused ? html`<${Loading} what="rows" />` : html`<${Empty}>No rows yet. They appear here as the query delivers them.<//>`)}
     ${rows.length > 0 && types && form !== "table" && html`<${RowPlot} rows=${rows} seen=${seen} types=${types} given=${given} name=${name} />`}
     ${rows.length > 0 && form !== "plot" && html`<${Rows} rows=${newest} label="The newest rows of ${name}" />`}`;
 }

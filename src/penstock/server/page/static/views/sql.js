@@ -30,7 +30,7 @@ export default function Sql({ given }) {
     const began = performance.now();
     try {
       const answers = await run(part.text, running.current.signal);
-      tell(answers.map((answer) => ({ ...answer, took: performance.now() - began })));
+      tell(gathered(answers).map((answer) => ({ ...answer, took: performance.now() - began })));
     } catch (error) {
       if (error.name !== "AbortError") tell([{ error }]);
       else tell([{ message: "Given up: the page waits no more." }]);
@@ -98,6 +98,18 @@ function Outcome({ of }) {
   const rows = of.rows ?? [];
   return html`<p class="note">${counted(rows.length, "row")} in ${duration(of.took)}${rows.length > MOST_ROWS ? `, ${MOST_ROWS} shown` : ""}</p>
     ${rows.length ? html`<${Rows} rows=${rows.slice(0, MOST_ROWS)} columns=${names(of.columns)} label="Result" />` : html`<${Empty}>No rows.<//>`}`;
+}
+
+/** Return answers in which lines that only say what was done stand together. */
+function gathered(answers) {
+  const found = [];
+  for (const each of answers) {
+    const last = found.at(-1);
+    const isLine = each.message && !each.message.includes("\n");
+    if (isLine && last?.lines) Object.assign(last, { message: `${last.message}\n${each.message}` });
+    else found.push({ ...each, lines: isLine });
+  }
+  return found;
 }
 
 const names = (columns) => columns?.map((each) => (typeof each === "string" ? each : each.name));
