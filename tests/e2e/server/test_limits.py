@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import httpx
 import pytest
@@ -50,26 +50,62 @@ def test_a_select_that_takes_too_long_is_ended(server: Served) -> None:
     assert time.monotonic() - began < PATIENCE / 2
 
 
-def test_more_statements_than_may_wait_are_refused_and_pushes_are_not(server: Served) -> None:
+@contextmanager
+def held(server: Served, statements: int) -> Iterator[None]:
+    """Have so many statements in their lane that take as long as this lasts."""
     lane, go_on = server.service.threads.statements, threading.Event()
 
     def hold() -> None:
         asyncio.run(lane.do(go_on.wait, PATIENCE))
 
-    holding = [threading.Thread(target=hold) for _ in range(2)]
+    holding = [threading.Thread(target=hold) for _ in range(statements)]
     for each in holding:
         each.start()
-    until(lambda: f"{lane._there} statements", lambda: lane._there == 2)
-    refused = ask(server, "SELECT 1 AS n")
-    assert code(refused) == (429, "TOO_MANY")
-    assert int(refused.headers["retry-after"]) >= 1
-    with server.client() as client:
-        pushed = client.post("/v1/streams/s/rows", json=[{"id": 1}])
-        assert pushed.json() == {"accepted": 1}
-    go_on.set()
-    for each in holding:
-        each.join(PATIENCE)
+    until(lambda: f"{lane._there} statements", lambda: lane._there == statements)
+    try:
+        yield
+    finally:
+        go_on.set()
+        for each in holding:
+            each.join(PATIENCE)
+
+
+def test_more_statements_than_may_wait_are_refused_and_pushes_are_not(server: Served) -> None:
+    with held(server, 2):
+        refused = ask(server, "SELECT 1 AS n")
+        assert code(refused) == (429, "TOO_MANY")
+        assert int(refused.headers["retry-after"]) >= 1
+        with server.client() as client:
+            pushed = client.post("/v1/streams/s/rows", json=[{"id": 1}])
+            assert pushed.json() == {"accepted": 1}
     until(lambda: "still refused", lambda: ask(server, "SELECT 1 AS n").status_code == 200)
+
+
+def test_what_waits_for_its_turn_is_cancelled_at_once_and_never_done(server: Served) -> None:
+    answers: list[httpx.Response] = []
+    making = {"sql": "CREATE STREAM unmade (id INT) FROM push()"}
+
+    def make() -> None:
+        named = {"X-Request-Id": "waiting-1"}
+        with server.client() as client:
+            answers.append(client.post("/v1/sql", json=making, headers=named))
+
+    with held(server, 1), server.client() as client:
+        asking = threading.Thread(target=make)
+        asking.start()
+
+        def waiting() -> list[str]:
+            return [each["id"] for each in client.get("/v1/statements").json()["statements"]]
+
+        until(lambda: "nothing waits", lambda: waiting() == ["waiting-1"])
+        assert client.delete("/v1/statements/waiting-1").status_code == 204
+        asking.join(PATIENCE)
+        assert [code(answer) for answer in answers] == [(409, "CANCELLED")]
+        assert waiting() == []
+        with pytest.raises(httpx.ReadTimeout):  # who waits no more makes room for others
+            client.post("/v1/sql", json=making, timeout=1.0)
+        until(lambda: "it waits still", lambda: waiting() == [])
+    assert code(ask(server, "DESCRIBE unmade")) == (400, "UNKNOWN_NAME")
 
 
 def test_a_body_that_does_not_come_is_not_waited_for(server: Served) -> None:

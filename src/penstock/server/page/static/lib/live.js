@@ -31,6 +31,9 @@ export const snapshot = () => now;
 export const mayWrite = () => now.caller !== null && now.caller.role !== "read";
 export const mayAdmin = () => now.caller !== null && now.caller.role === "admin";
 
+/** Return a query's row by its name, however that is written. */
+export const queryRow = ({ queries }, name) => queries[name] ?? Object.values(queries).find((row) => row.query.toLowerCase() === name.toLowerCase());
+
 /** Return what is known now; whoever calls it is drawn again with each change. */
 export function useLive() {
   const [, draw] = useState(0);

@@ -3,7 +3,7 @@ import { Graph, layout } from "../vendor/graph.js";
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/view.js";
 import { amend, to } from "../lib/address.js";
 import { text as askText } from "../lib/api.js";
-import { useLive } from "../lib/live.js";
+import { queryRow, useLive } from "../lib/live.js";
 import { bytes, count, counted, duration, exact, rate, seconds, share } from "../lib/format.js";
 import { planGraph } from "../lib/plan_graph.js";
 import { Empty, Figure, Loading, Mark, Sparkline, State, Trouble, useAnswer } from "../lib/ui.js";
@@ -84,7 +84,7 @@ function figuresOf(node, { tables }) {
     const busy = sum(units, "busy");
     return { out: sum(units, "out_per_s"), busy, queued: sum(units, "queued_rows"), oldest: Math.max(...units.map((row) => row.oldest_s)), state: units.some((row) => row.cause) ? "HELD" : "RUNNING", line: `${share(busy)} busy · ${rate(sum(units, "in_per_s"))}` };
   }
-  const queries = (node.queries ?? []).map((name) => tables.queries[name] ?? Object.values(tables.queries).find((row) => row.query.toLowerCase() === name.toLowerCase())).filter(Boolean);
+  const queries = (node.queries ?? []).map((name) => queryRow(tables, name)).filter(Boolean);
   const bad = queries.find((row) => row.state === "FAILED" || row.verdict === "broken");
   const warn = queries.find((row) => ["SUSPENDED", "WAITING"].includes(row.state));
   return { out: sum(queries, "out_per_s"), state: bad ? (bad.state === "FAILED" ? "FAILED" : "BROKEN") : warn?.state, line: node.kind === "sink" || node.kind === "rule" ? node.kind : rate(sum(queries, "out_per_s")) };
@@ -207,7 +207,7 @@ function Unit({ unit, row, curve, at, open }) {
 function Members({ names, live, marked }) {
   const [text, type] = useState(marked ?? "");
   useEffect(() => type(marked ?? ""), [marked]);
-  const rows = names.map((name) => live.tables.queries[name] ?? Object.values(live.tables.queries).find((row) => row.query.toLowerCase() === name.toLowerCase())).filter(Boolean);
+  const rows = names.map((name) => queryRow(live.tables, name)).filter(Boolean);
   const found = rows.filter((row) => row.query.toLowerCase().includes(text.toLowerCase()));
   return html`${rows.length > 10 && html`<label class="find">Search<input type="search" value=${text} onInput=${(event) => type(event.target.value)} /></label>`}
     <ul class="members">${found.slice(0, 50).map((row) => html`<li key=${row.query}><a href=${to(["queries", row.query])}>${row.query}</a> <${State} of=${row.state} /> <span class="note">${rate(row.out_per_s)}</span></li>`)}</ul>

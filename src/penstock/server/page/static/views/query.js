@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/view.js";
 import { amend, go, to } from "../lib/address.js";
 import { ServerError, listen, readJson, rows as askRows, text as askText } from "../lib/api.js";
-import { mayWrite, useLive } from "../lib/live.js";
+import { mayWrite, queryRow, useLive } from "../lib/live.js";
 import { duration, literal, quoted, rate, share } from "../lib/format.js";
 import { Empty, Figure, LatencyCurve, Loading, Mark, Rows, State, Tabs, Trouble, ask, carryOut, useAnswer, useRows } from "../lib/ui.js";
 import { History, RowPlot } from "../lib/plots.js";
@@ -15,7 +15,7 @@ const DRAWN = 250; // milliseconds between two drawings of rows
 export function Query({ name, part, given }) {
   const live = useLive();
   if (!live.overview) return html`<${Loading} what=${name} />`;
-  const row = live.tables.queries[name] ?? Object.values(live.tables.queries).find((each) => each.query.toLowerCase() === name.toLowerCase());
+  const row = queryRow(live.tables, name);
   if (!row) return html`<h1>${name}</h1><${Empty}>There is no query of this name. It may have been dropped. <a href=${to(["queries"])}>All queries</a><//>`;
   const tabs = [["rows", "Rows"], ["history", "History"], ["plan", "Definition and plan"], ["late", "Late rows", row.late_rows]];
   return html`<nav class="crumbs" aria-label="Path"><a href=${to(["queries"])}>Queries</a></nav>
