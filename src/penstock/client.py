@@ -51,7 +51,7 @@ from penstock.runtime.statements.result import Result
 from penstock.runtime.statements.statements import approved
 from penstock.runtime.system import Parts, System
 from penstock.runtime.work.subscription import MAX_ROWS, Subscription
-from penstock.sql import fragment
+from penstock.sql import fragment, parse_select
 
 DEFAULT_HOME = ".penstock"
 CLOCK = ArgumentKind("a clock", lambda value: hasattr(value, "now") and hasattr(value, "sleep"))
@@ -422,7 +422,10 @@ class Connection:
         """
         require("ps.perspective", name=(name, TEXT))
         self._system.directory.grid(name)
-        return PerspectiveReader(name, self._asked)
+        selects = self._system.statements.questions.selects
+        return PerspectiveReader(
+            name, self._asked, lambda text: selects.surface(parse_select(text))
+        )
 
     def callback(self, query: str, function: Callable[[pa.Table, int], object]) -> None:
         """Call `function(rows, number)` for each delivery of a running query.

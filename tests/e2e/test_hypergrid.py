@@ -2,7 +2,7 @@
 
 import runpy
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +136,20 @@ def test_python_reads_a_perspective_as_an_array(chain: Connection, tmp_path: Pat
         chain.perspective("readings")
 
 
+def test_pictures_grow_into_what_a_select_gives(chain: Connection) -> None:
+    reader = chain.perspective("field")
+    lat, lon = (45 + 52 / 60 + SECOND, 45 + 52 / 60 + 9 * SECOND), (7.1769, 7.178)
+    seen = list(reader.pictures(lat=lat, lon=lon, share=0.2, fold=timedelta(hours=12)))
+    whole = reader.to_table(lat=lat, lon=lon)
+    assert [each.whole for each in seen] == [False] * (len(seen) - 1) + [True]
+    assert 0 < seen[0].to_table().num_rows < whole.num_rows
+    pd.testing.assert_frame_equal(seen[-1].to_table().to_pandas(), whole.to_pandas(), rtol=1e-9)
+    assert seen[0].to_xarray()["field"].notnull().any()
+    with pytest.raises(PenstockError) as refused:
+        next(iter(reader.pictures(lat=lat, lon=lon, fold=timedelta(minutes=7))))
+    assert refused.value.code == "BAD_ARGUMENT"
+
+
 def test_explain_tells_how_cells_are_computed(chain: Connection) -> None:
     text = chain.sql(f"EXPLAIN SELECT * FROM q1 {HALF_DAY}").message
     assert "coalesced: clean" in text
@@ -215,8 +229,8 @@ WRONG = (
     ("CREATE PERSPECTIVE p FROM aligned, field AS merge(aligned + field)", "BAD_GRID"),
     ("SELECT * FROM readings WITHIN (lat FROM 1 TO 2)", "BAD_GRID"),
     ("SELECT * FROM q1 WITHIN (lat FROM 1.00001 TO 1.00002)", "BAD_GRID"),
-    ("CREATE QUERY q AS SELECT * FROM q1", "NOT_YET"),
-    ("CREATE QUERY q AS SELECT * FROM readings WITHIN (lat FROM 1 TO 2)", "BAD_QUERY"),
+    ("CREATE QUERY q AS SELECT * FROM aligned", "BAD_GRID"),
+    ("CREATE QUERY q AS SELECT * FROM readings WITHIN (lat FROM 1 TO 2)", "BAD_GRID"),
     ("DROP PERSPECTIVE field", "IN_USE"),
     ("DROP BASE raw", "IN_USE"),
     ("DROP TABLE readings", "IN_USE"),

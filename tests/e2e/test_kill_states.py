@@ -39,8 +39,18 @@ QUERIES = {
     "AS a JOIN t [RANGE 6 SECONDS SLIDE 3 SECONDS] AS b ON a.k = b.k AND a.n = b.n",
     "equals": "SELECT a.id, a.n, b.n AS m FROM s AS a JOIN t AS b ON a.id = b.id",
     "unequal": "SELECT a.id, b.n FROM s AS a LEFT JOIN t AS b ON a.id = b.id AND b.n > a.n",
+    "cells": "SELECT time, lat, value FROM felt",
     "top": "SELECT window_start, id, n FROM s [RANGE 30 SECONDS] ORDER BY n DESC LIMIT 2",
 }
+GRIDS = (
+    "BASE IF NOT EXISTS one FROM s (ts, n, n, x)",
+    "BASE IF NOT EXISTS other FROM t (ts, n, n, x)",
+    "PERSPECTIVE IF NOT EXISTS sums FROM one "
+    "GRID (time INTERVAL 5 SECONDS SIZE INTERVAL 15 SECONDS, lat 10, lon 10) AS aggregate(sum)",
+    "PERSPECTIVE IF NOT EXISTS firsts FROM other "
+    "GRID (time INTERVAL 5 SECONDS SIZE INTERVAL 15 SECONDS, lat 10, lon 10) AS aggregate(first)",
+    "PERSPECTIVE IF NOT EXISTS felt FROM sums, firsts AS merge(sums - firsts)",
+)
 
 
 @pytest.fixture
@@ -60,6 +70,7 @@ def prepare(directory: Path) -> str:
             f"FROM files(path => '{directory / name}', format => 'json', bounded => true, "
             f"rows_per_train => 20)"
         )
+    lines += [f"CREATE {each}" for each in GRIDS]
     lines += [
         f"CREATE QUERY IF NOT EXISTS {name} AS {select} "
         f"INTO files(path => '{{out}}/{name}', format => 'json')"

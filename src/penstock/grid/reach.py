@@ -35,7 +35,7 @@ def wanted(surface: Node, window: Window) -> Region:
         AXES, surface.topology.axes, bounds, whole.axes, strict=True
     ):
         inside = there if bound is None or axis.period is not None else _within(name, axis, bound)
-        fixed = name == "time" or not _is_filled(surface)
+        fixed = name == "time" or not is_filled(surface)
         held.append(inside & there if fixed else inside)
     return Region(*held)
 
@@ -91,7 +91,7 @@ def _within(name: str, axis: Axis, bound: tuple[Fraction, Fraction]) -> Spans:
     return span(first, past)
 
 
-def _is_filled(node: Node) -> bool:
+def is_filled(node: Node) -> bool:
     """Say whether a cell has a value wherever it is: an interpolation's, or over one."""
     match node:
         case Base():
@@ -99,4 +99,4 @@ def _is_filled(node: Node) -> bool:
         case Perspective(function=Interpolate()):
             return True
         case _:
-            return any(map(_is_filled, node.sources))
+            return any(map(is_filled, node.sources))

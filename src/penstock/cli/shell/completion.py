@@ -7,9 +7,9 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from penstock.cli.shell.keywords import CONNECTORS, FUNCTIONS, KEYWORDS, TYPES
+from penstock.model.grids import CELLS
 from penstock.model.schema import Schema
 from penstock.runtime.names.directory import (
-    CELLS,
     Directory,
     KnownBase,
     KnownEvent,

@@ -7,6 +7,7 @@ from penstock.engine.states.events.detect import DetectState, EventsState
 from penstock.engine.states.joins.hop_join import HopJoinState
 from penstock.engine.states.joins.oblivious_join import ObliviousJoinState
 from penstock.engine.states.joins.rows_join import RowsJoinState
+from penstock.engine.states.joins.time_slices import TimeSlicesState
 from penstock.engine.states.joins.window_join import WindowJoinState
 from penstock.engine.states.sharing.bundle import BundleState
 from penstock.engine.states.sharing.flows import FlowState
@@ -40,6 +41,7 @@ from penstock.plan.operators import (
     RowsJoin,
     SessionAggregate,
     Take,
+    TimeSlices,
     WhenAggregate,
     WindowAggregate,
     WindowJoin,
@@ -89,6 +91,7 @@ STATES: tuple[tuple[type[Operator], New, Back], ...] = (
     (RowsJoin, _now(RowsJoinState), RowsJoinState.back),
     (ObliviousJoin, _now(ObliviousJoinState), ObliviousJoinState.back),
     (HopJoin, HopJoinState, HopJoinState.back),
+    (TimeSlices, TimeSlicesState, TimeSlicesState.back),
     (Detect, _now(DetectState.new), DetectState.back),
     (Flow, _now(SitesState.new), SitesState.back),
 )

@@ -167,6 +167,11 @@ def _place_numbers(axis: Axis, degrees: Floats) -> Ints:
     return np.where(np.abs(at - nearest) < NEAR, nearest, np.floor(at)).astype(np.int64)
 
 
+def seconds(micros: int) -> Fraction:
+    """Return a time in microseconds in the unit of axes."""
+    return Fraction(micros, MICROSECONDS)
+
+
 def micros(axis: Axis, numbers: Ints) -> Ints:
     """Return the lower corners of cells of time in microseconds, exactly."""
     step, origin = axis.step * MICROSECONDS, axis.origin * MICROSECONDS

@@ -1,6 +1,7 @@
 """Grids of sensors' readings as their users define them: axes, formulas, bases, perspectives."""
 
 from penstock.model.grids.axis import Axis, Topology
+from penstock.model.grids.cells import CELLS
 from penstock.model.grids.definitions import (
     AGGREGATES,
     METHODS,
@@ -19,6 +20,7 @@ from penstock.model.grids.window import NO_WINDOW, Window
 
 __all__ = [
     "AGGREGATES",
+    "CELLS",
     "METHODS",
     "NO_WINDOW",
     "VALUE",

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from penstock.errors import BadEventError, UnknownNameError
 from penstock.model.events import Mode
+from penstock.model.grids import NO_WINDOW
 from penstock.plan.events.bind_composite import Composite
 from penstock.plan.events.bind_condition import refuse_value
 from penstock.plan.events.occurrences import bounds_of
@@ -14,8 +15,10 @@ from penstock.plan.operators import EventTime, Operator, Project
 from penstock.plan.operators.detect import END, START
 from penstock.plan.relations.sources import (
     Analyst,
+    CellSource,
     EventSource,
     Lookup,
+    Source,
     StreamSource,
     TableSource,
     with_name,
@@ -53,6 +56,8 @@ class EventBinder:
                 return read(mode)
             case StreamSource(operator):
                 return operator
+            case CellSource(read):
+                return read(NO_WINDOW)
             case TableSource():
                 raise BadEventError(
                     f"{constituent.name} is a table, and nothing happens in it",
@@ -112,7 +117,7 @@ def _refuse_names(select: exp.Select) -> None:
 def _in_mode(lookup: Lookup, mode: Mode) -> Lookup:
     """Return a lookup to which events are streams."""
 
-    def found(name: str) -> StreamSource | TableSource | None:
+    def found(name: str) -> Source | None:
         source = lookup(name)
         return StreamSource(source.read(mode)) if isinstance(source, EventSource) else source
 

@@ -16,6 +16,7 @@ from penstock.plan.operators.joins.lateral_view import LateralView
 from penstock.plan.operators.joins.oblivious_join import ObliviousJoin
 from penstock.plan.operators.joins.rows_join import RowsJoin
 from penstock.plan.operators.joins.table_join import TableJoin, table_view
+from penstock.plan.operators.joins.time_slices import TimeSlices
 from penstock.plan.operators.joins.window_join import WindowJoin
 from penstock.plan.operators.operator import EventTime, Operator
 from penstock.plan.operators.tuples.distinct import Distinct
@@ -44,6 +45,7 @@ STATEFUL = (
     HopJoin,
     KeyedRows,
     WhenAggregate,
+    TimeSlices,
     Bundle,
     FlowBundle,  # keeps nothing, but has many roots as well
     JoinBundle,
@@ -79,6 +81,7 @@ __all__ = [
     "SessionAggregate",
     "TableJoin",
     "Take",
+    "TimeSlices",
     "Top",
     "Union",
     "WhenAggregate",

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from datetime import timedelta
 from enum import Enum
+from fractions import Fraction
 from typing import Any
 
 from penstock.model.stored_names import stored_name
@@ -74,6 +75,8 @@ def canonical(value: Any) -> Any:
         return sorted([canonical(k), canonical(v)] for k, v in value.items())
     if isinstance(value, frozenset | set):
         return sorted((canonical(each) for each in value), key=json.dumps)
+    if isinstance(value, Fraction):
+        return str(value)
     if isinstance(value, timedelta):
         return value // timedelta(microseconds=1)
     if _is_operator(type(value)):

@@ -12,6 +12,7 @@ from penstock.plan.operators import (
     Operator,
     Ordered,
     RowsJoin,
+    TimeSlices,
     WindowJoin,
     is_stateful,
     key,
@@ -56,7 +57,7 @@ def takes_tuples(judge: Operator, foreign: Container[str] = ()) -> bool:
 def late_schema(judge: Operator) -> Schema:
     """Return the columns of an operator's late tuples."""
     match judge:
-        case WindowJoin() | RowsJoin() | HopJoin() | ObliviousJoin():
+        case WindowJoin() | RowsJoin() | HopJoin() | ObliviousJoin() | TimeSlices():
             return judge.late_schema
         case Detect():
             return MISSED

@@ -1,13 +1,21 @@
 """From a FROM clause to the operators below the SELECT."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.errors import BadQueryError, NotYetError, UnknownNameError
+from penstock.errors import (
+    BadGridError,
+    BadQueryError,
+    NotYetError,
+    PenstockError,
+    UnknownNameError,
+)
 from penstock.model.definitions import WHATEVER, JoinMode, Keeping
 from penstock.model.events import Mode
+from penstock.model.grids import NO_WINDOW
 from penstock.model.own_names import LEFT, RIGHT
 from penstock.model.schema import Schema
 from penstock.model.windows import Window
@@ -36,12 +44,13 @@ from penstock.plan.relations.meanings import meanings
 from penstock.plan.relations.sources import (
     LEAF,
     Analyst,
+    CellSource,
     EventSource,
     Lookup,
     StreamSource,
     TableSource,
 )
-from penstock.sql import context_of, spark_sql, window_of
+from penstock.sql import clip_of, context_of, spark_sql, window_of
 
 Side = tuple[StreamSource | TableSource, exp.Expr, exp.Join | None]
 
@@ -235,6 +244,15 @@ class FromBinder:
                 hint="leave [CONTEXT …] out",
                 place=place_of(node),
             )
+        if isinstance(source, CellSource):
+            with at(node):
+                source = StreamSource(source.read(clip_of(node) or NO_WINDOW))
+        elif clip_of(node) is not None:
+            raise BadGridError(
+                f"{name} is no base or perspective, so it has no cells",
+                hint="WITHIN is a perspective's window; of rows, ask by WHERE",
+                place=place_of(node),
+            )
         if isinstance(source, StreamSource):
             return StreamSource(renamed(source.operator, names))
         if names:
@@ -277,6 +295,16 @@ class FromBinder:
             return joined, scope
         named = Relation(alias, tuple((name, plain(out)) for name, out in taken))
         return joined, Scope(merged(join, (*scope.relations, named)))
+
+
+@contextmanager
+def at(node: exp.Expr) -> Iterator[None]:
+    """Give what is wrong with an entry of FROM its place."""
+    try:
+        yield
+    except PenstockError as error:
+        error.place = error.place or place_of(node)
+        raise
 
 
 def _inputs(select: exp.Select) -> Iterator[tuple[exp.Expr, exp.Join | None]]:

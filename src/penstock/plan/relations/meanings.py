@@ -11,6 +11,7 @@ from penstock.plan.operators import (
     Filter,
     HopJoin,
     HorvitzThompson,
+    Modify,
     ObliviousJoin,
     Operator,
     RowsJoin,
@@ -26,7 +27,7 @@ Meanings = dict[str, str]
 def meanings(operator: Operator) -> Meanings:
     """Return what users would call the columns of an operator whose names they did not choose."""
     match operator:
-        case Filter() | Top() | Distinct() | HorvitzThompson():
+        case Filter() | Top() | Distinct() | HorvitzThompson() | Modify():
             return meanings(operator.input)
         case TableJoin():
             taken = {out: f"{operator.table}.{name}" for name, out in operator.taken if out != name}

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from penstock.model.definitions import FunctionDefinition
 from penstock.model.events import Mode
+from penstock.model.grids import Window as Clip
 from penstock.model.own_names import own
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
@@ -39,7 +40,14 @@ class EventSource:
     read: Callable[[Mode], Operator]
 
 
-Source = StreamSource | TableSource | EventSource
+@dataclass(frozen=True, slots=True)
+class CellSource:
+    """A base or a perspective; which of its cells come depends on who reads it."""
+
+    read: Callable[[Clip], Operator]
+
+
+Source = StreamSource | TableSource | EventSource | CellSource
 Lookup = Callable[[str], Source | None]  # by the name in FROM
 
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import BadQueryError, NotYetError, PenstockError
 from penstock.plan.algebra.scope import place_of
-from penstock.sql import FLOW, spark_sql
+from penstock.sql import CLIP, FLOW, spark_sql
 from penstock.sql.dialect.trees import CONTEXT, WINDOW
 
 
@@ -51,7 +51,9 @@ CONSUMED: dict[type[exp.Expr], Consumed] = {
     exp.Intersect: _SETS,
     exp.Except: _SETS,
     exp.Subquery: Consumed.of(relations="this", clauses="with_ alias", values=WINDOW),
-    exp.Table: Consumed.of(clauses="alias", values=f"this db catalog {WINDOW} {CONTEXT} {FLOW}"),
+    exp.Table: Consumed.of(
+        clauses="alias", values=f"this db catalog {WINDOW} {CONTEXT} {FLOW} {CLIP}"
+    ),
     exp.Values: Consumed.of(clauses="alias", values="expressions"),
     exp.TableAlias: Consumed.of(values="this columns"),
     exp.With: Consumed.of(clauses="expressions"),

@@ -11,11 +11,12 @@ from penstock.errors import BadQueryError, UnknownNameError
 from penstock.events.cascades import DEEPEST, RuleReach, loop_of
 from penstock.model.definitions import TableDefinition
 from penstock.model.events import Mode
+from penstock.model.grids import NO_WINDOW
 from penstock.model.rules import Action, Alter, CallAction, Insert, RuleDefinition, Steer
 from penstock.model.rules import OutsideAction as Outside
 from penstock.plan.events.bind_rule import BoundRule, RuleBinder, Target
 from penstock.plan.operators import Operator
-from penstock.plan.relations.sources import EventSource, StreamSource
+from penstock.plan.relations.sources import CellSource, EventSource, StreamSource
 from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.names.directory import Directory, KnownEvent, KnownStream, KnownTable
 from penstock.runtime.queries.contents import Contents
@@ -52,6 +53,8 @@ class RuleTargets:
             return source.operator
         if isinstance(source, EventSource):
             return source.read(definition.context or Mode.RECENT)
+        if isinstance(source, CellSource):
+            return source.read(NO_WINDOW)
         if source is None:
             there = iter(directory.known.values())
             raise directory.unknown("event, query or stream", definition.event, there)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.engine.options import near_miss
-from penstock.errors import CycleError, InUseError, NotYetError, UnknownNameError
+from penstock.errors import CycleError, InUseError, UnknownNameError
 from penstock.model.definitions import (
     EventDefinition,
     QueryDefinition,
@@ -15,9 +15,16 @@ from penstock.model.definitions import (
 from penstock.model.events import Mode
 from penstock.model.grids import BaseDefinition, PerspectiveDefinition, Topology
 from penstock.model.rules import RuleDefinition
-from penstock.model.schema import Column, Schema, quoted
+from penstock.model.schema import Schema, quoted
 from penstock.plan.operators import Operator, Scan, Take, key, walk
-from penstock.plan.relations.sources import EventSource, Source, StreamSource, TableSource
+from penstock.plan.relations.sources import (
+    CellSource,
+    EventSource,
+    Source,
+    StreamSource,
+    TableSource,
+)
+from penstock.runtime.names.slices import Grid, time_slices
 from penstock.sql import WrittenEvent
 
 
@@ -114,16 +121,6 @@ Known = (
     KnownStream | KnownTable | KnownQuery | KnownEvent | KnownRule | KnownBase | KnownPerspective
 )
 KnownGrid = KnownBase | KnownPerspective
-# What a SELECT gets of a base or a perspective: a row for each cell, by its lower-left corner.
-CELLS = Schema(
-    (
-        Column("time", "timestamp"),
-        Column("lat", "double"),
-        Column("lon", "double"),
-        Column("value", "double"),
-        Column("reason", "string"),
-    )
-)
 
 
 @dataclass(slots=True)
@@ -203,6 +200,23 @@ class Directory:
             raise self.unknown("base or perspective", name, self.grids())
         return entry
 
+    def _grid_of(self, name: str) -> Grid:
+        """Return the bases and perspectives below a name and itself, each behind what it reads."""
+        bases: dict[str, BaseDefinition] = {}
+        perspectives: dict[str, PerspectiveDefinition] = {}
+
+        def visit(name: str) -> None:
+            match self.grid(name):
+                case KnownBase(definition=base):
+                    bases[base.name.lower()] = base
+                case KnownPerspective(definition=perspective):
+                    for each in perspective.sources:
+                        visit(each)
+                    perspectives[perspective.name.lower()] = perspective
+
+        visit(name)
+        return tuple(bases.values()), tuple(perspectives.values())
+
     def unknown(self, kind: str, name: str, there: Iterator[Known]) -> UnknownNameError:
         """Return the error for a name that nothing of that kind has."""
         names = [each.definition.name for each in there]
@@ -227,9 +241,12 @@ class Directory:
                     raise CycleError(f"{reader} would read itself through {name}")
                 return EventSource(lambda mode: _limited(event.root(mode), reader, stop))
             case KnownBase() | KnownPerspective():
-                raise NotYetError(
-                    f"{name} is read by one-time SELECTs, and no query can read it yet",
-                    hint=f"SELECT * FROM {name} WITHIN (…)",
+                if reader.lower() in self.reads(name):
+                    raise CycleError(f"{reader} would read itself through {name}")
+                return CellSource(
+                    lambda window: time_slices(
+                        self._grid_of(name), window, lambda read: self.source(read, reader, stop)
+                    )
                 )
             case KnownRule() | None:
                 return None
@@ -253,7 +270,9 @@ class Directory:
             match self.get(name):
                 case KnownQuery(root=root):
                     found |= {key(node) for node in walk(root)}
-                case KnownEvent(reads=reads):
+                case KnownEvent(reads=reads) | KnownBase(reads=reads):
+                    found |= self.nodes_of(reads)
+                case KnownPerspective(reads=reads):
                     found |= self.nodes_of(reads)
                 case _:  # streams, tables and rules have no nodes of a query
                     pass

@@ -86,6 +86,16 @@ class CellReader:
                 cells = answered(self._filled(surface, window), window)
         return as_rows(cells, surface.topology)
 
+    def filled(self, name: str, window: Window) -> Node:
+        """Return a base or a perspective over the readings that a window needs, for one process."""
+        surface = self.surveyed(name)
+        if (count := self._readings(surface, window)) > self.most:
+            raise BadGridError(
+                f"about {count:,} readings are too many for the pictures of one process",
+                hint=f"at most {self.most:,}: narrow the window, or read all cells by a SELECT",
+            )
+        return self._filled(surface, window)
+
     def explained(self, name: str, window: Window) -> str:
         """Return how the cells are computed."""
         surface = self.surveyed(name)

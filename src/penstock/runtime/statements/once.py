@@ -14,10 +14,11 @@ from penstock.engine.allowed import Allowed
 from penstock.engine.interfaces.rejects import REJECTS
 from penstock.engine.spark.jobs.once import Relation, Shape, as_it_is, select_once
 from penstock.errors import UnknownColumnError, UnknownNameError
-from penstock.model.grids import Window
+from penstock.grid.space.perspectives import Node
+from penstock.model.grids import NO_WINDOW, Window
 from penstock.model.own_names import own
 from penstock.plan.operators import table_view
-from penstock.plan.select.once import over_views, place_of_column
+from penstock.plan.select.once import clips, over_views, place_of_column
 from penstock.runtime.definitions.definition_binder import DefinitionBinder
 from penstock.runtime.definitions.rules import Rules, find
 from penstock.runtime.definitions.streams import file_of
@@ -116,6 +117,13 @@ class OneTimeSelects:
             lambda select, shape: self._answer(reading, select, {}, shape),
             self.driver_rows,
         )
+
+    def surface(self, select: Any) -> tuple[Node, Window]:
+        """Return the perspective that a SELECT reads, over its readings, and within what."""
+        (clipped,) = clips(select)
+        window = clipped.window or NO_WINDOW
+        with ExitStack() as reading:
+            return self.cells(reading).filled(clipped.name, window), window
 
     def explain_cells(self, name: str, window: Window) -> str:
         """Return how a base's or a perspective's cells are computed."""

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from penstock.errors import UnknownNameError
+from penstock.model.grids import CELLS
 from penstock.model.schema import Schema
 from penstock.plan.operators import Operator
 from penstock.runtime.names.directory import (
-    CELLS,
     Directory,
     KnownBase,
     KnownEvent,
