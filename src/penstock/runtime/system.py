@@ -158,6 +158,7 @@ class System:
             settings.run_seconds,
             settings.limits.driver_rows,
             LargeBound(settings.limits.large_rows, settings.limits.large_bytes),
+            LargeBound(settings.limits.state_rows, settings.limits.state_bytes),
         )
         self.pool = WorkerPool(settings.slots or self.processor.slots)
         self._work = (self.topology, self.pool, journal, clock)

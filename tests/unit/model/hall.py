@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from penstock.clock import HandClock
 from penstock.engine.sinks.memory import MemorySink
-from penstock.engine.spark.jobs.processor import LARGE, Processor
+from penstock.engine.spark.jobs.processor import LARGE, LARGE_STATES, Processor
 from penstock.engine.trains.buffers import KEEP_TRAINS, BufferBounds, BufferPool
 from penstock.engine.trains.rows import Rows, empty_table, write_parquet_at
 from penstock.engine.trains.train_files import LargeBound, Outlook, written_by
@@ -111,7 +111,7 @@ class TwinProcessor(Processor):
     slots = 2
 
     def __init__(self, spill: Path, large: LargeBound = LARGE) -> None:
-        self.spill, self.large = spill, large
+        self.spill, self.large, self.large_states = spill, large, LARGE_STATES
         self.fails: set[str] = set()
         self.runs: list[tuple[str, list[int]]] = []
 

@@ -12,22 +12,32 @@ from penstock.engine.trains.rows import COMPACT_PARTS, Rows
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some rows, and the first and last value of the columns that bound them."""
+    """Some rows, and the first and last value of the columns that bound them.
+
+    `partitions` says of each of the rows' files in which partition of the state it is; without,
+    the rows are in none. `size` is what the values of many rows in none take.
+    """
 
     rows: Rows
     first: int
     last: int
     level: int = 0
+    partitions: tuple[int, ...] = ()
+    size: int = 0
 
     def kept(self, **more: Any) -> KeptPart:
         """Return it for a checkpoint."""
         facts = {"first": self.first, "last": self.last, "level": self.level, **more}
+        facts |= {"size": self.size} if self.size else {}
+        facts |= {"partitions": list(self.partitions)} if self.partitions else {}
         return KeptPart(self.rows, facts)
 
     @classmethod
     def back(cls, kept: KeptPart) -> Self:
         """Return the part that a checkpoint kept."""
-        return cls(kept.rows, *(kept.facts[name] for name in ("first", "last", "level")))
+        first, last, level = (kept.facts[name] for name in ("first", "last", "level"))
+        partitions = tuple(kept.facts.get("partitions", ()))
+        return cls(kept.rows, first, last, level, partitions, kept.facts.get("size", 0))
 
 
 def crowded(parts: Sequence[Part]) -> list[Part]:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 import pyarrow as pa
 
 from penstock.engine.spark.jobs.processor import Leaf, Made, Processor
+from penstock.engine.spark.jobs.train_writer import RowOrder
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import Rows, empty_table, in_memory
 from penstock.engine.trains.sort_order import sorted_rows
@@ -109,7 +110,7 @@ class Run:
     ) -> Made:
         """Return the rows of a SELECT that go on as they are, sorted by columns and then by all."""
         if self.processor.is_large(self.outlook, schema):
-            return self.processor.written(leaves, sql, schema, self.outlook, order)
+            return self.processor.written(leaves, sql, schema, self.outlook, RowOrder(order))
         return sorted_rows(self.select(sql, leaves, schema, branches=branches), order)
 
     @property

@@ -52,7 +52,8 @@ def may_bundle(topology: Topology) -> bool:
 def _leaning(topology: Topology) -> set[str]:
     """Return the roots whose unit reads nodes that a bundle would compute for them.
 
-    So do joins of which some tuples are known to come no more: bundles know nothing of that.
+    So do joins of which some tuples are known to come no more, and aggregates whose partials are
+    in partitions: bundles know nothing of that.
     """
     return {
         name
@@ -62,6 +63,7 @@ def _leaning(topology: Topology) -> set[str]:
         and (
             not inner_of(bundle.members[0]).isdisjoint(live.unit.inputs)
             or (isinstance(live.state, WindowJoinState) and live.state.ended)
+            or (isinstance(live.state, AggregateState) and live.state.partitions)
         )
     }
 
@@ -95,7 +97,7 @@ def _may_join(live: LiveUnit, bundle: Shared) -> bool:
         return state is None
     if isinstance(bundle, JoinBundle):
         return isinstance(state, WindowJoinState) and not state.ended
-    return isinstance(state, AggregateState) and not state.ended
+    return isinstance(state, AggregateState) and not state.ended and not state.partitions
 
 
 def _have_come_as_far(live: LiveUnit, other: LiveUnit) -> bool:

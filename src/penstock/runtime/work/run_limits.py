@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from penstock.engine.spark.jobs.processor import DRIVER_ROWS, LARGE
+from penstock.engine.spark.jobs.processor import DRIVER_ROWS, LARGE, LARGE_STATES
 from penstock.engine.trains.rows import SMALL_BYTES, SMALL_ROWS
 
 
@@ -27,6 +27,9 @@ class RunLimits:
     # Trains that will have more are written by Spark's tasks, and never pass the driver.
     large_rows: int = LARGE.rows
     large_bytes: int = LARGE.size
+    # What states keep of more is in partitions that tasks write, and never passes it either.
+    state_rows: int = LARGE_STATES.rows
+    state_bytes: int = LARGE_STATES.size
 
 
 RUN_LIMITS = RunLimits()

@@ -32,6 +32,8 @@ SHARED = {
     # Of trains that tasks write, footers tell the times, and Arrow reads what it would write.
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    # Else a union of branches that each one task does becomes one task for all of them.
+    "spark.sql.unionOutputPartitioning": "false",
 }
 # A small train is done before the compiler would have been (docs/decisions/0002).
 SMALL = {

@@ -22,7 +22,7 @@ from penstock.engine.arrow.answers import answer, is_answered
 from penstock.engine.spark.application.session import Sessions
 from penstock.engine.spark.jobs.lanes import JobLanes
 from penstock.engine.spark.jobs.time_limit import TimeLimits
-from penstock.engine.spark.jobs.train_writer import TrainWriter
+from penstock.engine.spark.jobs.train_writer import RowOrder, TrainWriter
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.trains.arrow_bridge import collect, collect_small
 from penstock.engine.trains.memory_budget import MemoryBudget
@@ -69,6 +69,7 @@ LARGE = LargeBound(DRIVER_ROWS, DRIVER_BYTES)
 # So many times as many partials are combined there: the driver has made them, most of them are in
 # its memory, and the rows that come of them must go there, too.
 OF_PARTIALS = 8
+LARGE_STATES = LargeBound(OF_PARTIALS * DRIVER_ROWS, 256 << 20)  # beyond it tasks keep partials
 
 
 class Processor:
@@ -81,13 +82,15 @@ class Processor:
         run_seconds: float | None = None,
         driver_rows: int = DRIVER_ROWS,
         large: LargeBound = LARGE,
+        large_states: LargeBound = LARGE_STATES,
     ) -> None:
         """Write what is too large for a local relation below `spill`.
 
         Nothing that a run waits for may take longer than `run_seconds`; None is no limit. Of more
-        than `driver_rows` Spark is always asked. Trains that will be `large` never come here.
+        than `driver_rows` Spark is always asked. Trains that will be `large` never come here, and
+        neither does what is added to states above `large_states`.
         """
-        self.large = large
+        self.large, self.large_states = large, large_states
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self._driver_rows = driver_rows
         self.limits, self.room = TimeLimits(), MemoryBudget()
@@ -106,6 +109,11 @@ class Processor:
             lanes, self._lanes = self._lanes, JobLanes(found)
             lanes.close()
         return found
+
+    @property
+    def few_rows(self) -> int:
+        """Return how many rows come to the driver whatever becomes of more."""
+        return min(SMALL_ROWS, self.large.rows)
 
     @property
     def context(self) -> SparkContext:
@@ -212,7 +220,8 @@ class Processor:
         if not self.is_large(outlook, unit.root.schema, OF_PARTIALS):
             return self.close(unit, parts, numbers, emitted=emitted, touched=touched)
         leaves, sql = _closing(unit, parts, numbers, emitted, touched)
-        order = None if unit.is_ordered else [time.column for time in unit.root.times]
+        times = [time.column for time in unit.root.times]
+        order = None if unit.is_ordered else RowOrder(times)
         return self.written(leaves, sql, unit.root.schema, outlook, order)
 
     def compact(
@@ -292,23 +301,25 @@ class Processor:
         sql: str,
         schema: Schema,
         outlook: Outlook,
-        order: Sequence[str] | None,
+        order: RowOrder | None,
+        *,
+        single: bool = False,
     ) -> Made:
         """Have tasks write the rows of a SELECT; few of them come to the driver all the same.
 
-        With `order`, they are sorted by these columns and then by all others, as `sorted_rows`
-        does, so that a replay writes the same; without, they lie as the SELECT gives them.
+        With `order`, a replay writes the same; without, they lie as the SELECT gives them. A task
+        reads each leaf where they are `single`.
         """
         if not any(each.count for rows, _ in leaves.values() for each in rows):
             return empty_table(schema)
-        few = min(SMALL_ROWS, self.large.rows)
+        few = self.few_rows
         files = partial(TrainWriter(schema, order, min(self.slots, MOST_FILES)).write, sql)
 
         def taken(session: SparkSession) -> Rows:
             write = partial(files, session)
             return self.in_time(lambda: written_by(write, self.spill, outlook.name, schema, few))
 
-        rows = self._over_views(leaves, taken)
+        rows = self.over_views(leaves, taken, single=single)
         return rows if rows.table is None else rows.table
 
     def mapped(self, leaves: Mapping[str, Leaf], sql: str, work: Work) -> pa.Table:
@@ -342,13 +353,20 @@ class Processor:
 
         return self._shown(session, gathered, leaves, lambda: self.in_time(collected), single)
 
-    def _over_views(
-        self, leaves: Mapping[str, Leaf], take: Callable[[SparkSession], Result]
+    def over_views(
+        self,
+        leaves: Mapping[str, Leaf],
+        take: Callable[[SparkSession], Result],
+        *,
+        single: bool = False,
     ) -> Result:
-        """Do something in the session for large trains while its views show the leaves."""
+        """Do something in the session for large trains while its views show the leaves.
+
+        A task reads each leaf where they are `single`.
+        """
         session = self._sessions.large
         gathered = {view: _gather(rows, known) for view, (rows, known) in leaves.items()}
-        return self._shown(session, gathered, leaves, lambda: take(session), single=False)
+        return self._shown(session, gathered, leaves, lambda: take(session), single=single)
 
     def _shown(
         self,

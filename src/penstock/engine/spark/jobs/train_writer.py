@@ -13,14 +13,26 @@ from penstock.model.schema import Schema, quoted
 
 
 @dataclass(frozen=True, slots=True)
+class RowOrder:
+    """Rows sorted by these columns and then by all others, as `sorted_rows` does.
+
+    Those that are all alike in the columns need no more than to be sorted `within` their tasks,
+    which follow one another anyway.
+    """
+
+    columns: Sequence[str]
+    within: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TrainWriter:
     """Writes rows of a schema into no more than so many files.
 
-    They are sorted by `order` and all else; None leaves them as they are.
+    `order` is what they are sorted by; None leaves them as they are.
     """
 
     schema: Schema
-    order: Sequence[str] | None
+    order: RowOrder | None
     files: int
 
     def write(self, sql: str, session: SparkSession, job: Path) -> None:
@@ -40,5 +52,6 @@ class TrainWriter:
     def _sorted(self, frame: DataFrame) -> DataFrame:
         if self.order is None:
             return frame
-        names = order_of(arrow_schema(self.schema), self.order)
-        return frame.sort(*(F.col(quoted(each)).asc_nulls_last() for each in names))
+        names = order_of(arrow_schema(self.schema), self.order.columns)
+        columns = [F.col(quoted(each)).asc_nulls_last() for each in names]
+        return frame.sortWithinPartitions(*columns) if self.order.within else frame.sort(*columns)

@@ -9,7 +9,7 @@ alone is kept beside the rest (`KeptPartials.owned`), until its windows are gone
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -17,11 +17,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.spark.jobs.partition_jobs import partitions_for
 from penstock.engine.spark.jobs.processor import Made
 from penstock.engine.states.parts import Part, crowded, spill_large
 from penstock.engine.states.state import KeptState, Run, RunOutput
 from penstock.engine.states.windows.closing import Closed, Closer
-from penstock.engine.states.windows.kept_partials import KeptPartials, part_of, table_of, within
+from penstock.engine.states.windows.kept_partials import (
+    KeptPartials,
+    part_of,
+    parts_within,
+    table_of,
+)
 from penstock.engine.states.windows.late_tuples import (
     Ended,
     late_spans,
@@ -29,6 +35,13 @@ from penstock.engine.states.windows.late_tuples import (
     partials_where,
     strays_of,
     without_strays,
+)
+from penstock.engine.states.windows.partitioned import (
+    PartitionedPartials,
+    is_much,
+    loose,
+    may_partition,
+    panes_of,
 )
 from penstock.engine.states.windows.progress import Progress, Span, first_from, latest
 from penstock.engine.states.windows.section_rows import (
@@ -75,7 +88,8 @@ class AggregateState:
     partials of a run, on the average of late.
 
     What may be asked of an aggregate alone only: `early` is when open windows were last shown,
-    `arrived` how many tuples were numbered as they came, `ended` are groups that come no more.
+    `arrived` how many tuples were numbered as they came, `ended` are groups that come no more, and
+    in so many `partitions` are the partials of a large state (`partitioned.py`); 0 is none.
     """
 
     members: tuple[Member, ...]
@@ -90,6 +104,7 @@ class AggregateState:
     early: int | None = None
     arrived: int = 0
     ended: tuple[Ended, ...] = ()
+    partitions: int = 0
 
     @classmethod
     def new(cls, members: Sequence[Member]) -> Self:
@@ -188,6 +203,8 @@ class AggregateState:
 
     def _taken(self, run: Run) -> AggregateRun:
         """Return the partials of the run's tuples that a window needs, and who came too late."""
+        if self.partitions and run.count > run.processor.few_rows and not self.ended:
+            return self._written(run)
         partials = self._partials(run)
         if partials is None:
             return AggregateRun(None, {})
@@ -201,6 +218,18 @@ class AggregateState:
         if (start := self._kept_from) is not None:
             partials = partials.filter(pc.greater_equal(partials[PANE], start))
         return AggregateRun(part_of(partials) if partials.num_rows else None, late, arrived)
+
+    def _written(self, run: Run) -> AggregateRun:
+        """Return what `_taken` does where tasks write the partials: those too late are with them.
+
+        No window that is still to close has any of these.
+        """
+        part = self._partitioned(run).made()
+        if part is None:
+            return AggregateRun(None, {})
+        spans = [self._late_span(member) for member in self.members]
+        before = max((span[1] for span in spans if span is not None), default=None)
+        return AggregateRun(part, self._late(run, panes_of(part, before)), part.rows.count)
 
     def accept(self, made: AggregateRun, run: Run) -> None:
         """Take the new partials in, and let go of windows that have closed."""
@@ -233,7 +262,9 @@ class AggregateState:
         """Turn tuples into partials, and close the windows that the watermark has passed."""
         self._rise(run)  # a run that is done again finds it there already
         unit, made = run.unit, self._taken(run)
-        pieces = list(self._emitted(run, made.new))
+        with _deleted_if_failed(made.new):
+            pieces = list(self._emitted(run, made.new))
+        self._settle_place(run, made.new)
         self.accept(made, run)
         if (closed := self._progress.next) is not None:
             self.ended = tuple(each for each in self.ended if each.until >= closed)
@@ -257,6 +288,10 @@ class AggregateState:
         last = None if spread is None else self._progress.assigner.last_holding(*spread)
         if not held or spread is None or last is None:
             return RunOutput(table)
+        if self.partitions:
+            made = self._released(run, held, spread)
+            self.ended = (*self.ended, Ended(held, conditions[0], last))
+            return RunOutput.of(made, run.unit.root.schema)
         theirs = partials_where(run, held, [part.rows for part in parts])
         if theirs.num_rows:
             others = f"NOT coalesce({held}, false)"
@@ -267,6 +302,19 @@ class AggregateState:
             self.partials.delete_gone()
         self.ended = (*self.ended, Ended(held, conditions[0], last))
         return RunOutput(table)
+
+    def _released(self, run: Run, held: str, spread: tuple[int, int]) -> Made:
+        """Close the open windows of the groups that are `held`, and let go of these."""
+        parts, jobs = self.partials.parts, self._partitioned(run)
+        made: Made = empty_table(run.unit.root.schema)
+        theirs = jobs.where(parts, held)
+        if theirs:
+            if (numbers := self._progress.open(BEGIN_OF_TIME, spread)) is not None:
+                made = jobs.closed(theirs, numbers, "final")
+            self.partials.exchange(parts, jobs.where(parts, f"NOT coalesce({held}, false)"))
+            self.partials.gone += theirs
+            self.partials.delete_gone()
+        return made
 
     def _emitted(self, run: Run, new: Part | None) -> Iterator[Made]:
         """Yield the rows of the windows that close, are corrected, or are shown early."""
@@ -282,15 +330,44 @@ class AggregateState:
             yield self._close(run, early, new, "early")
 
     def _close(self, run: Run, numbers: Numbers, new: Part | None, emitted: str) -> Made:
-        assigner, parts = self._progress.assigner, [*self.partials.parts, *([new] if new else [])]
-        low, high = min(map(assigner.start_of, numbers)), max(map(assigner.end_of, numbers))
-        touched = [new.rows] if new is not None and emitted == "corrected" else None
-        needed = within(parts, low, high)
+        parts = self._needed(numbers, new)
+        marked = [new] if new is not None and emitted == "corrected" else None
+        if self.partitions:
+            return self._partitioned(run).closed(parts, numbers, emitted, marked)
+        touched = None if marked is None else [each.rows for each in marked]
+        needed = [part.rows for part in parts]
         rows, size = sum(each.count for each in needed), sum(each.size for each in needed)
         outlook = Outlook(rows, size, f"{run.outlook.name}-{emitted}")
         return run.processor.closed(
             run.unit, needed, numbers, outlook, emitted=emitted, touched=touched
         )
+
+    def _needed(self, numbers: Numbers, new: Part | None) -> list[Part]:
+        """Return the parts that windows of these numbers need."""
+        assigner, parts = self._progress.assigner, [*self.partials.parts, *([new] if new else [])]
+        low, high = min(map(assigner.start_of, numbers)), max(map(assigner.end_of, numbers))
+        return parts_within(parts, low, high)
+
+    def _settle_place(self, run: Run, new: Part | None) -> None:
+        """Decide where partials lie from this run on, by what a replay finds again.
+
+        They leave the partitions with a window that has not half of what would bring them there.
+        """
+        parts = [*self.partials.parts, *([new] if new is not None else [])]
+        bound = run.processor.large_states
+        rows, size = sum(part.rows.count for part in parts), sum(part.size for part in parts)
+        if not self.partitions:
+            if bound.is_passed(Outlook(rows, size)) and may_partition(self.aggregate, parts):
+                self.partitions = partitions_for(run.processor.slots)
+            return
+        closing = self._progress.closing(self._mark(run.marks), self.partials.spread(new))
+        if closing is None or any(part.partitions for part in parts):
+            return
+        closed = sum(part.rows.count for part in self._needed(closing, new))
+        self.partitions = self.partitions if 2 * closed > bound.rows else 0
+
+    def _partitioned(self, run: Run) -> PartitionedPartials:
+        return PartitionedPartials(run, self.aggregate, self.partitions)
 
     def _shows_early(self, watermark: int) -> bool:
         every = self.aggregate.early
@@ -406,11 +483,23 @@ class AggregateState:
 
     def _tidy(self, run: Run) -> None:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
+        if self.partitions:
+            self._tidy_partitions(run)
+            return
         # Tuples do not combine; only small lots of them are laid together.
         combines, kept = self.aggregate.raw is None, self.partials
         while parts := crowded([p for p in kept.parts if combines or p.rows.is_small]):
             kept.replace(parts, self._combined(run, parts), parts[0].level + 1)
         spill_large(kept.parts, run.processor.spill, run.processor.room)
+
+    def _tidy_partitions(self, run: Run) -> None:
+        """Send parts to the partitions once they are many, and combine files."""
+        jobs, kept = self._partitioned(run), self.partials
+        if is_much(others := loose(kept.parts), run):
+            kept.exchange(others, [jobs.scattered(others)])
+        collapses = self._progress.collapses_before
+        while parts := crowded([part for part in kept.parts if part.partitions]):
+            kept.exchange(parts, [jobs.combined(parts, collapses)])
 
     def _combined(self, run: Run, parts: Sequence[Part]) -> pa.Table:
         """Return the partials of several parts as one table."""
@@ -476,6 +565,7 @@ class AggregateState:
             "ended": [[each.held, each.given, each.until] for each in self.ended],
             "high": progress.high,
         }
+        facts |= {"partitions": self.partitions} if self.partitions else {}
         return KeptState(facts, [part.kept() for part in self.partials.parts])
 
     @classmethod
@@ -488,4 +578,16 @@ class AggregateState:
         state.partials.parts = list(map(Part.back, kept.parts))
         state.early, state.arrived = facts["early"], facts["arrived"]
         state.ended = tuple(Ended(*each) for each in facts.get("ended", ()))
+        state.partitions = facts.get("partitions", 0)
         return state
+
+
+@contextmanager
+def _deleted_if_failed(new: Part | None) -> Iterator[None]:
+    """Remove the files that tasks wrote for a run that fails: it is done again."""
+    try:
+        yield
+    except BaseException:
+        if new is not None and new.partitions:
+            new.rows.delete()
+        raise

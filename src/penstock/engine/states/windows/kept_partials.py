@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from penstock.engine.states.parts import Part
-from penstock.engine.trains.rows import Rows, in_memory
+from penstock.engine.trains.rows import SMALL_ROWS, Rows, in_memory, value_bytes
 from penstock.plan.operators.windows.window_aggregate import PANE
 
 
@@ -53,9 +53,12 @@ class KeptPartials:
 
     def replace(self, parts: Sequence[Part], partials: pa.Table, level: int) -> None:
         """Put partials in the place of the parts that they were made of."""
+        self.exchange(parts, [part_of(partials, level)] if partials.num_rows else [])
+
+    def exchange(self, parts: Sequence[Part], made: Sequence[Part]) -> None:
+        """Put other parts in the place of those that they were made of."""
         ids = {id(part) for part in parts}
         rest = [part for part in self.parts if id(part) not in ids]
-        made = [part_of(partials, level)] if partials.num_rows else []
         self.parts, self.gone = [*rest, *made], [*self.gone, *parts]
 
     def delete_gone(self) -> None:
@@ -70,17 +73,23 @@ class KeptPartials:
 def part_of(partials: pa.Table, level: int = 0) -> Part:
     """Return a part of partials, which are not none, held in memory."""
     span = pc.min_max(partials[PANE]).as_py()
-    return Part(in_memory(partials), span["min"], span["max"], level)
+    size = value_bytes(partials) if partials.num_rows > SMALL_ROWS else 0
+    return Part(in_memory(partials), span["min"], span["max"], level, size=size)
 
 
 def within(parts: Sequence[Part], low: int, high: int) -> list[Rows]:
     """Return the rows of the parts with panes from `low` to before `high`."""
-    return [part.rows for part in parts if part.first < high and part.last >= low]
+    return [part.rows for part in parts_within(parts, low, high)]
+
+
+def parts_within(parts: Sequence[Part], low: int, high: int) -> list[Part]:
+    """Return the parts with panes from `low` to before `high`."""
+    return [part for part in parts if part.first < high and part.last >= low]
 
 
 def from_pane(part: Part, pane: int) -> Part:
-    """Return the part without the panes before `pane`."""
-    if part.first >= pane:
+    """Return the part without the panes before `pane`, where it is not in partitions."""
+    if part.first >= pane or part.partitions:
         return part
     table = table_of(part.rows)
     return part_of(table.filter(pc.greater_equal(table[PANE], pane)), part.level)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from penstock.clock import Clock
 from penstock.engine.spark.jobs.processor import Processor
+from penstock.engine.states.windows.aggregate import AggregateState
 from penstock.runtime.loop.dispatch.run_queue import RunQueue
 from penstock.runtime.quality.statistics import Statistics
 from penstock.runtime.topology.topology import Topology
@@ -44,6 +45,8 @@ class LookingAhead:
     def _may_start(self, live: LiveUnit) -> bool:
         if live.unit.aggregate is None or live.replay or live.cause or live.must_end:
             return False
+        if isinstance(live.state, AggregateState) and live.state.partitions:
+            return False  # tasks write what it adds, which belongs to the run
         at_work = self.pool.is_busy(live.reader) or live.waits_for_ahead
         return at_work and len(live.ahead) < self.processor.slots
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from penstock.engine.spark.jobs.processor import LARGE_STATES
 from penstock.engine.states import parts
 from penstock.engine.states.parts import Part, crowded
 from penstock.engine.states.state import Run, RunOutput
@@ -22,6 +23,7 @@ from penstock.engine.states.windows.progress import Progress
 from penstock.engine.trains import rows
 from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import Rows, in_memory
+from penstock.engine.trains.train_files import LargeBound
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, WindowAggregate, key
@@ -169,6 +171,7 @@ class Hand:
     spill: Path
     tuples: list[tuple[int, int]] = field(default_factory=list)
     room: MemoryBudget = field(default_factory=MemoryBudget)
+    large_states: LargeBound = LARGE_STATES
 
     def panes(self, unit: Unit, rows: object, *_: object) -> pa.Table | None:
         return partials(self.assigner, self.tuples) if self.tuples else None
