@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engine.spark.application.class_archive import OPTIONS_VARIABLE, archive_options
 from tests.examples import examples
+from tests.servers.kafka import KafkaServer, running_kafka
 from tests.servers.mosquitto import MosquittoServer, running_mosquitto
 from tests.servers.postgres import PostgresServer, running_postgres
 
@@ -65,6 +66,13 @@ def postgres() -> Iterator[PostgresServer]:
 def mosquitto() -> Iterator[MosquittoServer]:
     """Give one MQTT broker to the whole run; each test has topics of its own."""
     with running_mosquitto() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def kafka() -> Iterator[KafkaServer]:
+    """Give one Kafka to the whole run; `kafka.topic()` is one for a test alone."""
+    with running_kafka() as server:
         yield server
 
 

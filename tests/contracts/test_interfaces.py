@@ -90,7 +90,7 @@ CASES = {
 
 
 # Their laws are kept in tests of their own, which start the servers that they read.
-ELSEWHERE = {"mqtt": "engine/mqtt/test_source.py"}
+ELSEWHERE = {"kafka": "engine/kafka/test_source.py", "mqtt": "engine/mqtt/test_source.py"}
 
 
 @pytest.fixture(scope="module", params=CASES)

@@ -2,6 +2,7 @@
 
 from penstock.engine.connectors.connector import ConnectorKind
 from penstock.engine.interfaces import files, generator, replay, spark
+from penstock.engine.interfaces.kafka import kafka
 from penstock.engine.interfaces.pushed import push
 from penstock.engine.interfaces.received import mqtt
 from penstock.engine.sinks import console
@@ -33,6 +34,14 @@ CONNECTORS = {
             "expressions over the tuple's number",
             source=generator.Generator,
             source_options=generator.OPTIONS,
+        ),
+        ConnectorKind(
+            "kafka",
+            "topics of Kafka",
+            source=kafka.Kafka,
+            source_options=kafka.OPTIONS,
+            extra="kafka",
+            modules=("confluent_kafka", "fastavro"),
         ),
         ConnectorKind(
             "mqtt",

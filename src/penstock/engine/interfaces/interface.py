@@ -25,6 +25,18 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """How far the time of a source's parts has come, where each goes at its own pace.
+
+    `highs` are the greatest event times (microseconds) of those with rows in a train. All that are
+    `live` then hold the stream's time back; the others do not.
+    """
+
+    highs: Mapping[str, int]
+    live: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Ingest:
     """What a boundary holds: rows in the stream's Arrow schema, or Parquet files read in place.
 
@@ -33,6 +45,7 @@ class Ingest:
 
     rows: pa.Table | tuple[Path, ...]
     rejects: pa.Table | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +119,15 @@ class SelfPaced(Protocol):
 
 
 @runtime_checkable
-class Arriving(Protocol):
-    """A source to which tuples come by themselves; it keeps them in a log of its own."""
+class Telling(Protocol):
+    """A source that notices by itself when tuples come, and need not be asked all the time."""
 
-    on_arrival: Callable[[], None] | None
+    on_arrival: Callable[[], None] | None  # called by any thread
+
+
+@runtime_checkable
+class Arriving(Telling, Protocol):
+    """A source to which tuples come by themselves; it keeps them in a log of its own."""
 
     @property
     def notice(self) -> str:

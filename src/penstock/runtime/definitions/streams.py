@@ -10,7 +10,7 @@ from penstock.catalog import CatalogEntry
 from penstock.clock import Clock
 from penstock.engine.allowed import Allowed
 from penstock.engine.connectors import sources
-from penstock.engine.interfaces.interface import Arriving, Interface, Surroundings
+from penstock.engine.interfaces.interface import Interface, Surroundings, Telling
 from penstock.engine.interfaces.pushed.push import Push
 from penstock.engine.spark.analysis import SparkAnalyst, check_types
 from penstock.engine.spark.application.session import Sessions
@@ -34,7 +34,7 @@ from penstock.sql import CreateStream
 
 @dataclass(frozen=True, slots=True)
 class SourceMaker:
-    """Makes the interfaces of streams; `wake` is called when pushed rows have come."""
+    """Makes the interfaces of streams; `wake` is called when tuples have come."""
 
     sessions: Sessions
     clock: Clock
@@ -45,7 +45,7 @@ class SourceMaker:
         """Return a stream's interface, with a directory of its own."""
         around = Surroundings(self.sessions.large, self.clock, own, self.allowed)
         made = sources.build(definition, around)
-        if isinstance(made, Arriving):
+        if isinstance(made, Telling):
             made.on_arrival = self.wake
         return made
 

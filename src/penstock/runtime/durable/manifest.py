@@ -37,6 +37,7 @@ class SourceRecord:
     ended: bool
     idle: bool
     slack: Mapping[str, Any] | None = None  # what was measured of its disorder
+    parts: Mapping[str, int] | None = None  # the greatest event times of its parts
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.engine.interfaces.interface import Boundary, Interface
+from penstock.engine.interfaces.interface import Boundary, Interface, Parts
 from penstock.engine.interfaces.rejects import without_timeless
 from penstock.engine.trains.buffers import Train
 from penstock.engine.trains.rows import Rows, empty_table, in_files, in_memory, write_parquet_at
@@ -62,6 +62,7 @@ class SourceReader:
         self.number, self.boundary = 0, None
         self.watermark, self.high = BEGIN_OF_TIME, None
         self.disorder = Disorder(definition.slack)
+        self.parts: dict[str, int] = {}  # greatest event times, where parts go at their own pace
         self.rows = self.rejected = 0
         self.cause, self.retry_at, self.failures = "", 0.0, 0
         self.meter, self.tempo = Meter(), Tempo()
@@ -94,6 +95,7 @@ class SourceReader:
         self.watermark, self.high = kept.watermark, kept.high
         if kept.slack is not None:
             self.disorder.measured = slack_from_json(kept.slack)
+        self.parts = dict(kept.parts or {})
         self.rows, self.rejected = kept.rows, kept.rejected
         self._ended, self.idle = kept.ended, kept.idle
         self._history = {self.number: self._now()}
@@ -234,7 +236,7 @@ class SourceReader:
         self._keep_rejects(cut.number, rejects)
         if span is not None:
             self.disorder.take(rows, self.scan.times[0].column, cut.arrived)  # as it was recorded
-        return self._train(cut, rows, span, now)
+        return self._train(cut, rows, span, now, ingest.parts)
 
     def _now(self) -> SourceRecord:
         measured = slack_to_json(self.disorder.measured) if self.disorder.is_measured else None
@@ -248,16 +250,24 @@ class SourceReader:
             self._ended,
             self.idle,
             measured,
+            dict(self.parts) or None,
         )
 
     def _train(
-        self, cut: PendingTrain, rows: Rows, span: tuple[int, int] | None, now: float
+        self,
+        cut: PendingTrain,
+        rows: Rows,
+        span: tuple[int, int] | None,
+        now: float,
+        parts: Parts | None = None,
     ) -> Train:
         self.number = cut.number
         self.rows += rows.count
         if span is not None:
             self.high = span[1] if self.high is None else max(self.high, span[1])
-            self.watermark = max(self.watermark, self.disorder.mark(self.high))
+            high = self.high if parts is None else self._slowest(parts)
+            if high is not None:
+                self.watermark = max(self.watermark, self.disorder.mark(high))
         self.watermark = max(self.watermark, cut.boundary.get(CLOCK, self.watermark))
         if cut.boundary == END_BOUNDARY:
             self.watermark, self._ended = END_OF_TIME, True
@@ -281,6 +291,14 @@ class SourceReader:
             int(cut.boundary.get("depth", 0)),
         )
         return Train(info, rows)
+
+    def _slowest(self, parts: Parts) -> int | None:
+        """Return how far the slowest part has come that is waited for; None where it has not."""
+        for name, high in parts.highs.items():
+            self.parts[name] = max(high, self.parts.get(name, high))
+        if any(name not in self.parts for name in parts.live):
+            return None
+        return min((self.parts[name] for name in parts.live), default=self.high)
 
     def _stamped(self, rows: pa.Table | Sequence[Path], cut: PendingTrain) -> pa.Table:
         """Return a train's rows with the time of its arrival, as it was recorded when it was cut.

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.interfaces.interface import Ingest, Offer
+from penstock.engine.interfaces.interface import Ingest, Offer, Parts
 from penstock.engine.interfaces.rejects import Reject, rejects_of
 from penstock.engine.trains.buffers import Train
 from penstock.errors import SourceError
@@ -354,3 +354,28 @@ def test_rows_of_a_stamped_stream_come_without_the_stamp() -> None:
     assert plain.stamped().schema.names == ("ts", "n", "arrival")
     assert plain.stamped().as_read == plain
     assert plain.as_read is plain
+
+
+def test_the_slowest_part_that_is_waited_for_says_how_far_time_is(tmp_path: Path) -> None:
+    parts = [
+        Parts({"a": 50}, ("a", "b")),  # nothing is known of b yet
+        Parts({"b": 20}, ("a", "b")),
+        Parts({"a": 60}, ("a", "b")),
+        Parts({"a": 70}, ("a",)),
+        Parts({"b": 30}, ("a", "b")),  # it is late, and time does not go back
+    ]
+    expected = [BEGIN_OF_TIME, 20, 20, 70, 70]
+    journal = MemoryJournal()
+    found = []
+    kept = None
+    for at in range(len(parts)):  # each in a fresh process, from a checkpoint
+        script: list[Step] = [Ingest(rows(*each.highs.values()), parts=each) for each in parts]
+        source_reader = source_reader_of(script, tmp_path)
+        source_reader.restore(kept, [])
+        source_reader.open()
+        train = next_train(source_reader, journal)
+        assert train is not None
+        assert train.info.number == at + 1
+        found.append(train.info.watermark)
+        kept = source_reader.snapshot(at + 1)
+    assert found == expected
