@@ -16,6 +16,11 @@ from penstock.experiments.scientific.flow_speed_up import flow_speed_up
 from penstock.experiments.thesis.alerts import alerts
 from penstock.experiments.thesis.batching import batching
 from penstock.experiments.thesis.burstiness import burstiness
+from penstock.experiments.thesis.joins.join_latency import join_latency
+from penstock.experiments.thesis.joins.join_memory import join_memory, join_pipelines
+from penstock.experiments.thesis.joins.join_savings import join_savings
+from penstock.experiments.thesis.joins.join_strategies import join_strategies
+from penstock.experiments.thesis.joins.join_windows import join_windows
 from penstock.experiments.thesis.last_ditch import last_ditch
 from penstock.experiments.thesis.load import load
 from penstock.experiments.thesis.sharing import sharing
@@ -44,6 +49,12 @@ EXPERIMENTS: dict[str, Experiment] = {
     "urgency": Experiment("E4.6: tuples that come late", urgency),
     "burstiness": Experiment("E4.7: constant traffic to extreme bursts", burstiness),
     "alerts": Experiment("E5.8: alerts, users and archives over sensor grids", alerts),
+    "join_memory": Experiment("E3.1: buffers of a join without windows, predicted", join_memory),
+    "join_pipelines": Experiment("E3.2: the same of joins over joins", join_pipelines),
+    "join_windows": Experiment("E3.3: joins with and without a window", join_windows),
+    "join_strategies": Experiment("E3.4: memory by strategy", join_strategies),
+    "join_latency": Experiment("E3.5: latency by strategy", join_latency),
+    "join_savings": Experiment("E5.7: memory saved for time-slices of sensors", join_savings),
     "latency_memory": Experiment(
         "Anatomy Q1 to Q5: Chain, PCS, segments under bursts", latency_memory
     ),

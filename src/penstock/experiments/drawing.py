@@ -1,7 +1,8 @@
 """Drawing: a report's table as a picture, where matplotlib is installed.
 
 The form follows from the table: what is counted over numbers is lines, what is counted by name is
-bars, and a second column of names makes a panel for each value of the first.
+bars, for strategies, queries and settings in a panel for each figure; a second column of names
+makes a panel for each value of the first.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5
 MARKERS = "osD^vPX"
 HINT = "pip install matplotlib"
 ANOTHER_SCALE = 10.0  # times as large: bars would not be seen beside each other
+
+BY_NAME = ("strategy", "query", "setting")  # a panel for each figure
 
 Rows = Sequence[Sequence[Cell]]
 
@@ -32,7 +35,7 @@ def draw(report: Report, path: Path) -> None:
     first, second = report.rows[0][:2]
     if isinstance(second, str):
         figure = _panels(plt, report)
-    elif isinstance(first, str) and report.columns[0] == "strategy":
+    elif isinstance(first, str) and report.columns[0] in BY_NAME:
         figure = _metrics(plt, report)
     else:
         figure = _lines(plt, report)
