@@ -22,8 +22,8 @@ CONNECTORS = {
         ),
         ConnectorKind(
             "files",
-            "JSON, CSV or Parquet files of a directory",
-            source=files.Files,
+            "JSON, CSV, text or Parquet files of a directory",
+            source=files.FILES,
             source_options=files.OPTIONS,
             sink=files_sink.FilesSink,
             sink_options=files_sink.OPTIONS,

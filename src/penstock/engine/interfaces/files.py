@@ -1,4 +1,4 @@
-"""`files`: JSON, CSV or Parquet files as they appear in a directory.
+"""`files`: JSON, CSV, text or Parquet files as they appear in a directory.
 
 A boundary holds pieces `[file, first, last]`: the file's number in the record that the home
 keeps (listing.py), and the bytes of text or rows of Parquet; no `last` means the whole file.
@@ -7,7 +7,9 @@ keeps (listing.py), and the bytes of text or rows of Parquet; no `last` means th
 from collections.abc import Iterator
 from typing import Any
 
+from penstock.engine.interfaces.aftercare import AFTER_OPTIONS, Aftercare, check_after
 from penstock.engine.interfaces.durable import make_home
+from penstock.engine.interfaces.followed_files import FollowedFiles, check_followed
 from penstock.engine.interfaces.formats.listing import FileListing, require
 from penstock.engine.interfaces.formats.parquet import ParquetReader
 from penstock.engine.interfaces.formats.reader import (
@@ -16,9 +18,9 @@ from penstock.engine.interfaces.formats.reader import (
     FilePiece,
     FormatReader,
 )
-from penstock.engine.interfaces.formats.text import TextReader
+from penstock.engine.interfaces.formats.text import TextReader, require_one_text
 from penstock.engine.interfaces.frames import sweep
-from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
+from penstock.engine.interfaces.interface import Boundary, Ingest, Interface, Offer, Surroundings
 from penstock.engine.interfaces.rejects import event_time
 from penstock.engine.options import Declared, flag, read_options, whole
 from penstock.errors import BadOptionError
@@ -31,6 +33,9 @@ OPTIONS = {
     **FORMAT_OPTIONS,
     "bounded": Declared(flag, default=False, about="take what is there, then end"),
     "files_per_train": Declared(whole(), about="most files in a train"),
+    "recursive": Declared(flag, default=False, about="also what is below the directory"),
+    "tail": Declared(flag, default=False, about="files grow: follow what is added to them"),
+    **AFTER_OPTIONS,
 }
 
 RawPiece = tuple[int, int, int | None]
@@ -47,6 +52,8 @@ class Files:
         self._one_piece = options["rows_per_train"] is not None
         self._most_files: int = options["files_per_train"] or TRAIN_FILES
         self._reader = reader_of(definition, FileFormat.of(options), around)
+        self._recursive: bool = options["recursive"]
+        self._after = Aftercare.of(options, around)
         self._around = around
         self._record: FileListing | None = None
         self._file, self._place = 0, 0
@@ -68,12 +75,13 @@ class Files:
         make_home(self._around.home)
         sweep(self._around)
         self._around.allowed().require_readable(self._path)
+        self._after.open()
         self._reader.open()
         record = FileListing(self._around.home / "files.jsonl")
         if not record.entries and not record.sealed:
             require(self._path)
         if self._bounded and not record.sealed:
-            record.look(self._path, self._around.clock.now())
+            record.look(self._path, self._around.clock.now(), recursive=self._recursive)
             record.seal()
         self._record = record
         self._file, self._place = 0, 0
@@ -83,6 +91,7 @@ class Files:
     def next(self) -> Offer | None:
         pieces = list(self._waiting())
         if not pieces:
+            self._after.complain()
             return None
         found = self._recorded().entries[pieces[0][0]].found
         return Offer({"pieces": [list(piece) for piece in pieces]}, found)
@@ -93,7 +102,11 @@ class Files:
         return self._reader.read(pieces)
 
     def commit(self, boundary: Boundary) -> None:
-        """Keep the files: they are the user's."""
+        file, _, last = boundary["pieces"][-1]
+        entries = self._recorded().entries
+        extent = None if last is None else self._reader.extent(entries[file])
+        is_over = last is None or (extent is not None and last >= extent)
+        self._after.treat(entries[: file + 1 if is_over else file])
 
     def close(self) -> None:
         self._record = None
@@ -123,7 +136,7 @@ class Files:
         """Return the next piece without stepping past it."""
         record = self._recorded()
         if self._file >= len(record.entries) and not record.sealed:
-            record.look(self._path, self._around.clock.now())
+            record.look(self._path, self._around.clock.now(), recursive=self._recursive)
         if self._file >= len(record.entries):
             return None
         entry = record.entries[self._file]
@@ -155,6 +168,11 @@ def options_of(definition: StreamDefinition) -> dict[str, Any]:
             hint="a train is a run of rows of one file, or whole files",
         )
     require_local(options["path"])
+    check_after(options)
+    if options["format"] == "text":
+        require_one_text(definition)
+    if options["tail"]:
+        check_followed(options)
     event_time(definition)
     return options
 
@@ -175,3 +193,23 @@ def require_local(path: str) -> None:
             f"option path must be a path on this machine, not '{path}'",
             hint="for other storage use spark(format => 'json', path => '…')",
         )
+
+
+class FilesKind:
+    """What stands after FROM: files that are whole when they appear, or files that grow."""
+
+    @staticmethod
+    def check(definition: StreamDefinition) -> None:
+        """Raise what is wrong with the options."""
+        options_of(definition)
+
+    def __call__(self, definition: StreamDefinition, around: Surroundings) -> Interface:
+        """Return a closed interface."""
+        options = options_of(definition)
+        if not options["tail"]:
+            return Files(definition, around)
+        file_format = FileFormat.of(options)
+        return FollowedFiles(options, TextReader(definition, file_format, around), around)
+
+
+FILES = FilesKind()

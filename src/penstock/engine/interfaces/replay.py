@@ -17,7 +17,7 @@ from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Offer, Surroundings
 from penstock.engine.interfaces.recorder import Recording, kept_recording, make_recording
 from penstock.engine.interfaces.rejects import event_time
-from penstock.engine.options import Declared, number, read_options, whole
+from penstock.engine.options import Declared, number, one_of, read_options, whole
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadOptionError
 from penstock.model.definitions import StreamDefinition
@@ -26,6 +26,8 @@ SECOND = 1_000_000  # microseconds
 
 OPTIONS = {
     **FORMAT_OPTIONS,
+    # Lines of text have no time of their own.
+    "format": Declared(one_of("json", "csv", "parquet"), required=True, about="of the files"),
     "rows_per_train": Declared(whole(), default=10_000, about="most rows in a train"),
     "speed": Declared(
         number(least=0, most=1e6, words="a factor, zero or above"),

@@ -8,7 +8,7 @@ offered again, in the same order.
 import glob
 import json
 import os
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,10 +59,11 @@ def require(path: str) -> None:
         )
 
 
-def find(path: str, known: Container[str] = ()) -> list[str]:
+def find(path: str, known: Container[str] = (), *, recursive: bool = False) -> list[str]:
     """Return the finished files at a path that are not known, as absolute paths.
 
-    The path is a file, a directory (those in it), or a pattern (its matches).
+    The path is a file, a directory (those in it, or also below it), or a pattern (its matches).
+    Nothing is looked for in directories whose names say that they are hidden.
     """
     if is_pattern(path):
         matches = glob.iglob(path, recursive=True)  # noqa: PTH207 - Path.glob wants a relative one
@@ -75,6 +76,8 @@ def find(path: str, known: Container[str] = ()) -> list[str]:
     place = Path(path).absolute()
     if str(place) in known or place.is_file():
         return [] if str(place) in known else [str(place)]
+    if recursive and place.is_dir():
+        return [str(file) for file in _below(place) if str(file) not in known]
     try:
         with os.scandir(place) as entries:  # without Path: a source asks this all the time
             return [
@@ -88,6 +91,13 @@ def find(path: str, known: Container[str] = ()) -> list[str]:
         ) from error
 
 
+def _below(place: Path) -> Iterator[Path]:
+    """Return the finished files of a directory and of all below it, links not followed."""
+    for directory, below, names in os.walk(place):
+        below[:] = sorted(name for name in below if not name.startswith(HIDDEN_STARTS))
+        yield from (Path(directory) / name for name in names if is_wanted(name))
+
+
 class FileListing:
     """Every file that was ever found, in order; its number is its place in `entries`."""
 
@@ -99,9 +109,9 @@ class FileListing:
         self._known: set[str] = set()
         self._load()
 
-    def look(self, path: str, now: float) -> None:
+    def look(self, path: str, now: float, *, recursive: bool = False) -> None:
         """Add the files that were not there before, oldest first."""
-        fresh = find(path, self._known)
+        fresh = find(path, self._known, recursive=recursive)
         if not fresh:
             return
         entries = [entry for file in fresh if (entry := _entry(Path(file), now)) is not None]

@@ -10,7 +10,9 @@ from penstock.engine.options import Declared, flag, one_character, one_of, text,
 
 FORMAT_OPTIONS = {
     "path": Declared(text, required=True, about="a file, a directory or a pattern"),
-    "format": Declared(one_of("json", "csv", "parquet"), required=True, about="of the files"),
+    "format": Declared(
+        one_of("json", "csv", "text", "parquet"), required=True, about="of the files"
+    ),
     "header": Declared(flag, default=True, about="with csv: the first line names the columns"),
     "delimiter": Declared(one_character, default=",", about="with csv: between fields"),
     "multiline": Declared(flag, default=False, about="with csv: line breaks inside quotes"),

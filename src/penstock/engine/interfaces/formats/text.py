@@ -1,4 +1,4 @@
-"""JSON lines and CSV: the driver cuts and reads the lines, Spark parses them in one job.
+"""JSON, CSV and text by lines: the driver cuts and reads the lines, Spark parses them in one job.
 
 Lines rather than files go to Spark, so that a boundary is a byte range whatever the train's size,
 a file that has grown meanwhile gives the same rows, and their order never depends on how many
@@ -103,6 +103,9 @@ class TextReader:
         self._named = file_format.format == "csv" and file_format.header
 
     def open(self) -> None:
+        if self._format.format == "text":
+            require_one_text(self._stream)
+            return
         line = self._around.spark.createDataFrame(pa.table({"line": pa.array(["-"])}))
         pattern = self._format.timestamp_format
         try:  # only running it shows a type or a pattern that Spark cannot read
@@ -175,7 +178,7 @@ class TextReader:
         return Lines(layout, found)
 
     def _records(self, data: bytes) -> tuple[pa.Array, list[Reject]]:
-        if self._format.format == "json":
+        if self._format.format != "csv":
             return split(data), []
         return records(data, self._format.delimiter, multiline=self._format.multiline)
 
@@ -219,6 +222,8 @@ class TextReader:
 
     def _plain(self, lines: pa.ChunkedArray, layout: Layout) -> pa.Table | None:
         """Return the lines as columns where Arrow reads all of them as Spark would."""
+        if self._format.format == "text":
+            return pa.table([lines.cast(pa.string())], schema=arrow_schema(self._stream.schema))
         if self._format.timestamp_format:
             return None
         if self._format.format == "json":
@@ -329,6 +334,16 @@ class TextReader:
             if row[column.name] is None and value not in (None, ""):
                 return misfit(raw, column, value)
         return Reject(raw, "it does not fit the stream's columns", kind="type")
+
+
+def require_one_text(definition: StreamDefinition) -> None:
+    """Raise BadOptionError where lines of text cannot be a stream's rows."""
+    if [column.type.lower() for column in definition.schema] != ["string"]:
+        raise BadOptionError(
+            f"format => 'text' fills one column of STRING, and {definition.name} has "
+            f"{definition.schema.ddl()}",
+            hint="declare that one alone; queries take it apart",
+        )
 
 
 def _json_object(raw: str) -> dict[str, Any]:
