@@ -247,6 +247,7 @@ def test_a_push_tells_of_itself_where_it_is_followed(server: Served) -> None:
         asked = {"headers": {"Accept": "text/event-stream"}}
         with client.stream("POST", "/v1/streams/told/rows", json=[{"id": 1}], **asked) as answer:
             said = list(events(answer))
+        assert answer.headers["x-accel-buffering"] == "no"  # proxies hand on what comes
         assert (said[-1].name, said[-1].data) == ("result", {"accepted": 1})
         with client.stream("POST", "/v1/streams/told/rows", json=[{"x": 1}], **asked) as answer:
             assert [(each.name, each.data["code"]) for each in events(answer)] == [

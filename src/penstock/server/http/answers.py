@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any
 
 import pyarrow as pa
+from starlette.responses import StreamingResponse
 
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import batches, joined, json_lines, json_objects
@@ -18,6 +19,7 @@ from penstock.server.http.problems import told
 
 JSON, NDJSON, CSV = "application/json", "application/x-ndjson", "text/csv"
 ARROW, EVENTS = "application/vnd.apache.arrow.stream", "text/event-stream"
+AS_THEY_COME = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 PROGRESS_SECONDS = 1.0
 
 
@@ -108,6 +110,17 @@ def _rows_json(table: pa.Table) -> list[bytes]:
     return [text[:-1] for text in made if text]
 
 
+def event(name: str, data: str, number: int | None = None) -> bytes:
+    """Return one Server-Sent Event; its data is JSON, in which no line ends."""
+    identity = "" if number is None else f"id: {number}\n"
+    return f"event: {name}\n{identity}data: {data}\n\n".encode()
+
+
+def streamed(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """Return a response of Server-Sent Events, which proxies hand on as they come."""
+    return StreamingResponse(events, media_type=EVENTS, headers=AS_THEY_COME)
+
+
 async def progress(
     work: Awaitable[bytes], about: Mapping[str, Any], abandon: Callable[[], object]
 ) -> AsyncIterator[bytes]:
@@ -117,16 +130,12 @@ async def progress(
     try:
         while not (await asyncio.wait({task}, timeout=PROGRESS_SECONDS))[0]:
             seconds = round(time.monotonic() - began, 1)
-            yield _event("progress", json.dumps({**about, "seconds": seconds}))
+            yield event("progress", json.dumps({**about, "seconds": seconds}))
         try:
-            yield _event("result", task.result().decode())
+            yield event("result", task.result().decode())
         except PenstockError as error:
-            yield _event("error", json.dumps(told(error), ensure_ascii=False))
+            yield event("error", json.dumps(told(error), ensure_ascii=False))
     finally:
         if not task.done():
             task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # nobody's
             abandon()
-
-
-def _event(name: str, data: str) -> bytes:
-    return f"event: {name}\ndata: {data}\n\n".encode()

@@ -8,12 +8,14 @@ from penstock.server.http.callers import Serving
 ROUTES = APIRouter(prefix="/health", tags=["health"])
 
 
+@ROUTES.head("/live", include_in_schema=False)  # as monitors ask that want no body
 @ROUTES.get("/live", summary="Is the process alive")
 async def live() -> dict[str, str]:
     """Answer as long as the process serves at all: also while it opens its home."""
     return {"status": "live"}
 
 
+@ROUTES.head("/ready", include_in_schema=False)
 @ROUTES.get(
     "/ready",
     summary="May it be asked",

@@ -6,12 +6,11 @@ import re
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Request, Response
-from starlette.responses import StreamingResponse
 
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import BadRequestError
 from penstock.server.access import Caller
-from penstock.server.http.answers import EVENTS, JSON, accepted, progress
+from penstock.server.http.answers import EVENTS, JSON, accepted, progress, streamed
 from penstock.server.http.bodies import rows_of, unpacked
 from penstock.server.http.callers import Asking, Serving
 from penstock.server.http.documents import ACCEPTED, ERRORS, ROWS_BODY
@@ -53,7 +52,7 @@ async def push(
     done = service.threads.pushes.do(given.push, service, caller, name)
     if accepted(request.headers.get("accept"), (JSON, EVENTS)) != EVENTS:
         return Response(await done, media_type=JSON)
-    return StreamingResponse(progress(done, {"stream": name}, lambda: None), media_type=EVENTS)
+    return streamed(progress(done, {"stream": name}, lambda: None))
 
 
 @ROUTES.post("/{name}/end", summary="End a push stream for good", status_code=204, responses=ERRORS)

@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from starlette.responses import StreamingResponse
 
 from penstock.errors import BadRequestError, UnknownNameError
 from penstock.runtime.statements.result import Result
@@ -20,6 +19,7 @@ from penstock.server.http.answers import (
     progress,
     require_small,
     results_json,
+    streamed,
 )
 from penstock.server.http.callers import Asking, Serving
 from penstock.server.http.documents import ERRORS, RESULTS, SQL_BODY
@@ -58,7 +58,7 @@ async def sql(request: Request, caller: Asking, service: Serving) -> Response:
 
     done = service.carried_out(caller, text, work)
     if kind == EVENTS:
-        return StreamingResponse(progress(done, {"statement": identity}, abandon), media_type=kind)
+        return streamed(progress(done, {"statement": identity}, abandon))
     return Response(await unless_gone(request, done, abandon), media_type=kind)
 
 

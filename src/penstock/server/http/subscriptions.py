@@ -12,7 +12,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from penstock.errors import PenstockError
-from penstock.server.http.answers import EVENTS
+from penstock.server.http.answers import AS_THEY_COME, EVENTS, event
 from penstock.server.http.callers import SUBPROTOCOL, Asking, Serving, caller_of, service_of
 from penstock.server.http.documents import ERRORS, EVENT_STREAM
 from penstock.server.http.follow import (
@@ -29,7 +29,6 @@ from penstock.server.http.follow import (
 from penstock.server.http.problems import response, told
 
 ROUTES = APIRouter(prefix="/v1/queries", tags=["queries"])
-CACHE = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # proxies hand rows on at once
 FAILED, LEAVING = 1011, 1001
 
 
@@ -83,7 +82,7 @@ class _Following(StreamingResponse):
     """Events of one follower, whose subscription ends with the response, however that ends."""
 
     def __init__(self, follower: Follower) -> None:
-        super().__init__(_events(follower), media_type=EVENTS, headers=CACHE)
+        super().__init__(_events(follower), media_type=EVENTS, headers=AS_THEY_COME)
         self._follower = follower
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +114,7 @@ def _event(news: News) -> bytes:
 
 
 def _named(name: str, data: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+    return event(name, json.dumps(data, ensure_ascii=False))
 
 
 async def _send_until_gone(socket: WebSocket, follower: Follower) -> None:

@@ -19,10 +19,11 @@ from starlette.responses import StreamingResponse
 from penstock import __version__
 from penstock.runtime.loop.control import BY_NEED
 from penstock.schedule import STRATEGIES
+from penstock.server.http.answers import streamed
 from penstock.server.http.callers import Asking
 from penstock.server.page.examples import EXAMPLES
 from penstock.server.page.live.feed import Feed
-from penstock.server.page.live.frames import event
+from penstock.server.page.live.frames import frame_event
 from penstock.server.service import Service
 
 STATIC = Path(__file__).parent / "static"
@@ -49,6 +50,7 @@ def routes(service: Service) -> APIRouter:
     feed.start()
     router = APIRouter()
 
+    @router.head("/", include_in_schema=False)
     @router.get("/", include_in_schema=False)
     async def page() -> Response:
         return document()
@@ -72,12 +74,11 @@ def routes(service: Service) -> APIRouter:
         }
 
         async def told() -> AsyncIterator[bytes]:
-            yield event("hello", hello)
+            yield frame_event("hello", hello)
             async for each in feed.listen():
                 yield each
 
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(told(), media_type="text/event-stream", headers=headers)
+        return streamed(told())
 
     return router
 

@@ -32,12 +32,12 @@ def service(home: Path, **settings: str) -> Service:
 
 def ask(of: Service, path: str, headers: dict[str, str] | None = None, **more: Any) -> Any:
     """Return the answer to a request that asks for http://127.0.0.1:8080."""
+    method = more.pop("method", "POST" if more else "GET")
 
     async def answered() -> httpx.Response:
         transport = httpx.ASGITransport(application(of))
         url = "http://127.0.0.1:8080"
         async with httpx.AsyncClient(transport=transport, base_url=url) as client:
-            method = "POST" if more else "GET"
             return await client.request(method, path, headers=headers, **more)
 
     return asyncio.run(answered())
@@ -47,6 +47,8 @@ def test_until_the_home_is_open_it_lives_and_is_not_ready(home: Path) -> None:
     of = service(home)
     assert ask(of, "/health/live").status_code == 200
     assert ask(of, "/health/ready").status_code == 503
+    assert ask(of, "/health/live", method="HEAD").status_code == 200
+    assert ask(of, "/health/ready", method="HEAD").status_code == 503
     answer = ask(of, "/v1/sql", json={"sql": "SHOW STREAMS"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "NOT_READY")
     assert int(answer.headers["retry-after"]) > 0

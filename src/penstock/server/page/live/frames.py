@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from penstock.runtime.views.view import Row
+from penstock.server.http.answers import event
 from penstock.server.page.live.attention import Attention, Item
 from penstock.server.page.live.curves import Curves
 from penstock.server.page.live.happenings import Happening, happenings
@@ -40,12 +41,12 @@ class Frame:
         """Return the event that tells all of it."""
         history = {"points": self.points, "happened": [asdict(each) for each in self.happened]}
         kept = {"tables": self.tables, "curves": self.curves.told()}
-        return event("all", {**self.told, **history, **kept}, self.number)
+        return frame_event("all", {**self.told, **history, **kept}, self.number)
 
     @cached_property
     def change(self) -> bytes:
         """Return the event that tells what is not as in the frame before."""
-        return event("change", {**self.told, **self.changes}, self.number)
+        return frame_event("change", {**self.told, **self.changes}, self.number)
 
 
 @dataclass(slots=True)
@@ -147,11 +148,10 @@ def _finite(told: Any) -> Any:
             return told
 
 
-def event(name: str, told: Mapping[str, Any], number: int | None = None) -> bytes:
-    """Return one Server-Sent Event."""
-    identity = "" if number is None else f"id: {number}\n"
+def frame_event(name: str, told: Mapping[str, Any], number: int | None = None) -> bytes:
+    """Return one event of the feed."""
     try:
         text = _written(told)
     except ValueError:  # JSON has no number for it, and one of them would end every page's feed
         text = _written(_finite(told))
-    return f"event: {name}\n{identity}data: {text}\n\n".encode()
+    return event(name, text, number)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.runtime.views.relations.contracts import LOAD
 from penstock.server.page.live.curves import MOST_POINTS
-from penstock.server.page.live.frames import Frame, Frames, event
+from penstock.server.page.live.frames import Frame, Frames, frame_event
 from tests.unit.server.page.live import samples
 from tests.unit.server.page.live.samples import seen
 
@@ -133,7 +133,7 @@ def test_units_have_rates_of_the_last_seconds() -> None:
 
 
 def test_no_text_breaks_out_of_an_event() -> None:
-    told = event("all", {"cause": "a\n\nevent: end\ndata: {}\r\n\u2028"}, 7)
+    told = frame_event("all", {"cause": "a\n\nevent: end\ndata: {}\r\n\u2028"}, 7)
     assert data(told) == {"cause": "a\n\nevent: end\ndata: {}\r\n\u2028"}
     assert told.count(b"\n") == 4
 
@@ -144,7 +144,7 @@ def test_the_load_that_tests_make_up_has_columns_of_the_view_alone() -> None:
 
 def test_what_json_has_no_number_for_is_null() -> None:
     told = {"a": float("nan"), "b": [1.5, float("inf")], "c": {"d": (float("-inf"), "x", None)}}
-    assert data(event("change", told)) == {
+    assert data(frame_event("change", told)) == {
         "a": None,
         "b": [1.5, None],
         "c": {"d": [None, "x", None]},
