@@ -237,6 +237,10 @@ def test_light_and_dark_follow_the_system_and_a_switch(page: Page, calm: str) ->
     switch.click()
     expect(switch).to_have_accessible_name("Theme: light")
     ground_is(light)
+    page.route("**/page/app.js", lambda route: route.abort())
+    page.reload()
+    ground_is(light)  # before anything is drawn
+    page.unroute("**/page/app.js")
     page.reload()
     ground_is(light)
     switch.click()

@@ -160,12 +160,8 @@ function keys(show, setTheme) {
 
 /** The theme, and a function that switches to the next. A page never shows another than it names. */
 function useTheme() {
-  const [theme, set] = useState(themeKept);
+  const [theme, set] = useState(() => document.documentElement.dataset.theme); // by theme.js
   return [theme, () => set((now) => wear(THEMES[(THEMES.indexOf(now) + 1) % THEMES.length]))];
-}
-
-function themeKept() {
-  return localStorage.getItem(THEME) ?? "system";
 }
 
 function wear(theme) {
@@ -175,7 +171,6 @@ function wear(theme) {
   return theme;
 }
 
-wear(themeKept());
 connect();
 const app = document.getElementById("app");
 app.replaceChildren();
