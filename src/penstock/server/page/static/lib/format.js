@@ -43,10 +43,11 @@ export function share(value) {
   return `${percent && Math.abs(percent) < 10 ? round(percent, 1) : Math.round(percent)} %`;
 }
 
-/** Return how long ago a moment was (milliseconds since 1970). */
+/** Return how long ago a moment was (milliseconds since 1970), in whole seconds, minutes or hours. */
 export function ago(moment, now = Date.now()) {
   const passed = now - moment;
-  return passed < 1500 ? "now" : `${duration(Math.round(passed / 1000) * 1000)} ago`;
+  const unit = passed < 120e3 ? 1e3 : passed < 7200e3 ? 60e3 : 3600e3;
+  return passed < 1500 ? "now" : `${duration(Math.round(passed / unit) * unit)} ago`;
 }
 
 export const clockTime = (moment) => new Date(moment).toLocaleTimeString([], { hour12: false });
