@@ -24,6 +24,7 @@ from penstock.experiments.thesis.joins.join_windows import join_windows
 from penstock.experiments.thesis.last_ditch import last_ditch
 from penstock.experiments.thesis.load import load
 from penstock.experiments.thesis.sharing import sharing
+from penstock.experiments.thesis.tokens import tokens
 from penstock.experiments.thesis.urgency import urgency
 from penstock.experiments.thesis.weight_variance import weight_variance
 from penstock.experiments.trial import Effort
@@ -55,6 +56,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "join_strategies": Experiment("E3.4: memory by strategy", join_strategies),
     "join_latency": Experiment("E3.5: latency by strategy", join_latency),
     "join_savings": Experiment("E5.7: memory saved for time-slices of sensors", join_savings),
+    "tokens": Experiment("E5.8 by tokens: missed slices that decay", tokens),
     "latency_memory": Experiment(
         "Anatomy Q1 to Q5: Chain, PCS, segments under bursts", latency_memory
     ),

@@ -9,12 +9,16 @@ beyond it (a variogram's fit, a buffer's filling) is added once. The cells of a 
 are the pilot's density d_j (rho in the documents) times the cells of the region.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 
 from penstock.grid.execution import BOTTOM_UP, Execution, Strategy, Work, needs, path, primary
 from penstock.grid.reach import wanted
 from penstock.grid.space.perspectives import Node
 from penstock.model.grids import NO_WINDOW, Window
+
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,12 @@ class Choice:
         return min(range(len(self.costs) + 1), key=self.response)
 
 
-def measured(surface: Node, window: Window = NO_WINDOW, strategy: Strategy = BOTTOM_UP) -> Choice:
+def measured(
+    surface: Node,
+    window: Window = NO_WINDOW,
+    strategy: Strategy = BOTTOM_UP,
+    clock: Clock = perf_counter,
+) -> Choice:
     """Compute two pilot blocks from the middle, and return what follows from them."""
     region = wanted(surface, window)
     if not len(region):
@@ -67,7 +76,7 @@ def measured(surface: Node, window: Window = NO_WINDOW, strategy: Strategy = BOT
     slabs = region.axes[axis].cut(strategy.blocks)
     middle = len(slabs) // 2
     pilots = [region.along(axis, each) for each in slabs[middle : middle + 2]]
-    execution = Execution(surface, window, strategy)
+    execution = Execution(surface, window, strategy, clock)
     work: list[dict[Node, Work]] = []
     for pilot in pilots:
         execution.pull(surface, pilot, axis)

@@ -9,12 +9,13 @@ need. Where all is location consistent that is the candidates window, which shri
 where input is selected across, it is the look ahead.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from penstock.errors import BadGridError
 from penstock.grid.functions.interpolation import Fits
-from penstock.grid.reach import needed, wanted
+from penstock.grid.reach import is_filled, needed, wanted
 from penstock.grid.space.cells import Cells, together
 from penstock.grid.space.perspectives import Base, Node, Perspective
 from penstock.grid.space.spans import Region, Spans, around
@@ -23,6 +24,8 @@ from penstock.model.grids import NO_WINDOW, Window
 
 BLOCKS = 24  # of a surface: the first is there after a 24th of the work
 TIME, LAT, LON = range(3)
+MOST_IN_SLICE = 10_000_000  # cells that are interpolated together: 1 GB with what that takes
+MOST_CELLS = 50_000_000  # of a perspective that is filled, in one process: 2 GB
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,20 @@ def needs(surface: Node, region: Region, window: Window) -> dict[Node, Region]:
         for each in node.sources:
             found[each] = around([found[each], below]) if each in found else below
     return found
+
+
+def refuse_huge(regions: Mapping[Node, Region], *, whole: bool) -> None:
+    """Raise where a slice that is interpolated has too many cells, or all that are held at once."""
+    for node, held in regions.items():
+        if not is_filled(node):
+            continue  # what is not there takes no room
+        in_slice = len(held.lat) * len(held.lon)
+        cells = in_slice * len(held.time)
+        if in_slice > MOST_IN_SLICE or (whole and cells > MOST_CELLS):
+            raise BadGridError(
+                f"{node.name} would have {max(cells, in_slice):,} cells here",
+                hint="narrow the window, or take a coarser GRID",
+            )
 
 
 def _alike(held: Region, region: Region, axis: int) -> bool:

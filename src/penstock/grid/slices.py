@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.errors import BadGridError, NotYetError
 from penstock.grid.coalesce import coalesced
-from penstock.grid.execution import TIME, Execution, path
+from penstock.grid.execution import TIME, Execution, needs, path, refuse_huge
 from penstock.grid.reach import is_filled, wanted
 from penstock.grid.slabs import with_bases
 from penstock.grid.space.perspectives import (
@@ -27,8 +27,6 @@ from penstock.grid.space.perspectives import (
 from penstock.grid.space.rows import as_rows, readings_in
 from penstock.grid.space.spans import span
 from penstock.model.grids import Interpolate, PerspectiveDefinition, Topology, Window
-
-MOST_CELLS = 10_000_000  # of a slice that is filled: 240 MB
 
 
 def surface_of(
@@ -45,7 +43,7 @@ def surface_of(
 
 def refuse_unsliced(surface: Node, window: Window) -> None:
     """Raise where no slice's cells would ever be known for good, or no cell is in the window."""
-    wanted(surface, window)
+    region = wanted(surface, window)
     if surface.topology.time.period is not None and window.time is None:
         raise BadGridError(
             f"the cells of {surface.name} come again and again, so none of them is ever complete",
@@ -65,21 +63,7 @@ def refuse_unsliced(surface: Node, window: Window) -> None:
                 "and how far that reaches is not known while readings still come",
                 hint="interpolate once, or ask by a one-time SELECT",
             )
-    cells = _cells_of_a_slice(surface, window)
-    if cells > MOST_CELLS:
-        raise BadGridError(
-            f"a slice of {surface.name} would have {cells:,} cells in this window",
-            hint=f"ask for at most {MOST_CELLS:,}: a smaller window, or a coarser GRID",
-        )
-
-
-def _cells_of_a_slice(surface: Node, window: Window) -> int:
-    count = 1
-    axes = zip(surface.topology.axes[1:], (window.lat, window.lon), strict=True)
-    for axis, bounds in axes:
-        if bounds is not None and axis.period is None:
-            count *= number_from(axis, bounds[1]) - number_from(axis, bounds[0]) + 1
-    return count
+    refuse_huge(needs(surface, region, window), whole=False)
 
 
 @dataclass(frozen=True, slots=True)

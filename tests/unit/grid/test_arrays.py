@@ -1,5 +1,6 @@
 """xarray, NetCDF and Zarr: what goes out comes back."""
 
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from penstock.grid.reader import PerspectiveReader
 from penstock.grid.space.arrays import dataset_of, opened, readings_of
 from penstock.grid.space.perspectives import base_of
 from penstock.grid.space.rows import as_rows, readings_in
-from penstock.model.grids import Axis, Interpolate, Method
+from penstock.model.grids import NO_WINDOW, Axis, Interpolate, Method
 from tests.unit.grid.fields import FINE, field_of, perspective, rows
 
 COLUMNS = ("time", "lat", "lon", "t")
@@ -23,7 +24,18 @@ READINGS = [(0, 1, 2, 1.5), (0, 3, 4, 2.5), (7, 1, 2, -3.0), (9, -5, 0, 0.25)]
 
 def reader(name: str = "t") -> PerspectiveReader:
     base = field_of(READINGS)
-    return PerspectiveReader(name, lambda _: as_rows(base.cells, base.topology))
+    return PerspectiveReader(
+        name, lambda _: as_rows(base.cells, base.topology), lambda _: (base, NO_WINDOW)
+    )
+
+
+def test_pictures_end_with_all_cells() -> None:
+    *_, last = reader().pictures(share=0.5, fold=timedelta(seconds=2))
+    assert last.whole
+    assert last.to_table() == reader().to_table()
+    assert last.to_xarray().equals(reader().to_xarray())
+    with pytest.raises(BadArgumentError):
+        next(reader().pictures(fold=timedelta(milliseconds=1_500)))
 
 
 def test_rows_of_cells_are_readings_again() -> None:
@@ -97,7 +109,7 @@ def test_a_window_is_written_as_sql() -> None:
         asked.append(text)
         return as_rows(base.cells, base.topology)
 
-    each = PerspectiveReader("a b", ask)  # type: ignore[arg-type]
+    each = PerspectiveReader("a b", ask, lambda _: (base, NO_WINDOW))  # type: ignore[arg-type]
     each.to_table(time=("2007-10-01", pd.Timestamp("2007-10-02T03:00")), lat=(-1, 2.5))
     assert asked == [
         "SELECT * FROM `a b` WITHIN (time FROM '2007-10-01' TO '2007-10-02T03:00:00', "

@@ -1,7 +1,7 @@
 """Aggregate: cells from the cells that they consist of (5.5).
 
-Holes and NULLs are left out, as SQL leaves them out. A cell all of whose sources are NULL is NULL;
-one without any is a hole.
+Holes and NULLs are left out, as SQL leaves them out. A cell all of whose sources are NULL is NULL,
+and so is one that has no finite result; one without any is a hole.
 """
 
 from collections.abc import Callable
@@ -25,9 +25,11 @@ def aggregated(cells: Cells, nested: Nestings, wanted: Region, name: AggregateNa
     if name == "count":
         result = counts.astype(np.float64)
     else:
-        result = AGGREGATES[name](value, begins, counts)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums of what is huge: told below
+            result = AGGREGATES[name](value, begins, counts)
     result = np.where(np.isfinite(result), result, np.nan)
-    reason = np.where(np.isnan(result), np.int8(Reason.ALL_NULL), np.int8(Reason.NONE))
+    why = np.where(counts > 0, np.int8(Reason.NO_NUMBER), np.int8(Reason.ALL_NULL))
+    reason = np.where(np.isnan(result), why, np.int8(Reason.NONE))
     return Cells(time[begins], lat[begins], lon[begins], result, reason)
 
 

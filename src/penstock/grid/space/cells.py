@@ -22,6 +22,7 @@ class Reason(IntEnum):
     TOO_FEW_POINTS = 3
     NO_FIT = 4
     TWO_READINGS = 5
+    NO_NUMBER = 6
 
 
 TOLD = {
@@ -31,6 +32,7 @@ TOLD = {
     Reason.TOO_FEW_POINTS: "too few points near it",
     Reason.NO_FIT: "no kriging system of its points has a solution",
     Reason.TWO_READINGS: "readings of it differ",
+    Reason.NO_NUMBER: "its cells come to no number",
 }
 
 

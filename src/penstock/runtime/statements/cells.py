@@ -14,7 +14,7 @@ from penstock.engine.spark.jobs.slabs import by_slabs
 from penstock.errors import BadGridError, PenstockError
 from penstock.grid.answers import answered, drawn, explained
 from penstock.grid.coalesce import coalesced
-from penstock.grid.execution import needs
+from penstock.grid.execution import needs, refuse_huge
 from penstock.grid.reach import wanted
 from penstock.grid.reader import extra, needs_extra
 from penstock.grid.slabs import Slabs, extent_of, spread_cells, with_bases
@@ -149,10 +149,12 @@ class CellReader:
 
     def _needed(self, surface: Node, window: Window) -> list[tuple[Base, Spans]]:
         below = needs(surface, wanted(surface, window), window)
+        refuse_huge(below, whole=False)
         return [(each, held.time) for each, held in below.items() if isinstance(each, Base)]
 
     def _filled(self, surface: Node, window: Window) -> Node:
         """Return the tree with the readings that a window needs."""
+        refuse_huge(needs(surface, wanted(surface, window), window), whole=True)
         filled: dict[Node, Node] = {}
         for base, held in self._needed(surface, window):
             if base in self.read:

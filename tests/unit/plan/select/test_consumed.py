@@ -11,7 +11,7 @@ from penstock.plan.select.consumed import CONSUMED, refuse_unread
 from penstock.sql import parse_select
 from tests.unit.plan.twin import bind
 
-OURS = {"window", "context", "flow"}  # arguments that the dialect adds
+OURS = {"window", "context", "flow", "clip"}  # arguments that the dialect adds
 INSIDE = "(SELECT ts, mph, kind FROM traffic)"
 WINDOW = "traffic [RANGE 1 MINUTE]"
 
