@@ -90,7 +90,13 @@ CASES = {
 
 
 # Their laws are kept in tests of their own, which start the servers that they read.
-ELSEWHERE = {"kafka": "engine/kafka/test_source.py", "mqtt": "engine/mqtt/test_source.py"}
+ELSEWHERE = {
+    "delta": "engine/delta/test_delta.py",
+    "http": "engine/http/test_sources.py",
+    "kafka": "engine/kafka/test_source.py",
+    "mqtt": "engine/mqtt/test_source.py",
+    "sse": "engine/http/test_sources.py",
+}
 
 
 @pytest.fixture(scope="module", params=CASES)

@@ -10,7 +10,8 @@ from penstock.clock import Clock, WallClock
 from penstock.engine.allowed import Allowed
 from penstock.engine.options import Declared, near_miss
 from penstock.engine.spark.application.session import Sessions
-from penstock.engine.table_sources import files, postgres
+from penstock.engine.table_sources import delta, files, postgres
+from penstock.engine.table_sources.delta import DeltaTableSource
 from penstock.engine.table_sources.files import FilesTable
 from penstock.engine.table_sources.postgres import PostgresTable
 from penstock.engine.table_sources.table_source import Seen, TableSource
@@ -24,6 +25,7 @@ from penstock.plan.operators import table_view
 
 # What a table may come from, with its options.
 TABLES: Mapping[str, Mapping[str, Declared]] = {
+    "delta": delta.OPTIONS,
     "files": files.OPTIONS,
     "postgres": postgres.OPTIONS,
 }
@@ -107,6 +109,8 @@ class Tables:
 
     def _made(self, definition: TableDefinition) -> TableSource:
         check_table(definition)
+        if definition.source.name == "delta":
+            return DeltaTableSource(definition, self._allowed)
         if definition.source.name == "postgres":
             return PostgresTable(definition, self._allowed, self._clock)
         return FilesTable(definition, self._sessions, self._allowed)
@@ -115,6 +119,8 @@ class Tables:
 def check_table(definition: TableDefinition) -> dict[str, Any]:
     """Return the options of a table's source, or raise what is wrong with them."""
     match definition.source.name:
+        case "delta":
+            return delta.check(definition)
         case "files":
             return files.check(definition)
         case "postgres":

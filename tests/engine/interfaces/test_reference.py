@@ -7,19 +7,23 @@ import pytest
 
 from penstock.engine.connectors.sources import SOURCES, check
 from penstock.engine.interfaces import files, generator, replay, spark
+from penstock.engine.interfaces.lake import delta
 from penstock.engine.interfaces.pushed import push
-from penstock.engine.interfaces.received import mqtt
+from penstock.engine.interfaces.received import http, mqtt, sse
 from penstock.sql import CreateStream, parse
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "interfaces.md").read_text()
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 DECLARED = {
+    "delta": delta.OPTIONS,
     "files": files.OPTIONS,
     "generator": generator.OPTIONS,
+    "http": http.OPTIONS,
     "mqtt": mqtt.OPTIONS,
     "push": push.OPTIONS,
     "replay": replay.OPTIONS,
     "spark": spark.OPTIONS,
+    "sse": sse.OPTIONS,
 }
 
 

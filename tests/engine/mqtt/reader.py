@@ -11,6 +11,7 @@ from penstock.engine.interfaces.received.mqtt import Mqtt
 from penstock.model.definitions import Connector, Option, StreamDefinition
 from penstock.model.schema import Column, Schema
 from tests.engine.mqtt.places import LOOPBACK
+from tests.unit.model.arrow_twin import arrow_without_spark
 
 
 def main(home: Path, topic: str, port: int) -> None:
@@ -40,4 +41,5 @@ def main(home: Path, topic: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+    with arrow_without_spark():
+        main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

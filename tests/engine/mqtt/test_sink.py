@@ -155,7 +155,7 @@ def test_a_writer_that_is_killed_again_and_again_leaves_every_row_and_doubles_ca
             )
             assert writer.stdout is not None
             with writer.stdout as said:
-                said.readline()  # it writes
+                assert said.readline()  # it writes
                 time.sleep(0.013 * (life % 7))
                 writer.kill()
                 writer.wait()

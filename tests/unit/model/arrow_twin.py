@@ -12,6 +12,8 @@ from penstock.engine.trains import types
 KINDS = {
     "int": pa.int32(),
     "bigint": pa.int64(),
+    "binary": pa.binary(),
+    "boolean": pa.bool_(),
     "double": pa.float64(),
     "string": pa.string(),
     "timestamp": pa.timestamp("us", "UTC"),

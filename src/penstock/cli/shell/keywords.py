@@ -35,12 +35,15 @@ KEYWORDS = (
 CONNECTORS = (
     "command",
     "console",
+    "delta",
     "files",
     "generator",
+    "http",
     "mqtt",
     "push",
     "replay",
     "spark",
+    "sse",
     "webhook",
 )
 FUNCTIONS = ("avg", "coalesce", "count", "max", "min", "round", "stddev", "sum")

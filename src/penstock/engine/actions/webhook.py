@@ -8,14 +8,13 @@ both. A token is not written into the rule: the rule names the environment varia
 
 import http.client
 import os
-import re
-from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from penstock.engine.actions.action import TriggerBatch
 from penstock.engine.actions.within import within
 from penstock.engine.allowed import Allowed
+from penstock.engine.clients.http.address import address_of, port_of
 from penstock.engine.options import Declared, read_options, text
-from penstock.errors import ActionError, BadOptionError, NotAllowedError
+from penstock.errors import ActionError, NotAllowedError
 from penstock.model.definitions import Connector
 
 OPTIONS = {
@@ -27,11 +26,6 @@ CONNECTIONS: dict[str, type[http.client.HTTPConnection]] = {
     "https": http.client.HTTPSConnection,
 }
 TAKEN = range(200, 300)
-# What a parameter is called whose value is nobody's business.
-SECRET = re.compile(
-    r"token|secret|passw|pwd|passphrase|api[-_.]?key|auth|credential|signature|^(access)?key$|^sig$",
-    re.IGNORECASE,
-)
 TO_THE_ENVIRONMENT = "put it into the environment, and name it: token_from => 'ALARM_TOKEN'"
 
 
@@ -40,7 +34,12 @@ class Webhook:
 
     def __init__(self, connector: Connector) -> None:
         options = read_options(connector, OPTIONS)
-        self._address = _address(options["url"])
+        self._address = address_of(
+            options["url"],
+            "a webhook",
+            "webhook(url => 'https://example.org/alarm')",
+            TO_THE_ENVIRONMENT,
+        )
         self._token_from: str | None = options["token_from"]
 
     def check(self, allowed: Allowed) -> None:
@@ -73,7 +72,7 @@ class Webhook:
 
     def _may_reach(self, allowed: Allowed) -> bool:
         host = self._address.hostname or ""
-        port = self._address.port or CONNECTIONS[self._address.scheme].default_port
+        port = port_of(self._address)
         known = {each.lower() for each in allowed.hosts}
         return host in known or f"{host}:{port}" in known
 
@@ -96,32 +95,6 @@ class Webhook:
 
     def _failure(self, why: str) -> ActionError:
         return ActionError(f"the webhook at {self._address.hostname} failed: {why}")
-
-
-def _address(url: str) -> SplitResult:
-    """Return a URL's parts, or raise what is wrong with it."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in CONNECTIONS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or not url.isascii() or any(each <= " " for each in url):
-        raise BadOptionError(
-            "the url of a webhook is an address of http or https",
-            hint="webhook(url => 'https://example.org/alarm')",
-        )
-    if parts.username or parts.password:
-        raise BadOptionError(
-            "the url of a webhook has a password in it, and rules are shown to everybody",
-            hint=TO_THE_ENVIRONMENT,
-        )
-    for name, _ in parse_qsl(parts.query, keep_blank_values=True):
-        if SECRET.search(name):
-            raise BadOptionError(
-                f"the url of a webhook has the secret {name} in it, and rules are shown to all",
-                hint=TO_THE_ENVIRONMENT,
-            )
-    return parts
 
 
 def _reason(error: Exception) -> str:

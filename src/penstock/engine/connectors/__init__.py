@@ -3,10 +3,13 @@
 from penstock.engine.connectors.connector import ConnectorKind
 from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.kafka import kafka
+from penstock.engine.interfaces.lake import delta
 from penstock.engine.interfaces.pushed import push
-from penstock.engine.interfaces.received import mqtt
+from penstock.engine.interfaces.received import http, mqtt, sse
 from penstock.engine.sinks import console
 from penstock.engine.sinks import files as files_sink
+from penstock.engine.sinks.delta import delta as delta_sink
+from penstock.engine.sinks.http import http as http_sink
 from penstock.engine.sinks.mqtt import mqtt as mqtt_sink
 from penstock.engine.sinks.postgres import postgres
 from penstock.engine.tables import TABLES
@@ -19,6 +22,17 @@ CONNECTORS = {
             "results on standard output",
             sink=console.ConsoleSink,
             sink_options=console.OPTIONS,
+        ),
+        ConnectorKind(
+            "delta",
+            "a table of Delta Lake",
+            source=delta.Delta,
+            source_options=delta.OPTIONS,
+            sink=delta_sink.DeltaSink,
+            sink_options=delta_sink.OPTIONS,
+            table_options=TABLES["delta"],
+            extra="lake",
+            modules=("deltalake",),
         ),
         ConnectorKind(
             "files",
@@ -34,6 +48,16 @@ CONNECTORS = {
             "expressions over the tuple's number",
             source=generator.Generator,
             source_options=generator.OPTIONS,
+        ),
+        ConnectorKind(
+            "http",
+            "an address: asked again and again, or told each delivery",
+            source=http.Http,
+            source_options=http.OPTIONS,
+            sink=http_sink.HttpSink,
+            sink_options=http_sink.OPTIONS,
+            extra="http",
+            modules=("httpx",),
         ),
         ConnectorKind(
             "kafka",
@@ -79,6 +103,14 @@ CONNECTORS = {
             "any source of Structured Streaming",
             source=spark.Spark,
             source_options=spark.OPTIONS,
+        ),
+        ConnectorKind(
+            "sse",
+            "Server-Sent Events of an address",
+            source=sse.Sse,
+            source_options=sse.OPTIONS,
+            extra="http",
+            modules=("httpx", "httpx_sse"),
         ),
     )
 }

@@ -10,6 +10,7 @@ from penstock.engine.allowed import Allowed
 from penstock.engine.connectors import sinks
 from penstock.engine.interfaces.formats.listing import is_pattern
 from penstock.engine.options import local_path
+from penstock.engine.sinks.delta.delta import DeltaSink
 from penstock.engine.sinks.files import FilesSink
 from penstock.engine.sinks.sink import Reaching
 from penstock.errors import BadOptionError
@@ -55,10 +56,14 @@ class SinkPlaces:
 
 def parts_of(query: QueryDefinition) -> Path | None:
     """Return where a query's parts would be, links resolved, or None where it has no files."""
-    if query.sink is None or query.sink.name != "files":
-        return None
-    sink = FilesSink(query)
-    return sink.path.resolve() / sink.name_of(1)
+    match query.sink.name if query.sink is not None else "":
+        case "files":
+            sink = FilesSink(query)
+            return sink.path.resolve() / sink.name_of(1)
+        case "delta":
+            return DeltaSink(query).path.resolve() / "part.parquet"
+        case _:
+            return None
 
 
 def reads(stream: StreamDefinition, parts: Path) -> bool:
@@ -72,7 +77,10 @@ def reads(stream: StreamDefinition, parts: Path) -> bool:
         return False
     if not is_pattern(path):
         place = Path(path).resolve()
-        below = stream.source.name == "spark"  # reads directories inside, too
+        # These read directories inside, too.
+        below = (
+            stream.source.name in ("delta", "spark") or stream.source.option("recursive") is True
+        )
         return place in (parts, parts.parent) or (below and parts.is_relative_to(place))
     return _matches_pattern(path, parts)
 

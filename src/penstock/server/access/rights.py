@@ -228,7 +228,11 @@ def _acts_on(definition: RuleDefinition) -> frozenset[str]:
 def _reads_outside(source: Connector, allowed: Allowed) -> str:
     path = source.option("path")
     inside = source.name in INSIDE or (isinstance(path, str) and allowed.names_readable(path))
-    return "" if inside else f"reading {path or source.name} outside of the directories named"
+    if not inside:
+        return f"reading {path or source.name} outside of the directories named"
+    taken = [path, source.option("move_to")] if source.option("after") is not None else []
+    outside = [each for each in taken if each and not allowed.names_writable(str(each))]
+    return f"taking files from or to {outside[0]}, outside of what is named" if outside else ""
 
 
 def _writes_outside(sink: Connector, allowed: Allowed) -> str:

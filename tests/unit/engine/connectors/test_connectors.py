@@ -33,7 +33,7 @@ def test_every_connector_is_shown_with_what_it_needs() -> None:
         "tables": True,
         "installed": True,
         "needs": "",
-        "about": "JSON, CSV or Parquet files of a directory",
+        "about": "JSON, CSV, text or Parquet files of a directory",
     }
 
 

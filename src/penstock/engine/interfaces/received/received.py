@@ -41,6 +41,11 @@ class Intake:
         self.works = works  # to be called once the other side is reached
         self._log = log
 
+    @property
+    def rows(self) -> int:
+        """Return how many messages have ever come."""
+        return self._log.rows
+
     def append(self, messages: Sequence[Message]) -> None:
         """Keep the messages, all or none."""
         if not messages or self.stop.is_set():

@@ -1,0 +1,1 @@
+"""HTTP: addresses that may stand in definitions, and requests that end in time."""

@@ -1,0 +1,1 @@
+"""Tables of lakes as streams of their versions."""

@@ -1,0 +1,1 @@
+"""Results into a table of Delta Lake, each delivery one version of it."""
