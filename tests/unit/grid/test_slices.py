@@ -80,6 +80,7 @@ def test_a_slice_is_complete_at_its_end_and_no_sooner(surface: Node, mark: int) 
     corner, step, size = operator.open_at(mark), int(axis.step) * SECOND, int(axis.size) * SECOND
     assert corner + size > mark >= corner - step + size
     assert operator.end_before(corner) == corner - step + size
+    assert operator.end_of(corner) == corner + size
     assert operator.first_from(corner) == corner
     assert corner - step < operator.first_from(corner - step + 1) <= corner
     assert operator.after(mark) > mark >= operator.after(mark) - step

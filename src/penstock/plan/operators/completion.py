@@ -1,7 +1,7 @@
 """When what an operator gives is complete: how far its input's watermark has to come for it.
 
-A filter or a join gives a row as soon as its tuples are there. A window waits until no tuple of
-it can come any more; so do tuples that are put in order, and detections.
+A filter or a join gives a row as soon as its tuples are there. A window, and a slice of a grid,
+waits until no tuple of it can come any more; so do tuples that are put in order, and detections.
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from penstock.plan.operators import (
     Operator,
     Ordered,
     SessionAggregate,
+    TimeSlices,
     WindowAggregate,
     key,
 )
@@ -50,7 +51,9 @@ def waiting_operators(stateful: Operator | None, root: Operator) -> dict[str, Op
             return {member.key: member.aggregate for member in stateful.members}
         case EventBundle():
             return {member.key: member.detect for member in stateful.members}
-        case WindowAggregate() | HopJoin() | SessionAggregate() | Detect() | Ordered():
+        case WindowAggregate() | HopJoin() | SessionAggregate() | TimeSlices():
+            return {key(root): stateful}
+        case Detect() | Ordered():
             return {key(root): stateful}
         case _:
             return {}
@@ -66,6 +69,9 @@ def _completion(
             return Completion(end, end)
         case HopJoin() if is_under_way:
             end = operator.first_window(before + offset) + operator.size - offset
+            return Completion(end, end)
+        case TimeSlices() if is_under_way:
+            end = operator.end_of(operator.open_at(before + offset)) - offset
             return Completion(end, end)
         case SessionAggregate() if shown is not None:
             return Completion(shown + 1 - offset, shown + 1 - offset - operator.gap)
@@ -87,6 +93,8 @@ def _offset(operator: Operator) -> int:
             return operator.time.offset
         case HopJoin():
             return operator.joined[0].time.offset
+        case TimeSlices():
+            return operator.read[0].time.offset
         case _:
             return 0
 

@@ -117,6 +117,10 @@ class TimeSlices:
         step, _, origin = self._sizes()
         return ((last - origin) // step + 1) * step + origin
 
+    def end_of(self, corner: int) -> int:
+        """Return the end of the slice with this corner."""
+        return self._span()[1] if self.is_scattered else corner + self._sizes()[1]
+
     def end_before(self, corner: int) -> int:
         """Return the end of the last slice before the one with this corner."""
         if self.is_scattered:
