@@ -1,9 +1,10 @@
 """files(path => 'out', format => 'json'): one file a delivery, part-00000001.json and so on.
 
-A file appears whole or not at all, and on disk; the same number again writes the same bytes over
-it. The directory belongs to one query, whose name stands in `.penstock`: the parts of two queries
-would overwrite each other. Parts whose numbers the journal does not know go to `_set_aside`: their
-rows will come again, or are another home's.
+With `partition_by`, a delivery is such a file in each directory that it has rows for. A file
+appears whole or not at all, and on disk; the same number again writes the same bytes over it. The
+directory belongs to one query, whose name stands in `.penstock`: the parts of two queries would
+overwrite each other. Parts whose numbers the journal does not know go to `_set_aside`: their rows
+will come again, or are another home's.
 """
 
 import re
@@ -13,10 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engine.options import Declared, flag, local_path, one_of, read_options
+from penstock.engine.options import Declared, flag, local_path, one_of, read_options, text
 from penstock.engine.sinks.csv_text import csv_text
 from penstock.engine.sinks.json_lines import json_lines
 from penstock.engine.sinks.parquet_bytes import parquet_bytes
+from penstock.engine.sinks.partitions import by_partition
 from penstock.engine.sinks.sink import ALONE, Delivery, SinkSurroundings
 from penstock.engine.sinks.whole_file import (
     NO_ROOM,
@@ -35,6 +37,7 @@ ASIDE = "_set_aside"  # Spark, Arrow and our own sources read past such names
 OPTIONS = {
     "path": Declared(local_path, required=True, about="where the parts go"),
     "format": Declared(one_of("json", "csv", "parquet"), default="json", about="of the parts"),
+    "partition_by": Declared(text, about="columns whose values name directories, commas between"),
     "header": Declared(flag, about="with csv: each file begins with names; true if left out"),
 }
 
@@ -49,6 +52,8 @@ class FilesSink:
         self._query = definition.name
         self._path: Path = options["path"].absolute()
         self._format: str = options["format"]
+        given = options["partition_by"] or ""
+        self._by = [name.strip() for name in given.split(",") if name.strip()]
         self._header: bool = options["header"] is not False
 
     @classmethod
@@ -87,7 +92,8 @@ class FilesSink:
         try:
             self._path.mkdir(parents=True, exist_ok=True)
             self._claim()
-            remove_drafts(self._path)
+            for directory in _directories(self._path):
+                remove_drafts(directory)
         except FileExistsError as error:
             raise SinkError(
                 f"{self._path} is a file", hint="files(path => …) names a directory"
@@ -96,14 +102,26 @@ class FilesSink:
             raise self._failed(error) from error
 
     def write(self, delivery: Delivery) -> None:
-        part = self._path / self.name_of(delivery.number)
+        name = self.name_of(delivery.number)
         try:
-            write_whole(part, self._packed(delivery.rows), sync=True)
+            if not self._by:
+                write_whole(self._path / name, self._packed(delivery.rows), sync=True)
+            for directory, rows in by_partition(delivery.rows, self._by) if self._by else ():
+                self._make(self._path / directory)
+                write_whole(self._path / directory / name, self._packed(rows), sync=True)
         except (OSError, pa.ArrowException) as error:
             raise self._failed(error) from error
 
     def close(self) -> None:
         """Nothing is held between deliveries."""
+
+    def _make(self, directory: Path) -> None:
+        """Make a directory below ours, and put the names on the way to it on disk."""
+        if directory.is_dir():
+            return
+        self._make(directory.parent)
+        directory.mkdir()
+        sync_directory(directory.parent)
 
     def _claim(self) -> None:
         owner = self._path / OWNER
@@ -135,10 +153,9 @@ class FilesSink:
 
 
 def unknown_parts(directory: Path, known: int) -> list[Path]:
-    """Return the parts above a number, in order."""
-    if not directory.is_dir():
-        return []
-    found = ((PART.fullmatch(path.name), path) for path in directory.iterdir())
+    """Return the parts above a number, in order, also those of partitions."""
+    paths = [path for each in _directories(directory) for path in each.iterdir()]
+    found = ((PART.fullmatch(path.name), path) for path in paths)
     numbered = sorted((int(name[1]), path) for name, path in found if name is not None)
     return [path for number, path in numbered if number > known]
 
@@ -149,10 +166,20 @@ def move_aside(directory: Path, parts: Sequence[Path]) -> Path:
     aside = directory / ASIDE / str(max(taken, default=0) + 1)
     aside.mkdir(parents=True)
     for path in parts:
-        path.rename(aside / path.name)
-    for changed in (aside, aside.parent, directory):
+        place = aside / path.relative_to(directory)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(place)
+    for changed in {aside, aside.parent, directory, *(path.parent for path in parts)}:
         sync_directory(changed)
     return aside
+
+
+def _directories(top: Path) -> list[Path]:
+    """Return a directory and those of its partitions: below it, names with values."""
+    found = [top] if top.is_dir() else []
+    for each in found:  # grows by what is below
+        found += sorted(path for path in each.iterdir() if "=" in path.name and path.is_dir())
+    return found
 
 
 def _options(definition: QueryDefinition) -> dict[str, Any]:
