@@ -1,5 +1,6 @@
 """Perspectives in SQL: rows in, cells out; the oracle is numpy and pandas over whole arrays."""
 
+import math
 import runpy
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -229,6 +230,15 @@ WRONG = (
     ("CREATE PERSPECTIVE p FROM aligned, field AS merge(aligned + field)", "BAD_GRID"),
     ("SELECT * FROM readings WITHIN (lat FROM 1 TO 2)", "BAD_GRID"),
     ("SELECT * FROM q1 WITHIN (lat FROM 1.00001 TO 1.00002)", "BAD_GRID"),
+    ("SELECT * FROM field WITHIN (lat FROM 0 TO 90, lon FROM 0 TO 90)", "BAD_GRID"),
+    ("SELECT * FROM q1 WITHIN (lat FROM 0 TO 90, lon FROM 0 TO 90)", "BAD_GRID"),
+    ("SELECT * FROM field WITHIN (lat FROM 44 TO 46, lon FROM 7 TO 7.3)", "BAD_GRID"),
+    ("EXPLAIN SELECT * FROM field WITHIN (lat FROM 0 TO 90, lon FROM 0 TO 90)", "BAD_GRID"),
+    ("SELECT * FROM field WITHIN (time FROM 'noon' TO '2026-01-01')", "SQL_SYNTAX"),
+    ("CREATE PERSPECTIVE p FROM raw GRID (lat 0) AS interpolate(nearest)", "BAD_GRID"),
+    ("CREATE PERSPECTIVE p FROM raw GRID (lat 1/0) AS interpolate(nearest)", "BAD_GRID"),
+    ("CREATE PERSPECTIVE p FROM raw AS convert(nosuch(value))", "UNKNOWN_FUNCTION"),
+    ("CREATE PERSPECTIVE p FROM raw AS convert(other + 1)", "UNKNOWN_COLUMN"),
     ("CREATE QUERY q AS SELECT * FROM aligned", "BAD_GRID"),
     ("CREATE QUERY q AS SELECT * FROM readings WITHIN (lat FROM 1 TO 2)", "BAD_GRID"),
     ("DROP PERSPECTIVE field", "IN_USE"),
@@ -245,6 +255,45 @@ def test_what_is_wrong_is_told(chain: Connection) -> None:
             chain.sql(text)
         assert (refused.value.code, text) == (code, text)
         assert refused.value.place is not None
+
+
+STRANGE = (
+    ("2026-01-01 00:00:10", 1.0, 2.0, 1.0),
+    ("2026-01-01 00:00:20", 1.1, 2.1, 2.0),
+    ("2026-01-01 00:00:20", 1.1, 2.1, 3.0),  # two readings of one cell
+    ("2026-01-01 00:00:30", None, 2.1, 3.0),  # nowhere
+    (None, 1.0, 2.1, 3.0),  # at no time
+    ("2026-01-01 01:00:30", 1.2, 2.2, None),
+    ("2026-01-01 01:00:40", 1.2, 2.2, math.nan),
+    ("2026-01-01 02:00:30", 1.2, 2.2, 1e308),  # their sum is none
+    ("2026-01-01 02:00:31", 1.2, 2.2, 1e308),
+    ("2026-01-01 03:00:00", 1.2, 2.2, math.inf),
+)
+
+
+def test_strange_readings_make_cells_null_and_no_query_fail(ps: Connection, tmp_path: Path) -> None:
+    columns = zip(*STRANGE, strict=True)
+    table = pa.table(dict(zip(("ts", "lat", "lon", "v"), columns, strict=True)))
+    times = table["ts"].cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    pq.write_table(table.set_column(0, "ts", times), tmp_path / "strange.parquet")
+    ps.script(
+        f"CREATE TABLE r FROM files(path => '{tmp_path}/strange.parquet', format => 'parquet');"
+        "CREATE BASE b FROM r (ts, lat, lon, v);"
+        "CREATE PERSPECTIVE h FROM b GRID (time INTERVAL 1 HOUR) AS aggregate(sum);"
+        "CREATE PERSPECTIVE k FROM h GRID (lat 1/10, lon 1/10) AS interpolate(kriging);"
+        "CREATE PERSPECTIVE n FROM b AS convert(sqrt(-1 - value * value));"
+        "CREATE PERSPECTIVE m FROM n GRID (lat 1/10, lon 1/10) AS interpolate(idw)"
+    )
+
+    def reasons(name: str) -> list[str | None]:
+        rows = rows_of(ps.sql(f"SELECT * FROM {name} ORDER BY time, lat, lon").table)
+        return [row["reason"] for row in rows]
+
+    assert reasons("b") == [None, "readings of it differ", None, None]
+    assert reasons("h") == [None, "all its cells are NULL", "its cells come to no number"]
+    assert set(reasons("k")) == {"too few points near it"}
+    assert set(reasons("n")) == {"a formula gave NULL", "readings of it differ"}
+    assert set(reasons("m")) == {"too few points near it"}
 
 
 def test_a_file_that_is_none_is_told_when_it_is_read(ps: Connection, tmp_path: Path) -> None:

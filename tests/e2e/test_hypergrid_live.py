@@ -5,10 +5,13 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from penstock.client import Connection
 from penstock.errors import PenstockError
+from penstock.functions import stream_function
 from tests.e2e.support import finish, rows_of, until, write_json
 
 pytestmark = pytest.mark.spark
@@ -134,6 +137,30 @@ def test_an_alert_stands_over_the_cells_of_new_slices(ps: Connection) -> None:
     found = rows_of(ps.sql("SELECT * FROM jumps ORDER BY _end, lat").table)
     assert [(row["lat"], row["change"]) for row in found] == [(45.5, -7), (45.0, 8), (45.5, 27)]
     assert [row["value"] for row in rows_of(ps.sql("SELECT * FROM hots").table)] == [31]
+
+
+@stream_function(over="table")
+def in_fahrenheit(cells: pa.Table) -> pa.Table:
+    place = cells.column_names.index("value")
+    return cells.set_column(place, "value", pc.add(pc.multiply(cells["value"], 1.8), 32.0))
+
+
+def test_a_function_in_python_stands_between_perspectives(ps: Connection) -> None:
+    """Cells are a stream to a flow, and what it gives is a base again."""
+    ps.register(in_fahrenheit)
+    ps.script(
+        f"{stream_sql('push()')}; {HOURLY};"
+        "CREATE QUERY cells AS SELECT time, lat, lon, value FROM hourly;"
+        "CREATE QUERY warm AS FLOW in_fahrenheit OVER cells;"
+        "CREATE BASE again FROM warm (time, lat, lon, value) RESOLUTION (time INTERVAL 1 HOUR);"
+        "CREATE PERSPECTIVE half_days FROM again GRID (time INTERVAL 12 HOURS) AS aggregate(max);"
+        "CREATE QUERY warmest AS SELECT * FROM half_days"
+    )
+    ps.push("s", [reading(60 * hour + 5, hour) for hour in range(30)])
+    ps.end("s")
+    finish(ps)
+    found = rows_of(ps.sql("SELECT * FROM warmest ORDER BY time").table)
+    assert [round(row["value"] - 32, 9) for row in found] == [19.8, 41.4, 52.2]
 
 
 WRONG = (
