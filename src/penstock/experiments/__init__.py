@@ -9,6 +9,26 @@ from penstock.experiments.anatomy.latency_memory import latency_memory
 from penstock.experiments.anatomy.overload import overload
 from penstock.experiments.anatomy.recovery import recovery
 from penstock.experiments.anatomy.wrong_figures import wrong_figures
+from penstock.experiments.distribution.place_coordinator import place_coordinator
+from penstock.experiments.distribution.place_limits import (
+    place_connections,
+    place_lookups,
+    place_requests,
+)
+from penstock.experiments.distribution.place_moves import (
+    place_moving,
+    place_redistribution,
+    place_rescue,
+)
+from penstock.experiments.distribution.place_plans import (
+    place_eighty,
+    place_forty,
+    place_patterns,
+    place_small,
+    place_twenty,
+)
+from penstock.experiments.distribution.place_tiers import place_tiers
+from penstock.experiments.distribution.place_time import place_gap, place_joins
 from penstock.experiments.scientific.flow_phases import flow_phases
 from penstock.experiments.scientific.flow_sizes import flow_fast, flow_slow
 from penstock.experiments.scientific.flow_slowness import flow_slowness
@@ -69,6 +89,23 @@ EXPERIMENTS: dict[str, Experiment] = {
     "flow_speed_up": Experiment("GSDM E-8: speed-up by the number of sites", flow_speed_up),
     "flow_phases": Experiment("GSDM E-4, E-6: what each phase does", flow_phases),
     "flow_slowness": Experiment("how slow GSDM's slow FFT must have been", flow_slowness),
+    "place_requests": Experiment("D-CAPE E-1: requests to one processor", place_requests),
+    "place_lookups": Experiment("D-CAPE E-2: queues searched and hashed", place_lookups),
+    "place_connections": Experiment("D-CAPE E-3: connections of one processor", place_connections),
+    "place_coordinator": Experiment("D-CAPE E-4: bytes of the coordinator", place_coordinator),
+    "place_small": Experiment("D-CAPE E-5, E-6: plan 1 over one to five processors", place_small),
+    "place_twenty": Experiment("D-CAPE E-7: plan 2 over one to five processors", place_twenty),
+    "place_forty": Experiment("D-CAPE E-8: plan 3 over one to five processors", place_forty),
+    "place_eighty": Experiment("D-CAPE E-9: plan 4 over one to five processors", place_eighty),
+    "place_joins": Experiment("D-CAPE E-10: five joins on four processors", place_joins),
+    "place_patterns": Experiment("D-CAPE E-11: patterns on plan 2", place_patterns),
+    "place_gap": Experiment("D-CAPE E-12: patterns on plans 3 and 4", place_gap),
+    "place_moving": Experiment("D-CAPE E-13: a join that moves every minute", place_moving),
+    "place_rescue": Experiment("D-CAPE E-14: redistribution of round robin", place_rescue),
+    "place_redistribution": Experiment(
+        "D-CAPE E-15: patterns and redistribution", place_redistribution
+    ),
+    "place_tiers": Experiment("D-CAPE: a coordinator of coordinators", place_tiers),
 }
 
 

@@ -66,7 +66,9 @@ class Redistribution:
             self.limits,
         )
         decision = self._first_valid(situation, answering)
-        return (state, None) if decision is None else (state.after(decision, now), decision)
+        if decision is None:
+            return replace(state, decided_at=now), None  # to leave all as it is
+        return state.after(decision, now), decision
 
     def after(self, decision: Decision, now: float) -> "Redistribution":
         """Return what is remembered when units have moved."""

@@ -34,9 +34,9 @@ def least_cut(
 def bounds_of(
     network: Network, processors: Sequence[Processor], imbalance: float = IMBALANCE
 ) -> dict[str, float]:
-    """Return the seconds a second that each processor may be given."""
+    """Return the seconds a second that each processor may be given: never more than it can do."""
     share = network.load / sum(each.capacity for each in processors)
-    return {each.name: share * each.capacity * (1 + imbalance) for each in processors}
+    return {each.name: min(1.0, share * (1 + imbalance)) * each.capacity for each in processors}
 
 
 def refined(network: Network, bounds: Mapping[str, float], start: Placement) -> dict[str, str]:

@@ -1,10 +1,11 @@
 """Gain: move what saves more work than the move itself costs, and only then.
 
 What is counted is seconds of a core. A processor loses the work that it is given beyond its
-capacity, and spends time on bytes and connections to others; over the time for which a placement
-is expected to stand, what a placement saves of both is its gain. A move carries a state and
-makes its unit wait. Looked at are all single moves and what refinement of the present placement
-leads to (`least_cut`), by loads and rates as they were measured.
+capacity; bytes and connections to others, and to who asked, are work, too. Where there is room they
+are nearly free, so they count by themselves for a twentieth. What a placement saves over the time
+for which it is expected to stand is its gain. A move carries a state and makes its unit wait.
+Looked at are all single moves and what refinement of the present placement leads to (`least_cut`),
+by loads and rates as they were measured.
 """
 
 from collections import defaultdict
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from penstock.place.patterns.least_cut import bounds_of, refined
 from penstock.place.placement import Move, Placement, connections_of, loads_of, moves_between
 from penstock.place.situation import Situation
+
+IN_ITSELF = 0.05  # what handling counts where there is room for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +62,15 @@ class Gain:
             for end in (each.source, each.target):
                 if end is not None:
                     handling[end] += self.connection_seconds + self.byte_seconds * bytes_
+        for name, readers in network.readers().items():
+            if name in network.units and not readers:
+                sent = self.byte_seconds * network.units[name].output_bytes
+                handling[placement[name]] += self.connection_seconds + sent
         over = sum(
             max(0.0, loads[each.name] + handling[each.name] - self.comfortable * each.capacity)
             for each in situation.processors
         )
-        return over + sum(handling.values())
+        return over + IN_ITSELF * sum(handling.values())
 
 
 def _candidates(situation: Situation) -> Iterator[Placement]:

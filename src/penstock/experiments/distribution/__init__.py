@@ -1,0 +1,1 @@
+"""The experiments of D-CAPE: one plan over several processors (ledger E-1 to E-15)."""

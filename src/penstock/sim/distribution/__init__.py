@@ -1,0 +1,1 @@
+"""Several processors on a virtual clock, with the deciders of `place/`."""
