@@ -191,12 +191,17 @@ class Keeping:
         """Refuse a bound that cannot be held."""
         if self.memory is not None and self.memory < 1:
             raise BadOptionError("memory must be above zero", hint=SIZE_HINT)
-        if self.memory is not None and self.strategy in ("plain", "msf"):
+        if self.memory is not None and not self.may_spill:
             raise BadOptionError(
                 f"strategy '{self.strategy}' keeps in memory whatever a join needs, and cannot "
                 "hold a bound",
                 hint="leave memory out, or take 'auto', 'dbf' or 'hybrid', which use the disk",
             )
+
+    @property
+    def may_spill(self) -> bool:
+        """Say whether tuples may go to disk."""
+        return self.strategy not in ("plain", "msf")
 
 
 SIZE_HINT = "memory => '64 MB'"

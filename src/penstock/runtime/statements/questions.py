@@ -14,7 +14,7 @@ from penstock.runtime.queries.admission import Admission
 from penstock.runtime.queries.tuner import Tuner
 from penstock.runtime.statements.once import OneTimeSelects
 from penstock.runtime.statements.result import Result
-from penstock.runtime.statements.settings import set_timeout
+from penstock.runtime.statements.settings import set_join_memory, set_timeout
 from penstock.runtime.statements.written_files import WrittenFiles
 from penstock.runtime.views.description import describe
 from penstock.runtime.views.explain.estimate import estimate_text
@@ -35,6 +35,7 @@ from penstock.sql import (
     ExplainSchedule,
     OptimizeQuery,
     SelectOnce,
+    SetJoinMemory,
     SetTimeout,
     Show,
     Statement,
@@ -81,6 +82,8 @@ class Questions:
                 return Result(self.tuner.optimize(name))
             case SetTimeout():
                 return Result(set_timeout(self.selects.limit, statement))
+            case SetJoinMemory():
+                return Result(set_join_memory(self.selects.limit.processor, statement))
             case _:
                 raise BadQueryError(f"{type(statement).__name__} cannot be carried out")
 

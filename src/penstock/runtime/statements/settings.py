@@ -1,4 +1,4 @@
-"""SET STRATEGY, SET BATCHING and SET of time-outs."""
+"""SET STRATEGY, SET BATCHING, SET of time-outs and of memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from penstock.engine.spark.jobs.processor import Processor
 from penstock.errors import BadOptionError, TimedOutError, UnknownOptionError
 from penstock.runtime.loop.graph_cutter import GraphCutter
 from penstock.schedule.choice import choice_of
-from penstock.sql import SetDecider, SetTimeout
+from penstock.sql import SetDecider, SetJoinMemory, SetTimeout
 
 T = TypeVar("T")
 
@@ -55,3 +55,9 @@ def set_timeout(limit: StatementLimit, statement: SetTimeout) -> str:
     else:
         limit.processor.run_seconds = seconds
     return f"{statement.what.lower()} is {'none' if seconds is None else f'{seconds:g} s'}"
+
+
+def set_join_memory(processor: Processor, statement: SetJoinMemory) -> str:
+    """Set what all joins without windows may take, until the home is closed."""
+    processor.joins.most = statement.size
+    return f"join_memory is {'none' if statement.size is None else f'{statement.size:,} B'}"

@@ -40,6 +40,7 @@ from penstock.sql import (
     RetryRule,
     SelectOnce,
     SetDecider,
+    SetJoinMemory,
     SetTimeout,
     Show,
     Statement,
@@ -111,7 +112,7 @@ class Rights:
                 return Need(Role.READ, "asking", self._subject(subject))
             case Show() | Describe() | ExplainEvent() | ExplainAll() | ExplainSchedule():
                 return Need(Role.READ, "asking")
-            case SetDecider() | SetTimeout():
+            case SetDecider() | SetTimeout() | SetJoinMemory():
                 return Need(Role.ADMIN, "a setting for everybody")
             case CreateFunction(definition=PythonFunction()):
                 return Need(Role.ADMIN, "a function of Python's")

@@ -170,14 +170,14 @@ def _keeping(options: Mapping[str, Option]) -> Keeping | None:
     strategy, memory = options.get("strategy", STRATEGIES[0]), options.get("memory")
     for each in STRATEGIES:
         if isinstance(strategy, str) and strategy.lower() == each:
-            return Keeping(each, None if memory is None else _bytes(memory))
+            return Keeping(each, None if memory is None else size_of(memory))
     known = ", ".join(f"'{each}'" for each in STRATEGIES)
     raise BadOptionError(
         f"strategy must be one of {known}", hint="it says how a join without windows keeps tuples"
     )
 
 
-def _bytes(value: Option) -> int:
+def size_of(value: Option) -> int:
     """Return the bytes that a text such as `64 MB` stands for."""
     found = SIZE.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:

@@ -287,6 +287,13 @@ class SetTimeout(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class SetJoinMemory(Statement):
+    """SET join_memory: the bytes of all joins without windows together; None is no bound."""
+
+    size: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class SetDecider(Statement):
     """SET STRATEGY or SET BATCHING."""
 

@@ -25,6 +25,7 @@ from penstock.engine.spark.jobs.time_limit import TimeLimits
 from penstock.engine.spark.jobs.train_writer import RowOrder, TrainWriter
 from penstock.engine.spark.spark_errors import RESUME, run_error
 from penstock.engine.trains.arrow_bridge import collect, collect_small
+from penstock.engine.trains.join_memory import JoinMemory
 from penstock.engine.trains.memory_budget import MemoryBudget
 from penstock.engine.trains.rows import (
     SMALL_ROWS,
@@ -93,7 +94,7 @@ class Processor:
         self.large, self.large_states = large, large_states
         self._sessions, self.spill, self.run_seconds = sessions, spill, run_seconds
         self._driver_rows = driver_rows
-        self.limits, self.room = TimeLimits(), MemoryBudget()
+        self.limits, self.room, self.joins = TimeLimits(), MemoryBudget(), JoinMemory()
         self._lanes = JobLanes(sessions.slots)
 
     @property

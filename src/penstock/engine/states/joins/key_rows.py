@@ -18,6 +18,8 @@ from penstock.engine.trains.rows import Rows, in_memory, laid_together, value_by
 from penstock.errors import PenstockError
 from penstock.model.trains import END_OF_TIME
 
+ROW_BYTES = 24  # where none is in memory to be measured
+
 Span = tuple[int, int]  # of keys, both ends among them
 
 
@@ -34,6 +36,12 @@ class KeyRows(JoinRows):
     def memory_bytes(self) -> int:
         """Return what their values take in memory."""
         return sum(value_bytes(part.rows.table) for part in self.in_memory)
+
+    @property
+    def whole_bytes(self) -> float:
+        """Return about what all of its values would take in memory, also those on disk."""
+        (near, far), size = self.counts(), self.memory_bytes
+        return size + far * (size / near if near else ROW_BYTES)
 
     def counts(self) -> tuple[int, int]:
         """Return how many rows are in memory, and how many on disk alone."""

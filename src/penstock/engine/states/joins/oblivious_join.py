@@ -31,6 +31,7 @@ from penstock.engine.states.joins.key_orders import WHAT, KeyOrders, Keys
 from penstock.engine.states.joins.key_rows import KeyRows, Span
 from penstock.engine.states.parts import Part
 from penstock.engine.states.state import KeptState, Run, RunOutput
+from penstock.engine.trains.join_memory import JoinMemory, Wanted
 from penstock.engine.trains.rows import Rows, fit, in_memory, laid_together
 from penstock.engine.trains.types import arrow_schema
 from penstock.errors import PenstockError
@@ -69,7 +70,7 @@ class KeptInput:
     strays: int
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class ObliviousJoinState:
     """`there` may meet somebody; `waiting` are to be put in order first."""
 
@@ -80,6 +81,7 @@ class ObliviousJoinState:
     there: KeptRows = field(init=False)
     waiting: KeptRows = field(init=False)
     rows_out: int = 0
+    granted: float | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Keep nothing at first."""
@@ -290,12 +292,13 @@ class ObliviousJoinState:
 
     def _use_disk(self, run: Run) -> None:
         """Send tuples to disk that will not be needed soon, and bring those back that will."""
-        keeping = self.join.keeping
+        keeping, sides = self.join.keeping, self.sides(self.there)
+        self.granted = self._granted(run.processor.joins)
         always = keeping.strategy in ON_DISK
-        if not always and keeping.memory is None:
+        if not always and self.granted is None and not any(side.counts()[1] for side in sides):
             return
-        figures, sides = self.orders.figures(), self.sides(self.there)
-        most = np.inf if keeping.memory is None else keeping.memory / len(sides)
+        figures = self.orders.figures()
+        most = np.inf if self.granted is None else self.granted / len(sides)
         highs = [each.high for each in self.orders.seen]
         for place, side in enumerate(sides):
             others = [high for at, high in enumerate(highs) if at != place and high is not None]
@@ -303,8 +306,15 @@ class ObliviousJoinState:
             side.bring_near(soon)
             if always and leads(figures, place):
                 side.send_far(near(figures, place), most, soon, run.processor.spill)
-            elif keeping.memory is not None:
+            elif self.granted is not None:
                 side.send_far(np.inf, most, soon, run.processor.spill)
+
+    def _granted(self, memory: JoinMemory) -> float | None:
+        """Return how many bytes its tuples may take in memory; None where nothing bounds them."""
+        sides = [*self.sides(self.there), *self.sides(self.waiting)]
+        wanted = Wanted(sum(side.whole_bytes for side in sides), not self.join.keeping.may_spill)
+        bounds = [memory.share(self, wanted), self.join.keeping.memory]
+        return min((each for each in bounds if each is not None), default=None)
 
 
 def keyed_rows(join: ObliviousJoin, run: Run, place: int) -> pa.Table:

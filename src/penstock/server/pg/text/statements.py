@@ -112,7 +112,7 @@ Form: TypeAlias = (
 )
 ASKING = ("SELECT", "WITH", "VALUES", "FROM", "(", "SHOW", "DESCRIBE", "DESC", "EXPLAIN")
 # What SET and SHOW of Penstock's own are about; statement_timeout is the session's here.
-OWN_SETTINGS = ("STRATEGY", "BATCHING", "RUN_TIMEOUT")
+OWN_SETTINGS = ("STRATEGY", "BATCHING", "RUN_TIMEOUT", "JOIN_MEMORY")
 OWN_VIEWS = (
     "STREAMS", "TABLES", "QUERIES", "EVENTS", "RULES", "SHARING", "OPERATORS", "STRATEGY", "QOS",
     "LOAD", "TYPES", "FUNCTIONS", "SITES", "PROPERTIES", "UNITS", "BUFFERS", "TRAINS", "CONTRACTS",
