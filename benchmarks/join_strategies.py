@@ -120,7 +120,10 @@ def _play(
     seen = Seen([np.zeros(len(each.times)) for each in streams])
     with penstock.connect(directory / uuid4().hex, spark=spark) as ps:
         for name, order in zip(NAMES, way.orders, strict=True):
-            ps.sql(f"CREATE STREAM {name} (n BIGINT, i BIGINT) ORDERED BY n{order} FROM push()")
+            ps.sql(
+                f"CREATE STREAM {name} (n BIGINT, i BIGINT) TIMESTAMP BY ARRIVAL "
+                f"ORDERED BY n{order} FROM push()"
+            )
         shown = ", ".join(f"{name}.i AS i{at + 1}" for at, name in enumerate(NAMES))
         on = " ".join(f"JOIN {name}{way.window} ON s1.n = {name}.n" for name in NAMES[1:])
         given = f" WITH ({way.options})" if way.options else ""

@@ -14,6 +14,7 @@ from penstock.plan.algebra.clauses import conjuncts, in_order, refuse_deep
 from penstock.plan.algebra.scope import Relation, Scope, over_columns, place_of, plain, relation
 from penstock.plan.operators import EventTime, Filter, Operator
 from penstock.plan.operators.joins.window_join import HIDDEN, KINDS, MET, JoinSide, WindowJoin
+from penstock.plan.operators.orders import orders_of
 from penstock.plan.relations.meanings import meanings
 from penstock.plan.relations.sources import Analyst
 
@@ -93,6 +94,13 @@ def names_asked(select: exp.Select, alias: str) -> frozenset[str] | None:
     return frozenset(names)
 
 
+BY_ANOTHER = (
+    "without windows each stream is equal to one before it, both in columns that order them "
+    "(ORDERED BY), and is joined by one of these; by another one join in a SELECT above: "
+    "FROM (SELECT … FROM a JOIN b ON …) AS ab JOIN c ON ab.m = c.m"
+)
+
+
 def begun(entry: JoinedStream) -> Joined:
     """Return one stream as a side of a join."""
     time = event_time(entry)
@@ -106,7 +114,9 @@ def event_time(entry: JoinedStream) -> EventTime:
     if not entry.operator.times:
         raise BadQueryError(
             f"a join needs the event time of {entry.alias}",
-            hint="give the stream TIMESTAMP BY, or select window_start in the query below",
+            hint=BY_ANOTHER
+            if orders_of(entry.operator)
+            else "give the stream TIMESTAMP BY, or select window_start in the query below",
         )
     time = entry.operator.times[0]
     known = entry.operator.schema.find(time.column)
