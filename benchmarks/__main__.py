@@ -17,7 +17,6 @@ from benchmarks.join_reuse import join_reuse
 from benchmarks.join_strategies import join_strategies
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
-from benchmarks.oblivious_join import oblivious_join
 from benchmarks.page_cost import page_cost
 from benchmarks.push_latency import push_latency
 from benchmarks.report import conditions, markdown, write_results
@@ -41,7 +40,6 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "window_join": window_join,
     "band_join": band_join,
     "shared_joins": shared_joins,
-    "oblivious_join": oblivious_join,
     "join_strategies": join_strategies,
     "join_reuse": join_reuse,
     "sliding": sliding,

@@ -12,7 +12,7 @@ from penstock.client import Connection
 from penstock.errors import PenstockError
 from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.work.run_limits import RunLimits
-from tests.e2e.support import rows_of, until
+from tests.e2e.support import rows_of
 from tests.e2e.test_oblivious_joins import KINDS, answers, batch, flow, scrambled, stream
 
 pytestmark = pytest.mark.spark
@@ -117,38 +117,3 @@ def test_an_order_that_is_no_list_of_columns_is_refused(ps: Connection, order: s
     with pytest.raises(PenstockError) as raised:
         ps.sql(f"CREATE STREAM a (n BIGINT, m BIGINT) ORDERED BY {order} FROM push()")
     assert raised.value.code in ("SQL_SYNTAX", "UNKNOWN_COLUMN")
-
-
-def test_joins_share_a_bound_of_memory(ps: Connection, spark: SparkSession) -> None:
-    given = {"a": scrambled(13, 3000, 10), "b": scrambled(14, 3000, 10)}
-    for name in given:
-        stream(ps, name, "SCRAMBLED 60")
-    ps.sql("SET join_memory = '32 KB'")
-    queries = {"both": KINDS["both"], "picked": KINDS["picked"], "plain": KINDS["both"]}
-    for name, select in queries.items():
-        given_by = " WITH (strategy => 'plain')" if name == "plain" else ""
-        ps.sql(f"CREATE QUERY {name}{given_by} AS {select}")
-    ps.push("b", given["b"][:300])
-    for at in range(0, 1500, 100):
-        ps.push("a", given["a"][at : at + 100])
-    until(ps, lambda: memory_of(ps)[0] and not waiting(ps))
-    disk, spilled, fixed = memory_of(ps)
-    assert disk > 500
-    assert fixed + spilled <= max(fixed, 32 << 10) + (4 << 10)  # each may be a run behind
-    ps.sql("SET join_memory = NONE")
-    flow(ps, {"a": given["a"][1500:], "b": given["b"][300:]})
-    for name, select in queries.items():
-        assert answers(ps, name) == batch(spark, given, select), name
-
-
-def memory_of(ps: Connection) -> tuple[int, int, int]:
-    """Return the rows on disk, and the bytes in memory of joins that may spill and that may not."""
-    told = rows_of(ps.sql("SHOW JOINS").table)
-    fixed = sum(row["memory_bytes"] for row in told if row["strategy"] == "plain")
-    every = sum(row["memory_bytes"] for row in told)
-    return sum(row["disk_rows"] for row in told), every - fixed, fixed
-
-
-def waiting(ps: Connection) -> bool:
-    with ps.system.supervisor.resting():
-        return any(buffer.figures().rows for buffer in ps.system.supervisor.topology.buffers)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from penstock.engine.spark.jobs.processor import Processor
 from penstock.engine.states.joins import key_orders
 from penstock.engine.states.joins.oblivious_join import ObliviousJoinState
-from penstock.engine.states.state import Run
+from penstock.engine.states.state import Run, RunOutput
 from penstock.engine.trains.rows import in_memory
 from penstock.model.definitions import Keeping
 from penstock.model.key_order import KeyOrder
@@ -101,35 +101,48 @@ def join_of(play: Play) -> ObliviousJoin:
     return ObliviousJoin(joined, (JoinStep(play.kind, on),), play.keeping)
 
 
+def processor_at(spill: Path) -> Processor:
+    sessions: Any = SimpleNamespace(slots=1, tables={})
+    return Processor(sessions, spill)
+
+
+def step(
+    state: ObliviousJoinState,
+    processor: Processor,
+    parts: Sequence[Sequence[Row]],
+    ends: tuple[int, int] = (BEGIN_OF_TIME, BEGIN_OF_TIME),
+) -> RunOutput:
+    """Run a state over new tuples of both inputs."""
+    leaves = tuple(each.operator for each in state.join.joined)
+    rows = {}
+    for leaf, part in zip(leaves, parts, strict=True):
+        table = pa.table([[k for k, _ in part], [v for _, v in part]], schema=ARROW)
+        rows[key(leaf)] = [in_memory(table)] if part else []
+    return state.step(Run(processor, Unit(state.join, leaves, state.join), rows, ends, ends))
+
+
 def played(play: Play, spill: Path) -> tuple[Counter[Any], list[list[Row]], float]:
     """Return the rows, the late tuples of each input, and the accuracy as told."""
-    join = join_of(play)
-    leaves = tuple(each.operator for each in join.joined)
-    unit, state = Unit(join, leaves, join), ObliviousJoinState(join)
-    sessions: Any = SimpleNamespace(slots=1, tables={})
-    processor = Processor(sessions, spill)
-    left = [list(each) for each in play.sides]
+    join, processor = join_of(play), processor_at(spill)
+    state, left = ObliviousJoinState(join), [list(each) for each in play.sides]
     found: Counter[Any] = Counter()
     late: list[list[Row]] = [[], []]
-    steps = [*play.steps, (0, len(left[0])), (1, len(left[1]))]
     ends = [BEGIN_OF_TIME, BEGIN_OF_TIME]
     try:
-        for number, (which, count) in enumerate(steps):
+        for number, (which, count) in enumerate(
+            [*play.steps, (0, len(left[0])), (1, len(left[1]))]
+        ):
             if number in play.reopened:
                 state = ObliviousJoinState.back(join, state.kept())
-            part, left[which] = left[which][:count], left[which][count:]
+            parts: list[list[Row]] = [[], []]
+            parts[which], left[which] = left[which][:count], left[which][count:]
             if number >= len(play.steps):
                 ends[which] = END_OF_TIME
-            table = pa.table([[k for k, _ in part], [v for _, v in part]], schema=ARROW)
-            rows = {key(leaves[which]): [in_memory(table)]} if part else {}
-            rows = {key(leaf): rows.get(key(leaf), []) for leaf in leaves}
-            output = state.step(Run(processor, unit, rows, tuple(ends), tuple(ends)))
+            output = step(state, processor, parts, (ends[0], ends[1]))
             found.update(tuple(row.values()) for row in output.table.to_pylist())
             for row in output.late.to_pylist() if output.late is not None else []:
-                is_left = row["v"] is not None
-                late[not is_left].append(
-                    (row["k" if is_left else "r_k"], row["v" if is_left else "r_v"])
-                )
+                place, prefix = (0, "") if row["v"] is not None else (1, "r_")
+                late[place].append((row[f"{prefix}k"], row[f"{prefix}v"]))
     finally:
         processor.close_lanes()
     return found, late, state.accuracy()
@@ -195,3 +208,31 @@ def test_a_tuple_stays_for_the_last_that_may_come_for_it(tmp_path: Path) -> None
     found, late, _ = played(Play(sides, steps, "INNER", orders, Keeping()), tmp_path)
     assert found == Counter([(5, 100, 5, 102)])
     assert late == [[], []]
+
+
+def test_states_share_the_memory_of_their_processor(tmp_path: Path) -> None:
+    processor = processor_at(tmp_path)
+    processor.joins.most = 8_000
+    orders = [KeyOrder("k", 0), KeyOrder("k", 0)]
+    plays = [Play([], [], kind, orders, Keeping()) for kind in ("INNER", "LEFT")]
+    fixed = Play([], [], "INNER", orders, Keeping("plain"))
+    states = [ObliviousJoinState(join_of(play)) for play in (fixed, *plays)]
+    rows = [(at, at) for at in range(400)]
+    found = [0 for _ in states]
+    for begin in range(0, 400, 50):
+        for state in states:
+            step(
+                state,
+                processor,
+                [rows[begin : begin + 50 if state is not states[0] else begin + 10], []],
+            )
+    told = [[state.told()[0].memory_bytes, state.told()[0].far] for state in states]
+    assert told[0] == [80 * 24, 0]
+    assert all(far > 0 for _, far in told[1:])
+    assert all(state.granted == (8_000 - 80 * 24) / 2 for state in states[1:])
+    assert sum(size for size, _ in told) <= 8_000
+    for at, state in enumerate(states):
+        for begin in range(0, 400, 100):
+            found[at] += step(state, processor, [[], rows[begin : begin + 100]]).table.num_rows
+    assert found == [80, 400, 400]
+    processor.close_lanes()
