@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F  # noqa: N812 - its name everywhere
 
 import penstock
+from benchmarks.cpu import TICKS
 from benchmarks.penstock_side import create_stream
 from benchmarks.readings import DDL, FIRST_DAY, SECOND
 from benchmarks.session import STORES, start_spark, streaming_session
@@ -31,18 +32,21 @@ from benchmarks.streaming_side import read_files
 from benchmarks.totals import totals
 from penstock.client import Connection
 from penstock.engine.spark.jobs.processor import Processor
+from penstock.runtime.loop.supervisor import Settings
+from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 
 HOUR_SECONDS = 3600
 ROCKSDB = next(store for store in STORES if store.name == "RocksDB")
 MEBI = 1 << 20
 SIDES = ("penstock", "streaming")
+SIZES = ("rows", "batches", "state-rows")
 
 
 def main() -> None:
     """Run both sides in turns, or one of them in this process."""
     told = _arguments()
     if told.side:
-        print(json.dumps(_run(told.side, told.files, told.rows, told.batches)))
+        print(json.dumps(_run(told)))
         return
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in told.sides}
     with tempfile.TemporaryDirectory() as scratch:
@@ -63,6 +67,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=500_000, help="in a file")
     parser.add_argument("--batches", type=int, default=8)
     parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--state-rows", type=int, default=RUN_LIMITS.state_rows)
     parser.add_argument("--sides", nargs="+", choices=SIDES, default=SIDES)
     parser.add_argument("--side", choices=SIDES, help="run in this process, over --files")
     parser.add_argument("--files", type=Path)
@@ -70,7 +75,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _child(side: str, files: Path, told: argparse.Namespace) -> dict[str, Any]:
-    sizes = ["--rows", str(told.rows), "--batches", str(told.batches)]
+    sizes = [f"--{name}={vars(told)[name.replace('-', '_')]}" for name in SIZES]
     command = [sys.executable, "-m", __spec__.name if __spec__ else "", "--side", side]
     done = subprocess.run(  # noqa: S603 - of our own words
         [*command, "--files", str(files), *sizes], check=True, capture_output=True, text=True
@@ -100,16 +105,21 @@ def _write(path: Path, told: argparse.Namespace) -> None:
         pq.write_table(table, path / f"batch-{batch:04d}.parquet")
 
 
-def _run(side: str, files: Path, rows: int, batches: int) -> dict[str, Any]:
+def _run(told: argparse.Namespace) -> dict[str, Any]:
+    total, counted = told.rows * told.batches + 100, told.rows * (told.batches - 1)
     with tempfile.TemporaryDirectory() as scratch:
-        run = _penstock if side == "penstock" else _streaming
-        seconds, more = run(files, Path(scratch), rows * batches + 100)
-    counted = rows * (batches - 1)
+        if told.side == "penstock":
+            limits = RunLimits(state_rows=told.state_rows)
+            seconds, more = _penstock(told.files, Path(scratch), total, limits)
+        else:
+            seconds, more = _streaming(told.files, Path(scratch), total)
     rate = {"rows/s": round(counted / seconds), "us a row": round(1e6 * seconds / counted, 3)}
     return rate | more
 
 
-def _penstock(files: Path, scratch: Path, total: int) -> tuple[float, dict[str, float]]:
+def _penstock(
+    files: Path, scratch: Path, total: int, limits: RunLimits
+) -> tuple[float, dict[str, float]]:
     script = create_stream("readings", DDL, files) + (
         "CREATE QUERY totals AS SELECT window_start, k, sum(v) AS total, count(*) AS n, "
         f"avg(v) AS mean FROM readings [RANGE {HOUR_SECONDS} SECONDS] GROUP BY k;"
@@ -118,20 +128,22 @@ def _penstock(files: Path, scratch: Path, total: int) -> tuple[float, dict[str, 
     with (
         mock.patch.object(Processor, "in_driver", _counted(Processor.in_driver, passed)),
         mock.patch.object(Processor, "_by_spark", _counted(Processor._by_spark, passed)),
-        penstock.connect(scratch / "home", master="local[2]") as connection,
+        penstock.connect(scratch / "home", settings=Settings(limits=limits)) as connection,
     ):
         connection.script(script)
+        spark = connection.system.sessions.large
         _until(connection, 1)
-        began = time.monotonic()
+        began, used = time.monotonic(), _cpu(spark)
         _until(connection, total)
         seconds = time.monotonic() - began
         (unit,) = connection.system.topology.units.values()
-        spark = connection.system.sessions.large
-        figures = _peaks(spark) | {
+        figures = {"CPU s": round(_cpu(spark) - used, 1)} | _peaks(spark)
+        figures |= {
             "rows out": unit.rows_out,
             "driver bytes a row": round(passed["bytes"] / total, 2),
             "output through the driver": unit.driver_bytes,
         }
+        figures["partitions"] = getattr(unit.state, "partitions", -1)
         return seconds, figures
 
 
@@ -165,25 +177,34 @@ def _streaming(files: Path, scratch: Path, total: int) -> tuple[float, dict[str,
     query = writer.option("checkpointLocation", str(scratch / "checkpoint")).start()
     while not query.recentProgress:
         time.sleep(0.02)
-    began = time.monotonic()
+    began, used = time.monotonic(), _cpu(spark)
     query.awaitTermination()
-    seconds = time.monotonic() - began
+    seconds, cpu = time.monotonic() - began, _cpu(spark) - used
     read = sum(progress["numInputRows"] for progress in query.recentProgress)
     assert read == total, (read, total)
-    return seconds, _peaks(spark)
+    return seconds, {"CPU s": round(cpu, 1)} | _peaks(spark)
 
 
 def _peaks(spark: Any) -> dict[str, float]:
     """Return the most memory that this process, its Java and Java's heap have had, in MiB."""
-    jvm = spark._jvm
+    jvm, java = spark._jvm, _java(spark)
     pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
     heap = sum(p.getPeakUsage().getUsed() for p in pools if p.getType().toString() == "Heap memory")
-    java = int(jvm.java.lang.ProcessHandle.current().pid())
     return {
         "Python MiB": _most("self"),
         "Java MiB": _most(str(java)),
         "heap MiB": round(heap / MEBI),
     }
+
+
+def _java(spark: Any) -> int:
+    return int(spark._jvm.java.lang.ProcessHandle.current().pid())
+
+
+def _cpu(spark: Any) -> float:
+    """Return the CPU seconds that this process and its Java have used."""
+    cells = Path(f"/proc/{_java(spark)}/stat").read_text().rpartition(")")[2].split()
+    return (int(cells[11]) + int(cells[12])) / TICKS + time.process_time()
 
 
 def _most(process: str) -> int:

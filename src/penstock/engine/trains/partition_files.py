@@ -82,5 +82,6 @@ def _span(footer: pq.FileMetaData, column: str) -> tuple[int, int]:
 
 def is_partitionable(schema: pa.Schema) -> bool:
     """Say whether tasks can keep rows of a schema as they are, and tell them apart by any key."""
-    types = from_arrow_schema(schema).simpleString().lower()
+    nameless = pa.schema([field.with_name(str(place)) for place, field in enumerate(schema)])
+    types = from_arrow_schema(nameless).simpleString().lower()
     return not any(each in types for each in (*UNSTORED, *UNHASHED))

@@ -42,11 +42,13 @@ class PartitionJobs:
     ) -> PartitionFiles | None:
         """Write the rows of a SELECT, each in that one of `count` partitions that its keys name."""
         columns = [F.col(quoted(each)) for each in keys]
+        rows_in = sum(each.count for rows, _ in leaves.values() for each in rows)
         return self._written(
             leaves,
             lambda session: session.sql(sql).repartition(count, *columns),
             name,
             range(count),
+            single=self.processor.fits_tasks(rows_in),
         )
 
     def in_place(
@@ -54,7 +56,9 @@ class PartitionJobs:
     ) -> PartitionFiles | None:
         """Write what a SELECT makes of each partition, in the same partition."""
         leaves, sql = self._union(branches, sql_of)
-        return self._written(leaves, lambda session: session.sql(sql), name, list(branches), True)
+        return self._written(
+            leaves, lambda session: session.sql(sql), name, list(branches), single=True
+        )
 
     def gathered(
         self,
@@ -94,7 +98,8 @@ class PartitionJobs:
         frame_of: Callable[[SparkSession], DataFrame],
         name: str,
         numbers: Sequence[int],
-        single: bool = False,
+        *,
+        single: bool,
     ) -> PartitionFiles | None:
         """Write one file for each task; what is read again by the column lies in its order."""
 

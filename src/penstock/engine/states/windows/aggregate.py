@@ -10,8 +10,8 @@ alone is kept beside the rest (`KeptPartials.owned`), until its windows are gone
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from typing import Self
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -37,7 +37,9 @@ from penstock.engine.states.windows.late_tuples import (
     without_strays,
 )
 from penstock.engine.states.windows.partitioned import (
+    IN_DRIVER,
     PartitionedPartials,
+    Place,
     is_much,
     loose,
     may_partition,
@@ -89,7 +91,7 @@ class AggregateState:
 
     What may be asked of an aggregate alone only: `early` is when open windows were last shown,
     `arrived` how many tuples were numbered as they came, `ended` are groups that come no more, and
-    in so many `partitions` are the partials of a large state (`partitioned.py`); 0 is none.
+    `place` is where partials lie (`partitioned.py`).
     """
 
     members: tuple[Member, ...]
@@ -104,7 +106,7 @@ class AggregateState:
     early: int | None = None
     arrived: int = 0
     ended: tuple[Ended, ...] = ()
-    partitions: int = 0
+    place: Place = IN_DRIVER
 
     @classmethod
     def new(cls, members: Sequence[Member]) -> Self:
@@ -203,7 +205,7 @@ class AggregateState:
 
     def _taken(self, run: Run) -> AggregateRun:
         """Return the partials of the run's tuples that a window needs, and who came too late."""
-        if self.partitions and run.count > run.processor.few_rows and not self.ended:
+        if self.place.is_large and run.count > run.processor.few_rows and not self.ended:
             return self._written(run)
         partials = self._partials(run)
         if partials is None:
@@ -349,22 +351,20 @@ class AggregateState:
         return parts_within(parts, low, high)
 
     def _settle_place(self, run: Run, new: Part | None) -> None:
-        """Decide where partials lie from this run on, by what a replay finds again.
-
-        They leave the partitions with a window that has not half of what would bring them there.
-        """
+        """Decide where partials lie from this run on."""
         parts = [*self.partials.parts, *([new] if new is not None else [])]
-        bound = run.processor.large_states
-        rows, size = sum(part.rows.count for part in parts), sum(part.size for part in parts)
-        if not self.partitions:
-            if bound.is_passed(Outlook(rows, size)) and may_partition(self.aggregate, parts):
-                self.partitions = partitions_for(run.processor.slots)
-            return
-        closing = self._progress.closing(self._mark(run.marks), self.partials.spread(new))
-        if closing is None or any(part.partitions for part in parts):
-            return
-        closed = sum(part.rows.count for part in self._needed(closing, new))
-        self.partitions = self.partitions if 2 * closed > bound.rows else 0
+        numbers = self._progress.closing(self._mark(run.marks), self.partials.spread(new))
+        closing = None if numbers is None else self._needed(numbers, new)
+        place = self.place.after(parts, closing, run.processor.large_states)
+        if place.is_large and not place.partitions:
+            partitions = partitions_for(run.processor.slots)
+            place = Place(partitions, True) if may_partition(self.aggregate, parts) else IN_DRIVER
+        self.place = place
+
+    @property
+    def partitions(self) -> int:
+        """Return in how many partitions partials lie, 0 for in none."""
+        return self.place.partitions
 
     def _partitioned(self, run: Run) -> PartitionedPartials:
         return PartitionedPartials(run, self.aggregate, self.partitions)
@@ -485,17 +485,16 @@ class AggregateState:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
         if self.partitions:
             self._tidy_partitions(run)
-            return
         # Tuples do not combine; only small lots of them are laid together.
         combines, kept = self.aggregate.raw is None, self.partials
-        while parts := crowded([p for p in kept.parts if combines or p.rows.is_small]):
+        while parts := crowded([p for p in loose(kept.parts) if combines or p.rows.is_small]):
             kept.replace(parts, self._combined(run, parts), parts[0].level + 1)
-        spill_large(kept.parts, run.processor.spill, run.processor.room)
+        spill_large(loose(kept.parts), run.processor.spill, run.processor.room)
 
     def _tidy_partitions(self, run: Run) -> None:
         """Send parts to the partitions once they are many, and combine files."""
         jobs, kept = self._partitioned(run), self.partials
-        if is_much(others := loose(kept.parts), run):
+        if self.place.is_large and is_much(others := loose(kept.parts), run):
             kept.exchange(others, [jobs.scattered(others)])
         collapses = self._progress.collapses_before
         while parts := crowded([part for part in kept.parts if part.partitions]):
@@ -556,7 +555,7 @@ class AggregateState:
 
     def _kept_alone(self) -> KeptState:
         progress = self._progress
-        facts = {
+        facts: dict[str, Any] = {
             "begin": self.begin,
             "next": progress.next,
             "kept": progress.kept,
@@ -565,7 +564,7 @@ class AggregateState:
             "ended": [[each.held, each.given, each.until] for each in self.ended],
             "high": progress.high,
         }
-        facts |= {"partitions": self.partitions} if self.partitions else {}
+        facts |= {"place": asdict(self.place)} if self.partitions else {}
         return KeptState(facts, [part.kept() for part in self.partials.parts])
 
     @classmethod
@@ -578,7 +577,7 @@ class AggregateState:
         state.partials.parts = list(map(Part.back, kept.parts))
         state.early, state.arrived = facts["early"], facts["arrived"]
         state.ended = tuple(Ended(*each) for each in facts.get("ended", ()))
-        state.partitions = facts.get("partitions", 0)
+        state.place = Place(**facts.get("place", {}))
         return state
 
 

@@ -22,10 +22,42 @@ from penstock.engine.states.parts import Part
 from penstock.engine.states.state import Run
 from penstock.engine.trains.partition_files import PartitionFiles, is_partitionable
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table
-from penstock.engine.trains.train_files import Outlook
+from penstock.engine.trains.train_files import LargeBound, Outlook
 from penstock.plan.operators.windows.window_aggregate import PANE, Numbers, WindowAggregate
 
 PARTIALS, TOUCHED = "partials", "touched"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the partials of a state lie: in so many `partitions`, 0 for in the driver.
+
+    While it `is_large`, what comes goes there as well. After that, its parts in partitions go with
+    their windows, and nothing is in any once they are gone.
+    """
+
+    partitions: int = 0
+    is_large: bool = False
+
+    def after(
+        self, parts: Sequence[Part], closing: Sequence[Part] | None, bound: LargeBound
+    ) -> "Place":
+        """Return the place once these are all parts, decided by what a replay finds again.
+
+        A large state is so until windows close whose parts have not half of the bound.
+        """
+        rows, size = _count(parts), sum(part.size for part in parts)
+        stays = self.is_large and (closing is None or 2 * _count(closing) > bound.rows)
+        is_large = stays or bound.is_passed(Outlook(rows, size))
+        is_needed = is_large or any(part.partitions for part in parts)
+        return Place(self.partitions if is_needed else 0, is_large)
+
+
+IN_DRIVER = Place()
+
+
+def _count(parts: Sequence[Part]) -> int:
+    return sum(part.rows.count for part in parts)
 
 
 def may_partition(aggregate: WindowAggregate, parts: Sequence[Part]) -> bool:
@@ -46,8 +78,7 @@ def loose(parts: Sequence[Part]) -> list[Part]:
 
 def is_much(parts: Sequence[Part], run: Run) -> bool:
     """Say whether parts in no partition are so many that they should be in one."""
-    rows = sum(part.rows.count for part in parts)
-    return rows > run.processor.large.rows or len(parts) >= COMPACT_PARTS
+    return _count(parts) > run.processor.large.rows or len(parts) >= COMPACT_PARTS
 
 
 def panes_of(part: Part, before: int | None) -> pa.Table:
