@@ -171,6 +171,7 @@ def test_groups_that_end_leave_their_partitions_and_nobody_else_comes_in(
             until(ps, lambda: not ps.sql("SELECT 1 FROM system.units WHERE queued_rows > 0").table)
         until(ps, lambda: partitioned(ps) == {"sums"})
         ps.sql(others)  # which would share a bundle with it otherwise
+        assert partitioned(ps) == {"sums"}
         ps.punctuate("p", "k = 'a'")
         until(
             ps, lambda: rows_of(results(ps, "sums")) == [{"window_start": at, "k": "a", "total": 5}]
