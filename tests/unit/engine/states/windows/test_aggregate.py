@@ -1,5 +1,6 @@
 """Windows against brute force: every tuple is remembered, every window is counted out by hand."""
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -7,22 +8,26 @@ from pathlib import Path
 from unittest import mock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from penstock.engine.spark.jobs.processor import LARGE_STATES
+from penstock.engine.spark.jobs.processor import LARGE, LARGE_STATES
 from penstock.engine.states import parts
 from penstock.engine.states.parts import Part, crowded
-from penstock.engine.states.state import Run, RunOutput
+from penstock.engine.states.state import KeptPart, KeptState, Run, RunOutput
+from penstock.engine.states.windows import aggregate as aggregate_module
+from penstock.engine.states.windows import partitioned
 from penstock.engine.states.windows.aggregate import AggregateState
 from penstock.engine.states.windows.kept_partials import KeptPartials
 from penstock.engine.states.windows.late_tuples import AT
 from penstock.engine.states.windows.progress import Progress
 from penstock.engine.trains import rows
 from penstock.engine.trains.memory_budget import MemoryBudget
-from penstock.engine.trains.rows import Rows, in_memory
+from penstock.engine.trains.partition_files import partition_files
+from penstock.engine.trains.rows import Rows, in_memory, write_parquet_at
 from penstock.engine.trains.train_files import LargeBound
 from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
@@ -172,6 +177,9 @@ class Hand:
     tuples: list[tuple[int, int]] = field(default_factory=list)
     room: MemoryBudget = field(default_factory=MemoryBudget)
     large_states: LargeBound = LARGE_STATES
+    large: LargeBound = LARGE
+    few_rows: int = 0
+    slots: int = 2
 
     def panes(self, unit: Unit, rows: object, *_: object) -> pa.Table | None:
         return partials(self.assigner, self.tuples) if self.tuples else None
@@ -226,10 +234,17 @@ def windows_of(table: pa.Table) -> dict[int, set[int]]:
     return found
 
 
-def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: Path) -> None:
+def play(
+    state: AggregateState,
+    oracle: BruteForce,
+    runs: list[Arrival],
+    spill: Path,
+    hand: Hand | None = None,
+) -> None:
     """Play the runs on both; they must answer the same after each."""
     assigner, number = state.aggregate.assigner, 0
-    hand, watermark, promised = Hand(assigner, spill), BEGIN_OF_TIME, BEGIN_OF_TIME
+    hand = hand or Hand(assigner, spill)
+    watermark, promised = BEGIN_OF_TIME, BEGIN_OF_TIME
     for run in [*runs, None]:
         times = run.times if run else []
         tuples = [(time, number + place) for place, time in enumerate(times)]
@@ -254,6 +269,12 @@ def play(state: AggregateState, oracle: BruteForce, runs: list[Arrival], spill: 
         if run and run.spill:
             for part in state.partials.parts:
                 part.rows.leave_memory(spill)
+            facts = json.loads(json.dumps(state.kept().facts))
+            kept = [
+                KeptPart(part.rows, json.loads(json.dumps(dict(part.facts))))
+                for part in state.kept().parts
+            ]
+            state = AggregateState.back_alone(state.aggregate, KeptState(facts, kept))
     assert promised == END_OF_TIME
     assert assigner.lower <= 0 or state.partials.parts == []
 
@@ -278,6 +299,72 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
             runs,
             Path(spill),
         )
+
+
+@dataclass(frozen=True)
+class HandPartitions:
+    """Does by hand what the jobs of a large state do; a row's partition goes by its pane."""
+
+    run: Run
+    aggregate: WindowAggregate
+    count: int
+
+    @property
+    def hand(self) -> Hand:
+        hand = self.run.processor
+        assert isinstance(hand, Hand)
+        return hand
+
+    def made(self) -> Part | None:
+        return self._sent(partials(self.aggregate.assigner, self.hand.tuples), 0)
+
+    def scattered(self, parts: list[Part]) -> Part | None:
+        assert parts
+        assert not any(part.partitions for part in parts)
+        return self._sent(pa.concat_tables([read(part.rows) for part in parts]), 0)
+
+    def combined(self, parts: list[Part], collapse_before: int | None) -> Part | None:
+        assert all(part.partitions for part in parts)
+        whole = self.hand.compact(self.run.unit, [part.rows for part in parts], collapse_before)
+        return self._sent(whole, parts[0].level + 1)
+
+    def closed(self, parts: list[Part], numbers: Numbers, emitted: str, touched: None) -> pa.Table:
+        return self.hand.closed(self.run.unit, [part.rows for part in parts], numbers)
+
+    def _sent(self, table: pa.Table, level: int) -> Part | None:
+        place = pa.array([pane // 3 % self.count for pane in table[PANE].to_pylist()], pa.int64())
+
+        def write(job: Path) -> None:
+            for task in range(self.count):
+                mine = table.filter(pc.equal(place, task))
+                write_parquet_at(mine, job / f"part-{task:05d}-1.parquet")
+
+        made = partition_files(write, self.hand.spill, "run", range(self.count), PANE)
+        if made is None:
+            return None
+        return Part(made.rows, made.first, made.last, level, made.partitions)
+
+
+@given(WINDOWS, RUNS, st.integers(2, 4), st.integers(0, 8), st.integers(0, 6), st.integers(0, 3))
+@settings(deadline=None, max_examples=examples(150))
+def test_a_large_state_closes_the_same_windows_wherever_its_partials_lie(
+    assigner: WindowAssigner, runs: list[Arrival], compact_at: int, bound: int, loose: int, few: int
+) -> None:
+    with (
+        mock.patch.object(parts, "COMPACT_PARTS", compact_at),
+        mock.patch.object(partitioned, "COMPACT_PARTS", compact_at),
+        mock.patch.object(aggregate_module, "PartitionedPartials", HandPartitions),
+        mock.patch.object(aggregate_module, "may_partition", return_value=True),
+        mock.patch.object(aggregate_module, "partitions_for", return_value=2),
+        tempfile.TemporaryDirectory() as spill,
+    ):
+        large_states, large = LargeBound(bound, 1 << 20), LargeBound(loose, 1 << 20)
+        hand = Hand(assigner, Path(spill), [], MemoryBudget(), large_states, large, few)
+        state, oracle = (
+            AggregateState.alone(aggregate(assigner)),
+            BruteForce(assigner, BEGIN_OF_TIME),
+        )
+        play(state, oracle, runs, Path(spill), hand)
 
 
 @given(spanning(), RUNS, st.integers(-50, 50))
