@@ -40,7 +40,6 @@ from penstock.engine.states.windows.partitioned import (
     IN_DRIVER,
     PartitionedPartials,
     Place,
-    is_much,
     loose,
     may_partition,
     panes_of,
@@ -291,7 +290,8 @@ class AggregateState:
         if not held or spread is None or last is None:
             return RunOutput(table)
         if self.partitions:
-            made = self._released(run, held, spread)
+            numbers = self._progress.open(BEGIN_OF_TIME, spread)
+            made = self._partitioned(run).released(self.partials, held, numbers)
             self.ended = (*self.ended, Ended(held, conditions[0], last))
             return RunOutput.of(made, run.unit.root.schema)
         theirs = partials_where(run, held, [part.rows for part in parts])
@@ -304,19 +304,6 @@ class AggregateState:
             self.partials.delete_gone()
         self.ended = (*self.ended, Ended(held, conditions[0], last))
         return RunOutput(table)
-
-    def _released(self, run: Run, held: str, spread: tuple[int, int]) -> Made:
-        """Close the open windows of the groups that are `held`, and let go of these."""
-        parts, jobs = self.partials.parts, self._partitioned(run)
-        made: Made = empty_table(run.unit.root.schema)
-        theirs = jobs.where(parts, held)
-        if theirs:
-            if (numbers := self._progress.open(BEGIN_OF_TIME, spread)) is not None:
-                made = jobs.closed(theirs, numbers, "final")
-            self.partials.exchange(parts, jobs.where(parts, f"NOT coalesce({held}, false)"))
-            self.partials.gone += theirs
-            self.partials.delete_gone()
-        return made
 
     def _emitted(self, run: Run, new: Part | None) -> Iterator[Made]:
         """Yield the rows of the windows that close, are corrected, or are shown early."""
@@ -484,21 +471,13 @@ class AggregateState:
     def _tidy(self, run: Run) -> None:
         """Combine parts and spill large ones; what fails is tried again after the next run."""
         if self.partitions:
-            self._tidy_partitions(run)
+            collapses, is_large = self._progress.collapses_before, self.place.is_large
+            self._partitioned(run).tidy(self.partials, collapses, is_large=is_large)
         # Tuples do not combine; only small lots of them are laid together.
         combines, kept = self.aggregate.raw is None, self.partials
         while parts := crowded([p for p in loose(kept.parts) if combines or p.rows.is_small]):
             kept.replace(parts, self._combined(run, parts), parts[0].level + 1)
         spill_large(loose(kept.parts), run.processor.spill, run.processor.room)
-
-    def _tidy_partitions(self, run: Run) -> None:
-        """Send parts to the partitions once they are many, and combine files."""
-        jobs, kept = self._partitioned(run), self.partials
-        if self.place.is_large and is_much(others := loose(kept.parts), run):
-            kept.exchange(others, [jobs.scattered(others)])
-        collapses = self._progress.collapses_before
-        while parts := crowded([part for part in kept.parts if part.partitions]):
-            kept.exchange(parts, [jobs.combined(parts, collapses)])
 
     def _combined(self, run: Run, parts: Sequence[Part]) -> pa.Table:
         """Return the partials of several parts as one table."""

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from penstock.engine.spark.jobs.partition_jobs import Branch, PartitionJobs, Views
 from penstock.engine.spark.jobs.processor import Leaf, Made
 from penstock.engine.spark.jobs.train_writer import RowOrder
-from penstock.engine.states.parts import Part
+from penstock.engine.states.parts import Part, crowded
 from penstock.engine.states.state import Run
+from penstock.engine.states.windows.kept_partials import KeptPartials
 from penstock.engine.trains.partition_files import PartitionFiles, is_partitionable
 from penstock.engine.trains.rows import COMPACT_PARTS, Rows, empty_table
 from penstock.engine.trains.train_files import LargeBound, Outlook
@@ -118,6 +119,24 @@ class PartitionedPartials:
 
         files = self._jobs.in_place(_branches(parts), sql_of, self._name("combined"))
         return _part(files, parts[0].level + 1)
+
+    def tidy(self, kept: KeptPartials, collapse_before: int | None, *, is_large: bool) -> None:
+        """Send parts to the partitions of a large state once they are many, and combine files."""
+        if is_large and is_much(others := loose(kept.parts), self.run):
+            kept.exchange(others, [self.scattered(others)])
+        while parts := crowded([part for part in kept.parts if part.partitions]):
+            kept.exchange(parts, [self.combined(parts, collapse_before)])
+
+    def released(self, kept: KeptPartials, held: str, numbers: Numbers | None) -> Made:
+        """Close windows of the groups that are `held` in a condition, and let go of these."""
+        parts, nothing = kept.parts, empty_table(self.run.unit.root.schema)
+        if not (theirs := self.where(parts, held)):
+            return nothing
+        made = nothing if numbers is None else self.closed(theirs, numbers, "final")
+        kept.exchange(parts, self.where(parts, f"NOT coalesce({held}, false)"))
+        kept.gone += theirs
+        kept.delete_gone()
+        return made
 
     def where(self, parts: Sequence[Part], condition: str) -> list[Part]:
         """Return the partials that fulfil a condition, as one part or none."""

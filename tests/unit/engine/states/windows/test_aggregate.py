@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from unittest import mock
@@ -23,6 +23,7 @@ from penstock.engine.states.windows import partitioned
 from penstock.engine.states.windows.aggregate import AggregateState
 from penstock.engine.states.windows.kept_partials import KeptPartials
 from penstock.engine.states.windows.late_tuples import AT
+from penstock.engine.states.windows.partitioned import PartitionedPartials
 from penstock.engine.states.windows.progress import Progress
 from penstock.engine.trains import rows
 from penstock.engine.trains.memory_budget import MemoryBudget
@@ -302,12 +303,8 @@ def test_windows_close_once_with_what_they_hold_when_the_watermark_passes(
 
 
 @dataclass(frozen=True)
-class HandPartitions:
+class HandPartitions(PartitionedPartials):
     """Does by hand what the jobs of a large state do; a row's partition goes by its pane."""
-
-    run: Run
-    aggregate: WindowAggregate
-    count: int
 
     @property
     def hand(self) -> Hand:
@@ -316,22 +313,29 @@ class HandPartitions:
         return hand
 
     def made(self) -> Part | None:
-        return self._sent(partials(self.aggregate.assigner, self.hand.tuples), 0)
+        table = partials(self.aggregate.assigner, self.hand.tuples)
+        return self._sent(table, 0) if table.num_rows else None
 
-    def scattered(self, parts: list[Part]) -> Part | None:
+    def scattered(self, parts: Sequence[Part]) -> Part:
         assert parts
         assert not any(part.partitions for part in parts)
         return self._sent(pa.concat_tables([read(part.rows) for part in parts]), 0)
 
-    def combined(self, parts: list[Part], collapse_before: int | None) -> Part | None:
+    def combined(self, parts: Sequence[Part], collapse_before: int | None) -> Part:
         assert all(part.partitions for part in parts)
         whole = self.hand.compact(self.run.unit, [part.rows for part in parts], collapse_before)
         return self._sent(whole, parts[0].level + 1)
 
-    def closed(self, parts: list[Part], numbers: Numbers, emitted: str, touched: None) -> pa.Table:
+    def closed(
+        self,
+        parts: Sequence[Part],
+        numbers: Numbers,
+        emitted: str,
+        touched: Sequence[Part] | None = None,
+    ) -> pa.Table:
         return self.hand.closed(self.run.unit, [part.rows for part in parts], numbers)
 
-    def _sent(self, table: pa.Table, level: int) -> Part | None:
+    def _sent(self, table: pa.Table, level: int) -> Part:
         place = pa.array([pane // 3 % self.count for pane in table[PANE].to_pylist()], pa.int64())
 
         def write(job: Path) -> None:
@@ -340,8 +344,7 @@ class HandPartitions:
                 write_parquet_at(mine, job / f"part-{task:05d}-1.parquet")
 
         made = partition_files(write, self.hand.spill, "run", range(self.count), PANE)
-        if made is None:
-            return None
+        assert made is not None
         return Part(made.rows, made.first, made.last, level, made.partitions)
 
 
