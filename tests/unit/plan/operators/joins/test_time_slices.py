@@ -10,6 +10,7 @@ from penstock.model.schema import Column, Schema
 from penstock.model.trains import BEGIN_OF_TIME, END_OF_TIME
 from penstock.plan.operators import EventTime, Scan, TimeSlices, key
 from penstock.plan.operators.completion import Completion, completion, waiting_operators
+from penstock.plan.operators.identity import identity
 from penstock.plan.operators.joins.join_input import JoinInput
 
 SECOND = 1_000_000
@@ -27,6 +28,20 @@ def slices(text: str = "", window: Window = NO_WINDOW, period: int | None = None
 def test_how_it_was_written_makes_no_other_operator() -> None:
     assert key(slices("CREATE …")) == key(slices("create …"))
     assert key(slices()) != key(slices(window=Window(lat=(Fraction(1), Fraction(2)))))
+
+
+def test_it_is_who_it_was() -> None:
+    """Homes hold this: see tests/golden/test_identity.py."""
+    fine = '{"lat":["Axis",{"size":"1/10","step":"1/10"}],"lon":["Axis",{"size":"1/10",'
+    fine += '"step":"1/10"}],"time":["Axis",{"size":"1","step":"1"}]}'
+    hourly = '{"function":["Aggregate",{"name":"avg"}],"name":"hourly","sources":["b"],'
+    hourly += '"time":["Axis",{"size":"3600","step":"3600"}]}'
+    read = f'{{"columns":[["ts","time"]],"operator":"{key(STATIONS)}",'
+    read += '"time":["EventTime",{"column":"ts"}]}'
+    assert identity(slices()) == (
+        f'["TimeSlices",[[["JoinInput",{read}]],[["b",["Topology",{fine}]]],'
+        f'[["PerspectiveDefinition",{hourly}]],["Window",{{}}]]]'
+    )
 
 
 def test_rows_are_complete_at_the_end_of_the_first_open_slice() -> None:
