@@ -36,7 +36,7 @@ from tests.servers.web import TOKEN, WebServer, running_web
 from tests.unit.model.arrow_twin import arrow_without_spark
 
 ROOT = Path(__file__).parents[3]
-KILLS = 30 if IS_WHOLE else 3
+KILLS = 30 if IS_WHOLE else 2
 SOON = timedelta(milliseconds=20)
 CURSOR: dict[str, Option] = {"rows": "data.items", "cursor": "next", "cursor_param": "since"}
 JSON_ROWS = [{**row, "ts": f"{row['ts']:%FT%TZ}"} for row in ROWS]  # as Arrow reads it

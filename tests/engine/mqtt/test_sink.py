@@ -22,7 +22,7 @@ from tests.examples import IS_WHOLE
 from tests.servers.mosquitto import MosquittoServer
 
 ROOT = Path(__file__).parents[3]
-KILLS = 30 if IS_WHOLE else 3
+KILLS = 30 if IS_WHOLE else 2
 
 
 def made(broker: MosquittoServer, **options: Option) -> MqttSink:

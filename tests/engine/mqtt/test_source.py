@@ -36,7 +36,7 @@ from tests.servers.mosquitto import PASSWORD, USER, MosquittoServer
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
-KILLS = 30 if IS_WHOLE else 3
+KILLS = 30 if IS_WHOLE else 2
 TEXTS = Schema(
     (
         Column("said", "string"),
@@ -217,8 +217,11 @@ def test_a_broker_that_is_stopped_and_started_loses_nothing(
                 until(lambda: is_failing(source))
                 mosquitto.start()
             mosquitto.publish((topic, str(number)))
-        mine.take(source, 6)
-    assert mine.said == list("012345")
+        while set(mine.said) != set("012345"):
+            mine.take(source, len(mine.rows) + 1)
+    # An acknowledgement that was under way may be lost: such a message comes again, and says so.
+    assert list(dict.fromkeys(mine.said)) == list("012345")
+    assert len(mine.said) - 6 <= sum(bool(row["again"]) for row in mine.rows)
 
 
 def test_a_session_that_the_broker_has_lost_is_told_as_a_gap(
