@@ -11,7 +11,11 @@ from penstock.model.definitions import Connector, QueryDefinition
 from tests.contracts.sink_laws import SINK_LAWS, SinkCase
 
 # Their laws are kept in tests of their own, which start the servers that they write to.
-ELSEWHERE = {"delta": "engine/delta/test_delta.py", "postgres": "engine/postgres/test_sink.py"}
+ELSEWHERE = {
+    "delta": "engine/delta/test_delta.py",
+    "kafka": "engine/kafka/test_sink.py",
+    "postgres": "engine/postgres/test_sink.py",
+}
 # Those of servers are killed all the same, in their own tests: nothing is missing then.
 NOT_REPEATABLE = {"console", "http", "mqtt"}
 

@@ -44,6 +44,7 @@ def test_only_pages_about_other_machines_and_servers_show_what_nobody_runs() -> 
     assert {page.stem for page in PAGES for each in blocks(page) if each.kind in ELSEWHERE} == {
         "cluster",
         "deploy",
+        "kafka",
         "monitor",
         "page",
         "postgres",

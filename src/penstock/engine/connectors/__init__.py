@@ -10,6 +10,7 @@ from penstock.engine.sinks import console
 from penstock.engine.sinks import files as files_sink
 from penstock.engine.sinks.delta import delta as delta_sink
 from penstock.engine.sinks.http import http as http_sink
+from penstock.engine.sinks.kafka import kafka as kafka_sink
 from penstock.engine.sinks.mqtt import mqtt as mqtt_sink
 from penstock.engine.sinks.postgres import postgres
 from penstock.engine.tables import TABLES
@@ -64,8 +65,10 @@ CONNECTORS = {
             "topics of Kafka",
             source=kafka.Kafka,
             source_options=kafka.OPTIONS,
+            sink=kafka_sink.KafkaSink,
+            sink_options=kafka_sink.OPTIONS,
             extra="kafka",
-            modules=("confluent_kafka", "fastavro"),
+            modules=("confluent_kafka", "fastavro", "google.protobuf", "httpx"),
         ),
         ConnectorKind(
             "mqtt",

@@ -17,7 +17,7 @@ NEEDS_QUOTES = '[",\\r\\n]|^$|^\\s|\\s$'
 def csv_text(table: pa.Table, *, header: bool = True) -> bytes:
     """Return one line a row as UTF-8, below a line of column names where wanted."""
     first = _header(table.schema.names) if header else b""
-    return b"".join([first, *(joined(_lines(batch)) for batch in batches(table))])
+    return b"".join([first, *(joined(csv_lines(batch, "\n")) for batch in batches(table))])
 
 
 def cell_text(values: pa.Array) -> pa.Array:
@@ -25,14 +25,15 @@ def cell_text(values: pa.Array) -> pa.Array:
     return json_text(values) if is_nested(values.type) else plain_text(values)
 
 
-def _lines(batch: pa.RecordBatch) -> pa.Array:
+def csv_lines(batch: pa.RecordBatch, end: str = "") -> pa.Array:
+    """Return one line a row, each with what ends it."""
     # A line with nothing on it is no row to most readers.
     null = '""' if batch.num_columns == 1 else ""
     parts: list[pa.Array | str] = []
     for column in batch.columns:
         parts += [",", _quoted_where_needed(cell_text(column))]
     return pc.binary_join_element_wise(
-        *parts[1:], "\n", "", null_handling="replace", null_replacement=null
+        *parts[1:], end, "", null_handling="replace", null_replacement=null
     )
 
 

@@ -1,0 +1,1 @@
+"""Results into a topic of Kafka, each delivery in one transaction with its number."""
