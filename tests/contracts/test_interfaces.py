@@ -95,6 +95,7 @@ ELSEWHERE = {
     "http": "engine/http/test_sources.py",
     "kafka": "engine/kafka/test_source.py",
     "mqtt": "engine/mqtt/test_source.py",
+    "postgres": "engine/postgres/test_changes.py",
     "sse": "engine/http/test_sources.py",
 }
 

@@ -9,7 +9,7 @@ from penstock.engine.connectors.sources import SOURCES, check
 from penstock.engine.interfaces import files, generator, replay, spark
 from penstock.engine.interfaces.lake import delta
 from penstock.engine.interfaces.pushed import push
-from penstock.engine.interfaces.received import http, mqtt, sse
+from penstock.engine.interfaces.received import http, mqtt, postgres, sse
 from penstock.sql import CreateStream, parse
 
 PAGE = (Path(__file__).parents[3] / "docs" / "reference" / "interfaces.md").read_text()
@@ -20,6 +20,7 @@ DECLARED = {
     "generator": generator.OPTIONS,
     "http": http.OPTIONS,
     "mqtt": mqtt.OPTIONS,
+    "postgres": postgres.OPTIONS,
     "push": push.OPTIONS,
     "replay": replay.OPTIONS,
     "spark": spark.OPTIONS,

@@ -6,6 +6,7 @@ from penstock.engine.interfaces.kafka import kafka
 from penstock.engine.interfaces.lake import delta
 from penstock.engine.interfaces.pushed import push
 from penstock.engine.interfaces.received import http, mqtt, sse
+from penstock.engine.interfaces.received import postgres as postgres_changes
 from penstock.engine.sinks import console
 from penstock.engine.sinks import files as files_sink
 from penstock.engine.sinks.delta import delta as delta_sink
@@ -82,7 +83,9 @@ CONNECTORS = {
         ),
         ConnectorKind(
             "postgres",
-            "a table of PostgreSQL",
+            "a table of PostgreSQL, or what changes in one",
+            source=postgres_changes.PostgresChanges,
+            source_options=postgres_changes.OPTIONS,
             sink=postgres.PostgresSink,
             sink_options=postgres.OPTIONS,
             table_options=TABLES["postgres"],
