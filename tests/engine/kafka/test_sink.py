@@ -188,7 +188,7 @@ def test_options_that_do_not_fit_are_refused(options: dict[str, Option]) -> None
         KafkaSink.check(definition)
 
 
-@pytest.mark.skipif(not IS_WHOLE, reason="ten seconds; kills of the sink are in every run")
+@pytest.mark.skipif(not IS_WHOLE, reason="tests/e2e/test_kafka.py does it with a query")
 def test_a_broker_that_dies_and_comes_back_has_every_row_once(kafka: KafkaServer) -> None:
     topic = kafka.topic()
     sink = sink_of(kafka, topic, timeout=timedelta(seconds=2))

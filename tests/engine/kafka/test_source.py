@@ -35,6 +35,7 @@ from tests.contracts.source_laws import (
     source_of,
 )
 from tests.engine.kafka.places import CARS, LOOPBACK, Reading, connector, reading
+from tests.examples import IS_WHOLE
 from tests.servers.kafka import USER, KafkaServer
 
 pytestmark = pytest.mark.spark
@@ -328,6 +329,7 @@ def test_partitions_say_how_far_their_time_is_and_silent_ones_do_not_wait(
         assert stream.boundaries[-1]["silent"] == names[1:]
 
 
+@pytest.mark.skipif(not IS_WHOLE, reason="tests/e2e/test_kafka.py does it with a query")
 def test_a_broker_that_dies_is_told_and_read_on_from_when_it_is_back(
     kafka: KafkaServer, read: Callable[..., Any]
 ) -> None:
