@@ -133,6 +133,12 @@ class ObliviousJoinState:
         figures = self.orders.figures()
         return [self._told(place, figures[place]) for place in self._places]
 
+    @property
+    def memory_limit(self) -> int | None:
+        """Return the bytes that its tuples may take in memory: its share, or its own bound."""
+        known = self.join.keeping.memory if self.granted is None else self.granted
+        return None if known is None else int(known)
+
     def accuracy(self) -> float:
         """Return how many of its rows it has given at least, as far as strays tell.
 

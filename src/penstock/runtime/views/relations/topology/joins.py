@@ -46,7 +46,7 @@ def _rows(live: LiveUnit) -> Iterator[Row]:
             "unsorted_rows": each.unsorted,
             "disk_rows": each.far,
             "memory_bytes": each.memory_bytes,
-            "memory_limit": None if state.granted is None else int(state.granted),
+            "memory_limit": state.memory_limit,
             **{f"predicted_{name}": tuples[place] for name, tuples in predicted.items()},
             "strays": each.strays,
             "accuracy": accuracy,
