@@ -47,6 +47,13 @@ CREATE QUERY IF NOT EXISTS {name}_sums AS
   FROM {name} [RANGE 5 SECONDS] GROUP BY k INTO files(path => 'out/{name}', format => 'json');
 CREATE QUERY IF NOT EXISTS {name}_some AS SELECT ts, v FROM {name} WHERE v % 4 = 0;
 """
+# Cells of a stream, slice by slice of time.
+GRID = """
+CREATE BASE IF NOT EXISTS readings FROM csv (ts, k, v, v);
+CREATE PERSPECTIVE IF NOT EXISTS cells FROM readings
+  GRID (time INTERVAL 5 SECONDS, lat 1, lon 1000) AS aggregate(sum);
+CREATE QUERY IF NOT EXISTS slices AS SELECT time, lat, value FROM cells;
+"""
 
 
 class Place:
@@ -68,7 +75,7 @@ class Place:
             QUERIES.format(name=name, columns=COLUMNS, source=source)
             for name, source in SOURCES.items()
         )
-        (path / "script.sql").write_text("".join(script))
+        (path / "script.sql").write_text("".join([*script, GRID]))
 
     def start(self) -> subprocess.Popen[bytes]:
         """Run the command as a process group of its own, so that its Java dies with it."""
@@ -130,7 +137,7 @@ def test_a_command_that_is_killed_and_repeated_gives_what_an_undisturbed_one_giv
     undisturbed, killed = Place(tmp_path / "undisturbed"), Place(tmp_path / "killed")
     assert undisturbed.start().wait(PATIENCE) == 0, undisturbed.told()
     expected = undisturbed.rows()
-    assert {name for name, _ in expected} == {f"{name}_some" for name in SOURCES}
+    assert {name for name, _ in expected} == {"slices", *(f"{name}_some" for name in SOURCES)}
     assert set(expected.values()) == {1}
 
     early = killed.start()  # while the script is carried out, before anything flows
