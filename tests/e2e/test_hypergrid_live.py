@@ -73,8 +73,8 @@ def test_slices_are_those_of_a_select_afterwards(ps: Connection) -> None:
     ps.script(PERSPECTIVES)
     ps.script("; ".join(f"CREATE QUERY {name} AS {asked}" for name, asked in ASKED.items()))
     rows = readings()
-    for at in range(0, len(rows), 30):
-        ps.push("s", rows[at : at + 30])
+    for at in range(0, len(rows), 45):
+        ps.push("s", rows[at : at + 45])
     ps.end("s")
     finish(ps)
     by = " ORDER BY time, lat, lon"
