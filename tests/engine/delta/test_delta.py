@@ -68,6 +68,7 @@ def seen(path: Path) -> list[dict[str, Any]]:
     return sorted(table, key=lambda row: row.get("n") or 0)
 
 
+@pytest.mark.timeout(1800)  # with two hundred kills
 @pytest.mark.parametrize("law", SINK_LAWS, ids=lambda law: law.__name__)
 def test_the_sink_keeps(law: Callable[[SinkCase, Path], None], tmp_path: Path) -> None:
     def definition(place: int) -> QueryDefinition:

@@ -297,6 +297,7 @@ def test_the_columns_beside_an_event_and_a_gap_where_there_are_no_ids(
 
 
 @each_kind
+@pytest.mark.timeout(1800)  # with thirty lives
 def test_a_reader_that_is_killed_again_and_again_has_every_row_once(
     kind: str, web: WebServer, tmp_path: Path
 ) -> None:

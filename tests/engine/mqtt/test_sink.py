@@ -136,6 +136,7 @@ def test_a_broker_that_goes_and_comes_back_has_every_row(mosquitto: MosquittoSer
         until(lambda: {json.loads(each.payload)["id"] for each in heard} == set(range(1, 7)))
 
 
+@pytest.mark.timeout(1800)  # with thirty lives
 def test_a_writer_that_is_killed_again_and_again_leaves_every_row_and_doubles_can_be_told(
     mosquitto: MosquittoServer, tmp_path: Path
 ) -> None:

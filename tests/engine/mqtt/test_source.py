@@ -282,6 +282,7 @@ def test_bad_options_are_told_before_anything_is_opened(
         Mqtt.check(StreamDefinition("s", TEXTS, Connector("mqtt", tuple(given.items()))))
 
 
+@pytest.mark.timeout(1800)  # with thirty lives
 def test_a_reader_that_is_killed_again_and_again_has_every_message_and_tells_doubles(
     reading: Callable[..., Reading], mosquitto: MosquittoServer, tmp_path: Path
 ) -> None:

@@ -255,6 +255,7 @@ def test_a_server_that_dies_and_comes_back_gives_every_change_once(
     assert [json.loads(each.payload)["id"] for each in kept(source)] == [r["id"] for r in ROWS]
 
 
+@pytest.mark.timeout(1800)  # with thirty lives
 def test_a_reader_that_is_killed_again_and_again_has_every_change_once(
     database: Database, tmp_path: Path
 ) -> None:
