@@ -8,7 +8,6 @@ from typing import Any, Self
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.catalog import SqliteCatalog
 from penstock.clock import Clock, WallClock
 from penstock.engine.actions.call import Function
 from penstock.engine.allowed import Allowed
@@ -43,12 +42,12 @@ from penstock.model.definitions import Sites
 from penstock.model.functions.user_aggregates import UserAggregate
 from penstock.model.schema import literal, quoted
 from penstock.runtime.durable.home import Home
-from penstock.runtime.durable.journal_sqlite import SqliteJournal
 from penstock.runtime.durable.result_row import START, Position
 from penstock.runtime.loop.supervisor import DEFAULTS, Settings
 from penstock.runtime.names.flows import graph_term
 from penstock.runtime.statements.result import Result
 from penstock.runtime.statements.statements import approved
+from penstock.runtime.stores import open_stores
 from penstock.runtime.system import Parts, System
 from penstock.runtime.work.subscription import MAX_ROWS, Subscription
 from penstock.sql import fragment, parse_select
@@ -86,6 +85,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
     readable: Sequence[str | Path] = (),
     allow_functions: Sequence[str] = (),
     spark_settings: Mapping[str, str] | None = None,
+    journal: str | None = None,
 ) -> "Connection":
     """Open a home and run what it remembers, on a Spark of our own or on the caller's.
 
@@ -121,6 +121,8 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         allow_functions: functions of Spark's that SQL may call although they load classes or read
             what their arguments name (`reflect`, `from_xml`, `xpath` …).
         spark_settings: settings of a Spark of our own, such as `spark.driver.memory`.
+        journal: `postgresql://user@host/database?schema=name`, where catalog and journal are kept
+            in PostgreSQL instead of in the home, so that another machine can take over.
 
     Returns:
         The connection; use it as a context manager, so that it is closed.
@@ -131,6 +133,7 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         SparkMissingError: Java or the Spark master cannot be reached.
         WorkersUnlikeError: a cluster's workers have another Python, or lack a package.
         HomeUnseenError: a cluster's workers do not see the home.
+        JournalError: the journal's PostgreSQL cannot be reached or used.
     """
     require(
         "penstock.connect",
@@ -149,30 +152,30 @@ def connect(  # noqa: PLR0913  (all by name but the first, each with a default)
         writable=(writable, many("a list of directories", PATH)),
         readable=(readable, many("a list of directories", PATH)),
         allow_functions=(allow_functions, TEXTS),
+        journal=(journal, TEXT.or_none()),
         spark_settings=(spark_settings, SETTINGS_OF_SPARK.or_none()),
         functions=(functions, many("a list of stream functions", STREAM_FUNCTION)),
     )
-    held = Home(Path(home))
+    held, stores = Home(Path(home)), None
     try:
-        held.refuse_lost_catalog()
+        stores = open_stores(held, journal)
         log = held.path / "spark.log"
         sessions = open_sessions(
             master, spark, log, allow_functions, spark_settings or {}, held.spill
         )
-        catalog = SqliteCatalog(held.catalog)
-        held.refuse_lost_journal(len(catalog.all()))
-        journal = SqliteJournal(held.journal)
         now = clock or WallClock()
         names = (commands, hosts, formats, map(str, writable), map(str, readable))
         allowed = Allowed(*map(frozenset, names))
         given = (tuple(aggregates), actions or {}, allowed, tuple(functions))
-        parts = Parts(held, sessions, catalog, journal, now, bounds, *given)
+        parts = Parts(held, sessions, stores, now, bounds, *given)
         with death_told():
             system = System(parts, settings)
             system.recover()
         if held.lost_pending_actions():
             system.warn(f"{held.pending_actions} was lost: what rules had still to do is not known")
     except BaseException:
+        if stores is not None:
+            stores.close()
         held.close()
         raise
     connection = Connection(system)

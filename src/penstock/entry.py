@@ -48,6 +48,7 @@ def connect(
     readable: Sequence[str | Path] = ...,
     allow_functions: Sequence[str] = ...,
     spark_settings: Mapping[str, str] | None = ...,
+    journal: str | None = ...,
 ) -> "Connection": ...
 
 

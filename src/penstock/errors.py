@@ -37,6 +37,8 @@ PenstockError
  ├─ DiskFullError           DISK_FULL
  ├─ HomeBusyError           HOME_BUSY            another process holds the home directory
  ├─ HomeError               BAD_HOME             a home that cannot be used
+ │   ├─ JournalError        NO_JOURNAL           a journal in PostgreSQL that cannot be used
+ │   │   └─ LeaseLostError  LEASE_LOST           the right to write it has gone
  │   ├─ HomeFormatError     HOME_FORMAT          a home that another version of Penstock wrote
  │   └─ HomeUnseenError     HOME_UNSEEN          a home that the workers of a cluster do not see
  ├─ StateUnmatchedError     STATE_UNMATCHED      a query's state that belongs to another plan
@@ -474,6 +476,24 @@ class HomeFormatError(HomeError):
     """
 
     code = "HOME_FORMAT"
+
+
+class JournalError(HomeError):
+    """A journal in PostgreSQL that cannot be reached or used, or is not this home's.
+
+    Look whether the server runs and the user may write there; the home itself is as it was.
+    """
+
+    code = "NO_JOURNAL"
+
+
+class LeaseLostError(JournalError):
+    """The lease on a journal in PostgreSQL is lost, so nothing more may be written.
+
+    Start it again: what was acknowledged is there, and whoever takes the lease goes on from it.
+    """
+
+    code = "LEASE_LOST"
 
 
 class HomeUnseenError(HomeError):

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.catalog import Catalog, CatalogEntry, MemoryCatalog, SqliteCatalog
+from penstock.catalog import Catalog, CatalogEntry, MemoryCatalog, SqlCatalog, SqliteCatalog
 from penstock.errors import NameTakenError, UnknownNameError
 from penstock.model.definitions import QueryState
 from tests.examples import examples
+from tests.servers.journals import opened
 
 Make = Callable[[Path], Catalog]
 CATALOGS: dict[str, Make] = {
@@ -22,10 +23,16 @@ CATALOGS: dict[str, Make] = {
 }
 
 
-@pytest.fixture(params=CATALOGS.values(), ids=CATALOGS.keys())
+@pytest.fixture(params=[*CATALOGS, "postgresql"])
 def catalog(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Catalog]:
-    with closing(request.param(tmp_path)) as made:
+    with closing(made_of(request, tmp_path)) as made:
         yield made
+
+
+def made_of(request: pytest.FixtureRequest, home: Path) -> Catalog:
+    if request.param == "postgresql":
+        return SqlCatalog(opened(request.getfixturevalue("postgres").database()), "there")
+    return CATALOGS[request.param](home)
 
 
 def names(catalog: Catalog) -> list[str]:

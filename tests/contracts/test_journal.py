@@ -14,8 +14,9 @@ from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.journal_memory import MemoryJournal
-from penstock.runtime.durable.journal_sqlite import SqliteJournal
+from penstock.runtime.durable.journal_sqlite import SqliteJournal, SqlJournal
 from tests.examples import examples
+from tests.servers.journals import opened
 
 KINDS: dict[str, Callable[[Path], Journal]] = {
     "memory": lambda _: MemoryJournal(),
@@ -26,9 +27,12 @@ NAMES = st.sampled_from(["traffic", "Traffic", "x'; --"])
 NUMBERS = st.integers(0, 6)
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=[*KINDS, "postgresql"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
-    made = KINDS[request.param](tmp_path)
+    if request.param == "postgresql":
+        made: Journal = SqlJournal(opened(request.getfixturevalue("postgres").database()))
+    else:
+        made = KINDS[request.param](tmp_path)
     yield made
     made.close()
 

@@ -33,6 +33,7 @@ def main(told: dict[str, Any]) -> None:
         settings=settings,
         writable=[home.parent],
         hosts=told["hosts"],
+        journal=told["journal"],
     ) as ps:
         say("open")
         ps.script(told["script"])

@@ -20,6 +20,7 @@ DEFAULTS = {
     "push_to": 0,
     "all_large": False,
     "hosts": [],
+    "journal": None,
 }
 
 

@@ -2,6 +2,6 @@
 
 from penstock.catalog.catalog import Catalog, CatalogEntry, Kind
 from penstock.catalog.memory import MemoryCatalog
-from penstock.catalog.sqlite import SqliteCatalog
+from penstock.catalog.sqlite import SqlCatalog, SqliteCatalog
 
-__all__ = ["Catalog", "CatalogEntry", "Kind", "MemoryCatalog", "SqliteCatalog"]
+__all__ = ["Catalog", "CatalogEntry", "Kind", "MemoryCatalog", "SqlCatalog", "SqliteCatalog"]

@@ -1,8 +1,8 @@
-"""A catalog in one SQLite file: the default, which survives restarts.
+"""A catalog in SQL: one SQLite file, which is the default, or a schema of PostgreSQL.
 
-Definitions are on disk when the call, or `together`, returns. A state alone is then in the
-kernel's hands: a power cut may take it, and what made it so makes it so again. A thousand queries
-that end at once would otherwise wait a thousand times for the disk.
+In a file, definitions are on disk when the call, or `together`, returns. A state alone is then in
+the kernel's hands: a power cut may take it, and what made it so makes it so again. A thousand
+queries that end at once would otherwise wait a thousand times for the disk.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from penstock.catalog.catalog import CatalogEntry, Kind
 from penstock.catalog.names import check_free, folded, unknown
-from penstock.database import COPY, Database, DatabaseFormat
+from penstock.database import COPY, Database, DatabaseFormat, SqlDatabase
 from penstock.errors import HomeError
 from penstock.model.definitions import QueryState
 
@@ -31,24 +31,37 @@ CREATE TABLE entries (
 """,
     application=0x50454E53,  # "PENS", where SQLite keeps whose file it is
 )
+POSTGRES_TABLES = """
+CREATE TABLE IF NOT EXISTS entries (
+  incarnation BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  folded TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  text TEXT NOT NULL,
+  state TEXT,
+  cause TEXT NOT NULL
+)
+"""
 COLUMNS = "kind, name, text, incarnation, state, cause"
 
 
-class SqliteCatalog:
-    """Entries in a file, made where there is none; several threads may share this object."""
+class SqlCatalog:
+    """Entries in a database; several threads may share this object."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = Database(path, FORMAT)
+    def __init__(self, database: SqlDatabase, place: str) -> None:
+        """Keep them there; errors say that it is at that place."""
+        self._file, self._place = database, place
 
     def put(self, kind: Kind, name: str, text: str, *, replace: bool = False) -> CatalogEntry:
         with self.together():
             check_free(kind, name, self._find(name), replace=replace)
             self._file.execute("DELETE FROM entries WHERE folded = ?", folded(name))
-            row = self._file.execute(
-                "INSERT INTO entries (folded, kind, name, text, cause) VALUES (?, ?, ?, ?, '')",
+            ((number,),) = self._file.rows(
+                "INSERT INTO entries (folded, kind, name, text, cause) VALUES (?, ?, ?, ?, '') "
+                "RETURNING incarnation",
                 *(folded(name), kind, name, text),
             )
-            return CatalogEntry(kind, name, text, row.lastrowid or 0)
+            return CatalogEntry(kind, name, text, number)
 
     def amend(self, name: str, text: str) -> None:
         with self.together():
@@ -96,7 +109,12 @@ class SqliteCatalog:
         try:
             known = QueryState(state) if state else None
         except ValueError as error:
-            raise HomeError(
-                f"catalog {self._file.path} cannot be used: {error}", hint=COPY
-            ) from error
+            raise HomeError(f"catalog {self._place} cannot be used: {error}", hint=COPY) from error
         return CatalogEntry(kind, name, text, incarnation, known, cause)
+
+
+class SqliteCatalog(SqlCatalog):
+    """Entries in a file, made where there is none."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(Database(path, FORMAT), str(path))

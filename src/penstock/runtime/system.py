@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
-from penstock.catalog import Catalog
 from penstock.clock import Clock
 from penstock.engine.actions.call import Callables, Function
 from penstock.engine.allowed import Allowed
@@ -37,7 +36,6 @@ from penstock.runtime.definitions.steering_actions import SteeringActions
 from penstock.runtime.definitions.streams import SourceMaker, Streams
 from penstock.runtime.definitions.tables import TableDefinitions
 from penstock.runtime.durable.home import Home
-from penstock.runtime.durable.journal import Journal
 from penstock.runtime.durable.pending_actions import PendingActions
 from penstock.runtime.durable.push_keys import PushKeys
 from penstock.runtime.durable.result_index import ResultIndex
@@ -76,6 +74,7 @@ from penstock.runtime.statements.questions import Questions
 from penstock.runtime.statements.settings import StatementLimit
 from penstock.runtime.statements.statements import Statements
 from penstock.runtime.statements.written_files import WrittenFiles
+from penstock.runtime.stores import Stores
 from penstock.runtime.topology.topology import Topology
 from penstock.runtime.views.inspected import Inspected
 from penstock.runtime.work.worker_pool import WorkerPool
@@ -90,8 +89,7 @@ class Parts:
 
     home: Home
     sessions: Sessions
-    catalog: Catalog
-    journal: Journal
+    stores: Stores
     clock: Clock
     bounds: BufferBounds = DEFAULT_BOUNDS
     aggregates: tuple[UserAggregate, ...] = ()
@@ -110,7 +108,8 @@ class System:
     def __init__(self, parts: Parts, settings: Settings = DEFAULTS) -> None:
         """Build the parts; `recover` brings back what the home remembers, `start` sets it going."""
         self.home, self.sessions, self.clock = parts.home, parts.sessions, parts.clock
-        self.catalog, self.journal = parts.catalog, parts.journal
+        self.catalog, self.journal = parts.stores.catalog, parts.stores.journal
+        self._refuse_lost = parts.stores.refuse_lost
         self._allowed = parts.allowed
         self.warnings: list[str] = []
         self.result_index = ResultIndex(self.home.result_index)
@@ -270,11 +269,16 @@ class System:
             SourcePoller(*self._work, self.statistics, is_held=warm_up.holds),
         )
         given = settings.slots is not None
-        slots = ClusterSlots(self.processor, self.pool, self.quality, are_given=given)
-        duties = Duties(self.suspension.obey, self.admission.admit, slots.follow)
+        self._slots = ClusterSlots(self.processor, self.pool, self.quality, are_given=given)
+        duties = Duties(self.suspension.obey, self.admission.admit, self._look_around)
         self.supervisor = Supervisor(
             self.quiescence, self.cutter, self.checkpoints, stages, self.quality, duties
         )
+
+    def _look_around(self, now: float) -> None:
+        """See whether the home is still ours, and how much the cluster can do."""
+        self._refuse_lost()
+        self._slots.follow(now)
 
     def _warm_up(self, settings: Settings) -> WarmUp:
         seconds, driver_rows = settings.warm_seconds, settings.limits.driver_rows

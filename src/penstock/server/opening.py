@@ -36,6 +36,7 @@ def open_home(configuration: Configuration) -> Connection:
         readable=configuration.allow_readable,
         allow_functions=configuration.allow_functions,
         spark_settings=dict(configuration.spark),
+        journal=configuration.journal,
     )
 
 

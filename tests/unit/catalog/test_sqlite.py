@@ -103,7 +103,7 @@ def test_a_path_that_cannot_be_a_file_is_refused(tmp_path: Path, inside: str) ->
 def test_a_catalog_that_another_process_writes_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.database.PATIENCE", 0.01)
+    monkeypatch.setattr("penstock.database.sqlite.PATIENCE", 0.01)
     path = tmp_path / "catalog.db"
     with (
         closing(SqliteCatalog(path)) as catalog,

@@ -109,7 +109,10 @@ def _definitions(home: Path) -> list[Statement]:
     """Return the statements that a home remembers; it may be in use meanwhile."""
     path = home.expanduser() / "catalog.db"
     if not path.is_file():
-        raise BadOptionError(f"{home} is no home of Penstock", hint="leave --home out")
+        raise BadOptionError(
+            f"{home} has no catalog: it is no home of Penstock, or that is in PostgreSQL",
+            hint="leave --home out",
+        )
     catalog = SqliteCatalog(path)
     try:
         return [statement for entry in catalog.all() for statement in parse(entry.text)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.server.configuration import SETTINGS, Configuration, Setting, resolved
 
-METAVARS = {"home": "DIR", "master": "URL", "spark": "NAME=VALUE"}
+METAVARS = {"home": "DIR", "master": "URL", "spark": "NAME=VALUE", "journal": "URL"}
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ home/
  ├─ format      the version of this layout
  ├─ lock        locked while a process is at home; holds its pid
  ├─ catalog.db  journal.db
+ ├─ journal     where catalog and journal are, if not here
  ├─ sums.json   checksums of the databases, while nobody is at home
  ├─ firings.db  what rules have still to do, and could not do
  ├─ pushes.db   keys of pushes, so that a client may repeat one
@@ -45,6 +46,7 @@ WRITERS = {1: "Penstock before 0.1.0", 2: "Penstock 0.1.0"}
 OWNER_ONLY = 0o700  # results may be nobody else's business
 LONGEST_NAME = 200  # file systems take 255 bytes; leave room for what gets appended
 DATABASES = ("catalog.db", "journal.db", "firings.db")
+ELSEWHERE = "journal"  # names the place of catalog and journal
 SUMS = "sums.json"  # sizes and checksums of the databases, while nobody has them open
 DOORS = ("commands", "hosts", "formats", "writable", "readable")  # in the order of Allowed
 ROOMS = ("state", "streams", "rejects", "archive", "tables", "results", "late", "spill")
@@ -63,6 +65,8 @@ class Home:
             self._make()
             # Before anything is made: what was there once and is not now was lost.
             self._found = frozenset(n for n in DATABASES if _has_bytes(self.path / n))
+            if self.journal_elsewhere:
+                self._found |= {self.catalog.name, self.journal.name}
             self._lock = locked(self.path)
         try:
             with _explained(self.path):
@@ -97,6 +101,33 @@ class Home:
     def journal(self) -> Path:
         """Return the journal's file, which may not exist yet."""
         return self.path / "journal.db"
+
+    @property
+    def journal_elsewhere(self) -> str:
+        """Return where catalog and journal are, or nothing where they are files of the home."""
+        try:
+            return (self.path / ELSEWHERE).read_text().strip()
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def note_journal(self, place: str) -> None:
+        """Remember that catalog and journal are elsewhere."""
+        if self.journal_elsewhere != place:
+            with _explained(self.path):
+                write_whole(self.path / ELSEWHERE, f"{place}\n".encode(), sync=True)
+
+    def refuse_other_journal(self, *, elsewhere: bool) -> None:
+        """Raise where the journal is elsewhere and is not named, or is here and another is."""
+        if (noted := self.journal_elsewhere) and not elsewhere:
+            raise HomeError(
+                f"the home {self.path} has its catalog and journal in {noted}",
+                hint="name it: --journal postgresql://…, or connect(journal=…)",
+            )
+        if elsewhere and not noted and self.journal.name in self._found:
+            raise HomeError(
+                f"the home {self.path} has its catalog and journal in files of its own",
+                hint="leave --journal out, or name a home that is new",
+            )
 
     @property
     def pending_actions(self) -> Path:

@@ -1,6 +1,7 @@
-"""The journal in one SQLite file; a step with a checkpoint waits for the disk.
+"""The journal in SQL: one SQLite file, or a schema of PostgreSQL.
 
-The state that a checkpoint replaces is removed after it. With `sync=True` every step waits.
+In the file a step with a checkpoint waits for the disk, since the state that it replaces is removed
+after it; with `sync=True` every step waits, as it does in PostgreSQL unless that is told otherwise.
 """
 
 from collections.abc import Iterator, Mapping
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from penstock.database import Database, DatabaseFormat
+from penstock.database import Database, DatabaseFormat, SqlDatabase
 from penstock.model.functions.time_outs import TimeOuts
 from penstock.qos.shedding.worths import WorthCut
 from penstock.runtime.durable.journal import (
@@ -43,37 +44,53 @@ CREATE TABLE checkpoints (number INTEGER PRIMARY KEY, manifest TEXT NOT NULL);
 """,
     damaged="restore it from a copy, or begin anew with it set aside: penstock repair HOME",
 )
+POSTGRES_TABLES = """
+CREATE TABLE IF NOT EXISTS trains (
+    name TEXT, number BIGINT, body TEXT NOT NULL, PRIMARY KEY (name, number));
+CREATE TABLE IF NOT EXISTS runs (
+    name TEXT, number BIGINT, body TEXT NOT NULL, PRIMARY KEY (name, number));
+CREATE TABLE IF NOT EXISTS trimmed (
+    log TEXT, name TEXT, number BIGINT NOT NULL, PRIMARY KEY (log, name));
+CREATE TABLE IF NOT EXISTS deliveries (
+    query TEXT PRIMARY KEY, number BIGINT NOT NULL, rows BIGINT NOT NULL);
+CREATE TABLE IF NOT EXISTS checkpoints (number BIGINT PRIMARY KEY, manifest TEXT NOT NULL);
+"""
 LOGS = ("trains", "runs")
-LAST = {
-    log: f"""
-    SELECT max(coalesce((SELECT max(number) FROM {log} WHERE name = ?1), 0),
-               coalesce((SELECT number FROM trimmed WHERE log = '{log}' AND name = ?1), 0))"""
-    for log in LOGS
-}
+LAST = """
+SELECT {greatest}(
+  coalesce((SELECT max(number) FROM {log} WHERE name = ?1), 0),
+  coalesce((SELECT number FROM trimmed WHERE log = '{log}' AND name = ?1), 0))
+"""
 # One statement a record, so that it is whole without a transaction around it.
-RECORD = {log: f"INSERT INTO {log} SELECT ?1, ?2, ?3 WHERE ?2 = 1 + ({LAST[log]})" for log in LOGS}
+RECORD = """
+INSERT INTO {log} SELECT CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS TEXT)
+WHERE CAST(?2 AS BIGINT) = 1 + ({last})
+"""
 RECORD_DELIVERY = """
-INSERT INTO deliveries SELECT ?1, ?2, ?3
-WHERE ?2 = 1 + coalesce((SELECT number FROM deliveries WHERE query = ?1), 0)
-ON CONFLICT (query) DO UPDATE SET number = excluded.number, rows = rows + excluded.rows
+INSERT INTO deliveries SELECT CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT)
+WHERE CAST(?2 AS BIGINT) = 1 + coalesce((SELECT number FROM deliveries WHERE query = ?1), 0)
+ON CONFLICT (query) DO UPDATE
+SET number = excluded.number, rows = deliveries.rows + excluded.rows
 """
 RUN = "SELECT number, body FROM runs WHERE name = ? AND number = ?"
 CHANGE_RUN = "UPDATE runs SET body = ? WHERE name = ? AND number = ?"
 REMEMBER_TRIM = {
     log: f"""
     INSERT INTO trimmed
-    SELECT '{log}', ?1, max(number) FROM {log} WHERE name = ?1 AND number <= ?2
+    SELECT '{log}', CAST(?1 AS TEXT), max(number) FROM {log} WHERE name = ?1 AND number <= ?2
     HAVING max(number) > 0
     ON CONFLICT (log, name) DO UPDATE SET number = excluded.number"""
     for log in LOGS
 }
 
 
-class SqliteJournal:
-    """A journal that survives its process; one process at a time (the home's lock sees to it)."""
+class SqlJournal:
+    """A journal in a database whose function for the larger of two numbers is `greatest`."""
 
-    def __init__(self, path: Path, *, sync: bool = False) -> None:
-        self._file = Database(path, FORMAT, sync=sync)
+    def __init__(self, database: SqlDatabase, *, greatest: str = "greatest") -> None:
+        self._file = database
+        self._last = {log: LAST.format(log=log, greatest=greatest) for log in LOGS}
+        self._next = {log: RECORD.format(log=log, last=self._last[log]) for log in LOGS}
 
     def record_train(
         self, stream: str, number: int, boundary: Mapping[str, Any], arrived: float
@@ -156,8 +173,8 @@ class SqliteJournal:
         self._file.close()
 
     def _record(self, log: str, name: str, number: int, body: str) -> None:
-        if not self._file.execute(RECORD[log], name, number, body).rowcount:
-            last = self._file.number(LAST[log], name)
+        if not self._file.execute(self._next[log], name, number, body).rowcount:
+            last = self._file.number(self._last[log], name)
             raise not_next(log.removesuffix("s"), name, number, last)
 
     def _after(self, log: str, name: str, number: int) -> list[Any]:
@@ -178,3 +195,10 @@ class SqliteJournal:
         with self.together():
             self._file.execute(f"DELETE FROM {log} WHERE name = ?", name)
             self._file.execute("DELETE FROM trimmed WHERE log = ? AND name = ?", log, name)
+
+
+class SqliteJournal(SqlJournal):
+    """A journal that survives its process; one process at a time (the home's lock sees to it)."""
+
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
+        super().__init__(Database(path, FORMAT, sync=sync), greatest="max")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from penstock.errors import HomeError
-from penstock.runtime.durable.home import locked
+from penstock.runtime.durable.home import ELSEWHERE, locked
 from penstock.runtime.home_check.databases import (
     Copies,
     checkpoint_findings,
@@ -33,6 +33,11 @@ def held(path: Path) -> Iterator[Path]:
     home = path.expanduser().absolute()
     if not (home / "format").is_file():
         raise HomeError(f"{home} is no home of Penstock", hint="name the directory of a home")
+    if (home / ELSEWHERE).is_file():
+        raise HomeError(
+            f"{home} has its catalog and journal in {(home / ELSEWHERE).read_text().strip()}",
+            hint="PostgreSQL's own tools look after these; a home of files alone can be checked",
+        )
     handle = locked(home)
     try:
         yield home

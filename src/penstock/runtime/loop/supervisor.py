@@ -74,12 +74,13 @@ class Duties:
     """What the supervisor has others do about queries, while quiesced.
 
     `obey` suspends and calls back whom quality of service says; `admit` lets in those who wait and
-    have room. `follow`, which is done at every step, takes the slots that the cluster has.
+    have room. `look_around` is done at every step: it takes the slots that the cluster has, and
+    raises once others may write to the journal.
     """
 
     obey: Callable[[Orders], None]
     admit: Callable[[], None]
-    follow: Callable[[float], None]
+    look_around: Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ class Supervisor:
         self._pool.settle()
         refuse_dead()
         now = self._clock.now()
-        self._duties.follow(now)
+        self._duties.look_around(now)
         self.samples.look(now)
         self._look_at_load(now)
         if self._must_quiesce(now):

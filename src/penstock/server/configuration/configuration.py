@@ -20,6 +20,7 @@ class Configuration:
     home: str
     master: str | None
     spark: tuple[tuple[str, str], ...]
+    journal: str | None
     http_host: str
     http_port: int
     http_hosts: tuple[str, ...]

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.database.place import without_password
+
 Value = Any  # what one kind of setting gives: text, a number, a tuple, a mapping
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -158,6 +160,7 @@ def whole(least: int, most: int) -> Kind:
 
 
 TEXT = Kind("a text", _text, quoted)
+SECRET_URL = Kind("a URL", _text, lambda value: quoted(without_password(value)))
 TEXTS = Kind("a list of texts", _texts, _list)
 PAIRS = Kind("a table of names and values", _pairs, _table)
 FLAG = Kind("true or false", _flag, lambda value: str(value).lower())
