@@ -1,17 +1,21 @@
 """A Spark cluster gives what one machine gives, whoever of it dies."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 import penstock
 from tests.e2e import cluster_script, scenario
 from tests.e2e.children import Child
-from tests.e2e.support import finish, until
+from tests.e2e.support import PATIENCE, finish, until
 from tests.examples import IS_WHOLE, NIGHTLY
-from tests.servers.spark_cluster import Cluster, running_cluster
+from tests.servers.spark_cluster import SETTINGS, Cluster, running_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -153,3 +157,29 @@ def test_workers_get_penstock_are_looked_at_and_are_followed(
         assert child.wait_for("done"), child.errors()
     finally:
         child.kill()
+
+
+@NIGHTLY
+def test_an_application_that_spark_submit_starts_runs_where_that_says(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    application = tmp_path / "application.py"
+    application.write_text(
+        "import penstock\n"
+        f"with penstock.connect({str(tmp_path / 'home')!r}) as ps:\n"
+        "    context = ps.system.sessions.large.sparkContext\n"
+        "    told = (context.master, context.getConf().get('spark.ui.retainedJobs'))\n"
+        "    print('told', *told, ps.sql('SELECT count(*) AS n FROM system.queries').table)\n"
+    )
+    spark_submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    settings = SETTINGS | {"spark.ui.retainedJobs": "7"}
+    options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+    done = subprocess.run(
+        [str(spark_submit), "--master", cluster.address, *options, str(application)],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | cluster.surroundings | {"PYSPARK_DRIVER_PYTHON": sys.executable},
+        timeout=PATIENCE,
+    )
+    assert f"told {cluster.address} 7" in done.stdout, done.stderr

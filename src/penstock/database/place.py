@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from penstock.errors import BadOptionError
 
@@ -40,7 +40,8 @@ def journal_place(text: str) -> JournalPlace:
     schema = options.pop(SCHEMA, DEFAULT_SCHEMA)
     if not NAME.fullmatch(schema):
         raise _bad("its schema is no name of lower-case letters, digits and _")
-    url = urlunsplit(parts._replace(query=urlencode(options, quote_via=quote)))
+    kept = urlencode(options, quote_via=quote)
+    url = text.partition("?")[0] + (f"?{kept}" if kept else "")
     where = f"{parts.hostname or 'this machine'}{f':{port}' if port else ''}"
     return JournalPlace(url, schema, f"PostgreSQL at {where}{parts.path}, schema {schema}")
 

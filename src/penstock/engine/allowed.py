@@ -52,8 +52,21 @@ class Allowed:
             )
 
     def require_readable(self, path: str) -> None:
-        """Raise where statements may not read such a file, directory or pattern."""
-        if not self.readable:
+        """Raise where statements may not read such a file, directory or pattern.
+
+        Other storage is read with the operator's credentials: it has to be named.
+        """
+        if (uri := _uri(path)) is not None:
+            named = map(_uri, self.readable | self.writable)
+            if not any(each is not None and _is_inside(uri, each) for each in named):
+                raise NotAllowedError(
+                    f"{path} may not be read",
+                    hint=f"the operator names what is read of other storage: --readable {path}, "
+                    f"connect(readable=['{path}']), allow.readable of a server, or a line of the "
+                    "file `readable` in the home",
+                )
+            return
+        if all(_uri(each) is not None for each in self.readable):
             return
         place = _fixed(path)
         if place is None or not _is_below(place, _roots(self.readable | self.writable)):
@@ -88,7 +101,16 @@ def _roots(named: Iterable[str]) -> list[Path]:
 
 
 def _named(directories: Iterable[str]) -> list[Path]:
-    return [Path(each).expanduser().resolve() for each in directories]
+    return [Path(each).expanduser().resolve() for each in directories if _uri(each) is None]
+
+
+def _uri(path: str) -> str | None:
+    """Return a place of other storage, or None where it is one of this machine."""
+    return path.rstrip("/").replace("s3a://", "s3://", 1) if "://" in path else None
+
+
+def _is_inside(uri: str, root: str) -> bool:
+    return uri == root or uri.startswith(f"{root}/")
 
 
 def _is_below(place: Path, roots: Iterable[Path]) -> bool:

@@ -96,3 +96,15 @@ def test_a_server_takes_no_options_of_a_home(
 ) -> None:
     assert main(["run", "script.sql", "--url", "http://127.0.0.1:1", *options]) == 2
     assert options[0] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["sqlite:///x", "postgresql://me:s3cret@db:port/x"])
+def test_a_journal_that_is_no_place_is_told_without_its_password(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("script.sql").write_text("SHOW STREAMS;")
+    assert main(["run", "script.sql", "--journal", place]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("BAD_OPTION")
+    assert "s3cret" not in told

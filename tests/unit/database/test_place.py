@@ -15,7 +15,9 @@ def test_a_place_has_a_url_for_the_client_a_schema_and_words_for_people() -> Non
 
 
 def test_the_schema_has_a_default() -> None:
-    assert journal_place("postgresql:///main").schema == "penstock"
+    place = journal_place("postgresql:///main?host=/run/postgresql")
+    assert place.schema == "penstock"
+    assert place.url == "postgresql:///main?host=%2Frun%2Fpostgresql"
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ class Aftercare:
         self._trouble, upto = "", first
         for entry in done[first:]:
             try:
-                self._treat(entry.path)
+                self._treat(Path(str(entry.path)))  # of this machine: others stay
             except OSError as error:
                 self._trouble = f"{entry.path} cannot be taken away: {error.strerror or error}"
                 break

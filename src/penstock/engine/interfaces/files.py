@@ -18,6 +18,7 @@ from penstock.engine.interfaces.formats.reader import (
     FilePiece,
     FormatReader,
 )
+from penstock.engine.interfaces.formats.remote import check_remote, is_remote
 from penstock.engine.interfaces.formats.text import TextReader, require_one_text
 from penstock.engine.interfaces.frames import sweep
 from penstock.engine.interfaces.interface import Boundary, Ingest, Interface, Offer, Surroundings
@@ -167,7 +168,9 @@ def options_of(definition: StreamDefinition) -> dict[str, Any]:
             "options rows_per_train and files_per_train of files exclude each other",
             hint="a train is a run of rows of one file, or whole files",
         )
-    require_local(options["path"])
+    if is_remote(options["path"]):
+        check_remote(options["path"])
+        _refuse_changing(options)
     check_after(options)
     if options["format"] == "text":
         require_one_text(definition)
@@ -175,6 +178,15 @@ def options_of(definition: StreamDefinition) -> dict[str, Any]:
         check_followed(options)
     event_time(definition)
     return options
+
+
+def _refuse_changing(options: dict[str, Any]) -> None:
+    """Raise where files of other storage are to be followed, or taken away."""
+    if options["tail"] or options["after"] != "leave":
+        raise BadOptionError(
+            "tail and after are for files of this machine",
+            hint="objects of other storage are whole when they appear, and stay",
+        )
 
 
 def reader_of(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -45,7 +44,7 @@ def misfit(raw: str, column: Column, value: object) -> Reject:
     return Reject(raw, reason, column.name, "type", shown)
 
 
-def unreadable(path: Path, error: Exception) -> Reject:
+def unreadable(path: object, error: Exception) -> Reject:
     """Return the reject of a whole file."""
     return Reject(str(path), f"the file cannot be read: {error}", kind="file")
 

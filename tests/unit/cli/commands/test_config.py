@@ -30,3 +30,11 @@ def test_what_is_shown_is_a_file_that_says_the_same(
 def test_a_setting_that_does_not_fit_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "--port", "many"]) == 2
     assert capsys.readouterr().err.startswith("BAD_CONFIGURATION")
+
+
+def test_the_password_of_a_journal_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    url = "postgresql://me:s3cret@db/streams?schema=mine"
+    assert main(["config", "--journal", url]) == 0
+    shown = capsys.readouterr().out
+    assert 'journal = "postgresql://me:…@db/streams?schema=mine"  # --journal' in shown
+    assert "s3cret" not in shown

@@ -1,10 +1,12 @@
 """Text files as runs of lines: where to cut them, and the lines between two cuts."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engine.interfaces.formats.listing import DataFile
 from penstock.engine.interfaces.rejects import Reject, rejects_of
 
 CHUNK = 1 << 20
@@ -14,12 +16,12 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 COMPRESSED_ENDS = (".gz", ".bz2", ".zst", ".lz4")
 
 
-def is_compressed(path: Path) -> bool:
+def is_compressed(path: DataFile) -> bool:
     """Say whether the file's bytes are not its text."""
     return path.name.endswith(COMPRESSED_ENDS)
 
 
-def after_lines(path: Path, start: int, size: int, lines: int) -> int:
+def after_lines(path: DataFile, start: int, size: int, lines: int) -> int:
     """Return the place after so many lines from `start`, at most `size`."""
     with path.open("rb") as file:
         file.seek(start)
@@ -33,26 +35,26 @@ def after_lines(path: Path, start: int, size: int, lines: int) -> int:
     return size
 
 
-def after_bytes(path: Path, start: int, size: int, limit: int) -> int:
+def after_bytes(path: DataFile, start: int, size: int, limit: int) -> int:
     """Return the end of the line that lies `limit` bytes from `start`, at most `size`."""
     if start + limit >= size:
         return size
     return after_lines(path, start + limit, size, 1)
 
 
-def first_line(path: Path) -> bytes:
+def first_line(path: DataFile) -> bytes:
     """Return the first line without its end."""
-    with pa.input_stream(path, compression="detect") as file:
+    with _text_of(path) as file:
         head = b""
         while b"\n" not in head and (chunk := file.read(HEAD)):
             head += chunk
     return head.split(b"\n", 1)[0].removeprefix(BYTE_ORDER_MARK).removesuffix(b"\r")
 
 
-def content(path: Path, first: int, last: int | None) -> bytes:
+def content(path: DataFile, first: int, last: int | None) -> bytes:
     """Return the text from one place to another; OSError where it is not there (any more)."""
     if is_compressed(path):
-        with pa.input_stream(path, compression="detect") as file:
+        with _text_of(path) as file:
             return bytes(file.read())
     with path.open("rb") as file:
         file.seek(first)
@@ -60,6 +62,14 @@ def content(path: Path, first: int, last: int | None) -> bytes:
     if last is not None and len(data) < last - first:
         raise OSError(f"the file holds less than the {last} bytes it had when it was offered")
     return data
+
+
+def _text_of(path: DataFile) -> Any:
+    """Open a file whose bytes may be compressed, as its name says."""
+    if isinstance(path, Path):
+        return pa.input_stream(path, compression="detect")
+    codec = pa.Codec.detect(path.name).name if is_compressed(path) else None
+    return pa.input_stream(path.open("rb"), compression=codec)
 
 
 def split(data: bytes) -> pa.Array:

@@ -13,6 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.engine.interfaces.durable import sync_directory, writing
+from penstock.engine.interfaces.formats.remote import (
+    RemoteFile,
+    find_remote,
+    is_remote,
+    require_remote,
+)
 from penstock.errors import SourceError
 
 HIDDEN_STARTS = (".", "_")
@@ -20,14 +26,22 @@ UNFINISHED_ENDS = (".tmp", ".crc", ".inprogress")
 SEAL = "sealed"  # the record's last line where a bounded source has listed all it will ever hold
 
 
+DataFile = Path | RemoteFile
+
+
 @dataclass(frozen=True, slots=True)
 class FoundFile:
     """A file as it was when it was found (seconds since 1970)."""
 
-    path: Path
+    path: DataFile
     size: int
     mtime_ns: int
     found: float
+
+
+def stored(path: str) -> DataFile:
+    """Return the file at a path or a URI."""
+    return RemoteFile(path) if is_remote(path) else Path(path)
 
 
 def is_wanted(name: str) -> bool:
@@ -42,6 +56,9 @@ def is_pattern(path: str) -> bool:
 
 def require(path: str) -> None:
     """Raise SourceError where the path, or the directory a pattern starts from, is not there."""
+    if is_remote(path):
+        require_remote(path)
+        return
     fixed = Path(path)
     if not is_pattern(path):
         if not fixed.exists():
@@ -62,9 +79,13 @@ def require(path: str) -> None:
 def find(path: str, known: Container[str] = (), *, recursive: bool = False) -> list[str]:
     """Return the finished files at a path that are not known, as absolute paths.
 
-    The path is a file, a directory (those in it, or also below it), or a pattern (its matches).
-    Nothing is looked for in directories whose names say that they are hidden.
+    The path is a file, a directory (those in it, or also below it), or a pattern (its matches); or
+    the URI of a file or a directory of other storage. Nothing is looked for in directories whose
+    names say that they are hidden.
     """
+    if is_remote(path):
+        uris = find_remote(path, known, recursive=recursive)
+        return [uri for uri in uris if all(map(is_wanted, uri.removeprefix(path).split("/")))]
     if is_pattern(path):
         matches = glob.iglob(path, recursive=True)  # noqa: PTH207 - Path.glob wants a relative one
         found = (Path(match).absolute() for match in matches)
@@ -114,7 +135,7 @@ class FileListing:
         fresh = find(path, self._known, recursive=recursive)
         if not fresh:
             return
-        entries = [entry for file in fresh if (entry := _entry(Path(file), now)) is not None]
+        entries = [entry for file in fresh if (entry := _entry(stored(file), now)) is not None]
         entries.sort(key=lambda entry: (entry.mtime_ns, entry.path.name))
         self._append([json.dumps(_line(entry)) for entry in entries])
         self._add(entries)
@@ -134,7 +155,7 @@ class FileListing:
                 os.truncate(self._path, len(whole))
         lines = [json.loads(line) for line in whole.splitlines()]
         self.sealed = bool(lines) and lines[-1] == SEAL
-        self._add([FoundFile(Path(line[0]), *line[1:]) for line in lines if line != SEAL])
+        self._add([FoundFile(stored(line[0]), *line[1:]) for line in lines if line != SEAL])
 
     def _append(self, lines: list[str]) -> None:
         with writing(self._path), self._path.open("ab", buffering=0) as file:
@@ -152,7 +173,7 @@ class FileListing:
         self._known.update(str(entry.path) for entry in entries)
 
 
-def _entry(file: Path, now: float) -> FoundFile | None:
+def _entry(file: DataFile, now: float) -> FoundFile | None:
     """Return the file as it is now, or None where it has just gone."""
     try:
         seen = file.stat()

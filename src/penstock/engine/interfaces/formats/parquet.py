@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from penstock.engine.interfaces.formats.casts import cast, is_stored_alike, widens
-from penstock.engine.interfaces.formats.listing import FoundFile
+from penstock.engine.interfaces.formats.listing import DataFile, FoundFile
 from penstock.engine.interfaces.formats.reader import FileFormat, FilePiece
+from penstock.engine.interfaces.formats.remote import RemoteFile
 from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.interfaces.rejects import (
     Reject,
@@ -37,10 +38,12 @@ UNREADABLE = (OSError, ValueError, pa.ArrowException)
 class RowGroups:
     """One Parquet file read by row numbers; the group read last is kept, for the next train."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: DataFile) -> None:
         """Read the footer."""
         # Spark writes timestamps as INT96; in nanoseconds they would overflow after 2262.
-        self.file = pq.ParquetFile(path, coerce_int96_timestamp_unit="us")
+        self.file = pq.ParquetFile(
+            path if isinstance(path, Path) else path.open("rb"), coerce_int96_timestamp_unit="us"
+        )
         sizes = [
             self.file.metadata.row_group(at).num_rows for at in range(self.file.num_row_groups)
         ]
@@ -103,7 +106,7 @@ class ParquetReader:
         self._stream = definition
         self._time = event_time(definition)
         self._rows_per_train = file_format.rows_per_train
-        self._held: tuple[Path, RowGroups] | None = None
+        self._held: tuple[DataFile, RowGroups] | None = None
 
     def open(self) -> None:
         if not len(self._stream.schema):
@@ -124,6 +127,8 @@ class ParquetReader:
     def read(self, pieces: Sequence[FilePiece]) -> Ingest:
         if any(piece.first or piece.last is not None for piece in pieces):
             return self.load(pieces)
+        if any(isinstance(piece.entry.path, RemoteFile) for piece in pieces):
+            return self.load(pieces)  # Spark may not reach what Arrow does
         paths: list[Path] = []
         rejects: list[pa.Table | None] = []
         for entry in (piece.entry for piece in pieces):
@@ -131,7 +136,7 @@ class ParquetReader:
                 groups = self._groups(entry)
                 if not self._match(groups).in_place:
                     return self.load(pieces)
-                paths.extend([entry.path] if groups.rows else [])
+                paths.extend([Path(str(entry.path))] if groups.rows else [])
             except UNREADABLE as error:
                 rejects.append(_unfit(entry, error))
         empty = arrow_schema(self._stream.schema).empty_table()

@@ -9,7 +9,11 @@ from penstock.engine.interfaces.interface import Ingest
 from penstock.engine.options import Declared, flag, one_character, one_of, text, whole
 
 FORMAT_OPTIONS = {
-    "path": Declared(text, required=True, about="a file, a directory or a pattern"),
+    "path": Declared(
+        text,
+        required=True,
+        about="a file, a directory or a pattern; for files also a URI: s3://bucket/directory",
+    ),
     "format": Declared(
         one_of("json", "csv", "text", "parquet"), required=True, about="of the files"
     ),

@@ -78,7 +78,7 @@ def _judge(found: WorkerLook, shipped: str, shared: Path | None) -> None:
         raise unlike(found.host, f"takes another Penstock than the driver's, {found.origin}")
     if not found.sees:
         raise HomeUnseenError(
-            f"a worker on {found.host} does not see {shared}, or may not read it",
+            f"a worker on {found.host} does not see {shared}, or may not write there",
             hint="put the home on a file system that driver and workers see under the same path "
             "and may read and write",
         )
@@ -121,6 +121,17 @@ def _look(path: str, word: str) -> Callable[[int], tuple[Any, ...]]:
     """Return what a worker does, made here so that it is sent by value."""
     needed = NEEDED
 
+    def read_and_write() -> bool:
+        """Read what the driver has put there, and put something beside it."""
+        from pathlib import Path  # noqa: PLC0415  (in the worker)
+        from uuid import uuid4  # noqa: PLC0415
+
+        mark = Path(path)
+        own = mark.with_name(f"{mark.name}-{uuid4().hex}")
+        own.touch()
+        own.unlink()
+        return mark.read_text() == word
+
     def look(_: int) -> tuple[Any, ...]:
         import importlib  # noqa: PLC0415  (in the worker)
         import socket  # noqa: PLC0415
@@ -133,10 +144,9 @@ def _look(path: str, word: str) -> Callable[[int], tuple[Any, ...]]:
                 missing = missing or name
         origin = "" if missing else str(importlib.import_module("penstock").__file__)
         try:
-            with open(path, encoding="ascii") as file:  # noqa: PTH123  (no pathlib needed there)
-                sees = file.read() == word
+            sees = not path or read_and_write()
         except OSError:
-            sees = not path
+            sees = False
         return host, origin, missing, sees
 
     return look
