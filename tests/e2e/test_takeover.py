@@ -51,11 +51,10 @@ def test_another_process_goes_on_where_one_was_killed_or_cut_off(
     try:
         assert second.wait_for("standing"), second.errors()
         cut_off(url)
-        assert not second.wait_for("done")
-        assert second.end() != 0
-        assert "LEASE_LOST" in second.errors()
+        assert not second.wait_for("done")  # it has ended by itself
     finally:
         second.kill()
+    assert "LEASE_LOST" in second.errors()
     assert not (tmp_path / "home" / "journal.db").exists()
     with penstock.connect(
         tmp_path / "home", spark=spark, journal=url, writable=[tmp_path]
