@@ -5,7 +5,7 @@ wrong is kept as `failure` for who asks next, and tried again with growing pause
 """
 
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -292,18 +292,19 @@ class PartitionFeed:
         if first is None:
             return
         messages = [first, *consumer.consume(self._plan.chunk_records - 1, 0)]
-        records: dict[Partition, list[Message]] = {}
+        records: defaultdict[Partition, list[Message]] = defaultdict(list)
         caught_up: dict[Partition, int] = {}
-        for message in messages:
-            partition = (str(message.topic()), _number(message))
+        for message in messages:  # a million of them: nothing here is for nothing
             error = message.error()
             if error is None:
-                records.setdefault(partition, []).append(message)
-                caught_up.pop(partition, None)
+                records[message.topic(), message.partition()].append(message)  # type: ignore[index]  # only errors have none
             elif error.code() == KafkaError._PARTITION_EOF:
-                caught_up[partition] = _offset(message)
+                caught_up[_partition(message)] = _offset(message)
             else:
-                self._raise_what_is_wrong(consumer, partition, error)
+                self._raise_what_is_wrong(consumer, _partition(message), error)
+        for partition, found in records.items():  # what came behind its end
+            if caught_up.get(partition, 0) <= _offset(found[-1]):
+                caught_up.pop(partition, None)
         self._keep(*self._within_ends(records, caught_up))
 
     def _raise_what_is_wrong(
@@ -316,7 +317,7 @@ class PartitionFeed:
 
     def _keep(self, records: Records, caught_up: Mapping[Partition, int]) -> None:
         now, shared = self._plan.clock.now(), self._shared
-        size = sum(len(m) for found in records.values() for m in found)
+        size = sum(sum(map(len, found)) for found in records.values())
         rows = sum(map(len, records.values()))
         with shared.lock:
             if shared.stopping:
@@ -369,5 +370,5 @@ def _offset(message: Message) -> int:
     return int(message.offset() or 0)
 
 
-def _number(message: Message) -> int:
-    return int(message.partition() or 0)
+def _partition(message: Message) -> Partition:
+    return str(message.topic()), int(message.partition() or 0)

@@ -13,7 +13,7 @@ from penstock.engine.interfaces.kafka.columns import column_of
 from penstock.engine.interfaces.kafka.decoded import Decoded, Decoder
 from penstock.engine.interfaces.kafka.feed import Records
 from penstock.engine.interfaces.kafka.layout import Layout
-from penstock.engine.interfaces.kafka.offsets import Partition, TrainRuns, part_name
+from penstock.engine.interfaces.kafka.offsets import TrainRuns, part_name
 from penstock.engine.interfaces.rejects import Reject, rejects_of, timeless
 from penstock.engine.trains.types import arrow_schema
 
@@ -31,9 +31,11 @@ class RecordReader:
 
     def read(self, records: Records, runs: TrainRuns) -> Ingest:
         """Return the rows of a train, what does not fit, and how far each partition's time is."""
-        messages = [message for _, found in sorted(records.items()) for message in found]
         if self.skips_tombstones:
-            messages = [message for message in messages if message.value() is not None]
+            records = {
+                p: [m for m in found if m.value() is not None] for p, found in records.items()
+            }
+        messages = [message for _, found in sorted(records.items()) for message in found]
         rejects: dict[int, Reject] = {}
         columns = self._beside(messages, rejects)
         values, alive = self._values(messages, rejects)
@@ -42,10 +44,9 @@ class RecordReader:
         for name in self.layout.beside:
             columns[name] = columns[name].filter(pa.array(alive))
         rows = pa.table([columns[name] for name in schema.names], schema=schema)
-        kept = [messages[at] for at in np.flatnonzero(alive)]
-        rows, kept = self._timed(rows, kept, messages, rejects)
+        rows, alive = self._timed(rows, alive, messages, rejects)
         told = [_placed(rejects[at], messages[at]) for at in sorted(rejects)]
-        return Ingest(rows, rejects_of(told), self._parts(rows, kept, runs))
+        return Ingest(rows, rejects_of(told), self._parts(rows, alive, records, runs))
 
     def _beside(
         self, messages: Sequence[Message], rejects: dict[int, Reject]
@@ -108,41 +109,34 @@ class RecordReader:
         return rows.take(pa.array(index[alive])), alive
 
     def _timed(
-        self,
-        rows: pa.Table,
-        kept: list[Message],
-        messages: Sequence[Message],
-        rejects: dict[int, Reject],
-    ) -> tuple[pa.Table, list[Message]]:
+        self, rows: pa.Table, alive: Mask, messages: Sequence[Message], rejects: dict[int, Reject]
+    ) -> tuple[pa.Table, Mask]:
         """Split off the rows that have no event time."""
         if self.time is None or not rows[self.time].null_count:
-            return rows, kept
+            return rows, alive
         timed = pc.is_valid(rows[self.time]).to_numpy()
-        places = {id(message): at for at, message in enumerate(messages)}
-        for at in np.flatnonzero(~timed):
-            raw = (kept[at].value() or b"").decode(errors="replace")
-            rejects[places[id(kept[at])]] = timeless(raw, self.time)
-        return rows.filter(pa.array(timed)), [kept[at] for at in np.flatnonzero(timed)]
+        untimed = np.flatnonzero(alive)[~timed]
+        for at in untimed.tolist():
+            raw = (messages[at].value() or b"").decode(errors="replace")
+            rejects[at] = timeless(raw, self.time)
+        alive = alive.copy()
+        alive[untimed] = False
+        return rows.filter(pa.array(timed)), alive
 
-    def _parts(self, rows: pa.Table, kept: Sequence[Message], runs: TrainRuns) -> Parts | None:
+    def _parts(
+        self, rows: pa.Table, alive: Mask, records: Records, runs: TrainRuns
+    ) -> Parts | None:
         """Return the greatest time of each partition, and which ones hold the stream's back."""
         if self.time is None:
             return None
         times = rows[self.time].cast(pa.int64())
-        highs, first = dict[str, int](), 0
-        for partition, count in _counts(kept):
-            highs[part_name(partition)] = pc.max(times.slice(first, count)).as_py()
-            first += count
+        highs, place, first = dict[str, int](), 0, 0
+        for partition, found in sorted(records.items()):
+            count = int(alive[place : place + len(found)].sum())
+            if count:
+                highs[part_name(partition)] = pc.max(times.slice(first, count)).as_py()
+            place, first = place + len(found), first + count
         return Parts(highs, tuple(map(part_name, runs.live)))
-
-
-def _counts(messages: Sequence[Message]) -> list[tuple[Partition, int]]:
-    """Return how many records follow each other of each partition."""
-    found: dict[Partition, int] = {}
-    for message in messages:
-        partition = (str(message.topic()), int(message.partition() or 0))
-        found[partition] = found.get(partition, 0) + 1
-    return list(found.items())
 
 
 def _placed(reject: Reject, message: Message) -> Reject:
