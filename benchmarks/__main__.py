@@ -17,6 +17,7 @@ from benchmarks.join_reuse import join_reuse
 from benchmarks.join_strategies import join_strategies
 from benchmarks.measurement import Effort, Outcome
 from benchmarks.nexmark import nexmark
+from benchmarks.oblivious_join import oblivious_join
 from benchmarks.page_cost import page_cost
 from benchmarks.push_latency import push_latency
 from benchmarks.report import conditions, markdown, write_results
@@ -38,6 +39,7 @@ SCENARIOS: dict[str, Callable[[SparkSession, Path, Effort], Outcome]] = {
     "unit_cost": unit_cost,
     "tumbling_json": tumbling_json,
     "window_join": window_join,
+    "oblivious_join": oblivious_join,
     "band_join": band_join,
     "shared_joins": shared_joins,
     "join_strategies": join_strategies,

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 import penstock
 from benchmarks.pace import Mark
 from benchmarks.readings import SLACK_SECONDS
+from penstock.client import Connection
 from penstock.engine.sinks.sink import Delivery
 from penstock.engine.trains.buffers import Train
 from penstock.plan.operators import Scan
@@ -24,6 +25,7 @@ from penstock.runtime.work.live_unit import LiveUnit
 from penstock.runtime.work.run_limits import RUN_LIMITS, RunLimits
 
 PATIENCE_SECONDS = 600
+LOOK_SECONDS = 2.0
 
 
 @dataclass(slots=True)
@@ -76,7 +78,7 @@ def watching(total_rows: int) -> Iterator[Watch]:
         output: Any = execute(live, processor, number, inputs, *more, **options)
         outputs = output.values() if isinstance(output, dict) else (output,)
         rows = sum(t.rows.count for trains in inputs.values() for t in trains)
-        watch.ran(rows, sum(each.table.num_rows for each in outputs))
+        watch.ran(rows, sum(each.rows.count for each in outputs))
         return output
 
     with mock.patch.object(LiveUnit, "execute", watched_execute):
@@ -114,13 +116,26 @@ def run_script(
             connection.tap(lambda delivery: said.append(delivery.rows))
         connection.tap(watch.tap)
         connection.script(script)
-        assert watch.done.wait(PATIENCE_SECONDS), "Penstock did not get through"
+        _wait(watch, connection)
         return watch.marks()
 
 
-def create_stream(name: str, columns: str, path: Path, form: str = "parquet") -> str:
-    """Return the statement for a stream of files, a train each."""
+def _wait(watch: Watch, connection: Connection) -> None:
+    """Wait until all is done; raise at once where a query has failed."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not watch.done.wait(LOOK_SECONDS):
+        states = connection.sql("SHOW QUERIES").table
+        assert states is not None
+        failed = [row for row in states.to_pylist() if row["state"] == "FAILED"]
+        assert not failed, failed
+        assert time.monotonic() < deadline, "Penstock did not get through"
+
+
+def create_stream(
+    name: str, columns: str, path: Path, form: str = "parquet", *, order: str = ""
+) -> str:
+    """Return the statement for a stream of files, a train each; `order` is its ORDERED BY."""
     return (
         f"CREATE STREAM {name} ({columns}) TIMESTAMP BY ts SLACK INTERVAL {SLACK_SECONDS} SECONDS "
-        f"FROM files(path => '{path}', format => '{form}', files_per_train => 1);\n"
+        f"{order} FROM files(path => '{path}', format => '{form}', files_per_train => 1);\n"
     )
