@@ -70,7 +70,7 @@ class Case:
 
 
 TINY = (Case(2_000, 9),)
-QUICK = (Case(20_000, 21), Case(100_000, 13))
+QUICK = (Case(20_000, 15), Case(100_000, 11))
 ALL = (Case(20_000, 31), Case(100_000, 25))
 
 
