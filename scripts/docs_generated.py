@@ -1,6 +1,8 @@
 """Parts of the documentation that the code says itself, as Markdown.
 
-The site's build puts each where a page holds `<!-- generated: NAME -->`.
+The site's build puts each where a page holds `<!-- generated: NAME -->`: it asks for
+`python scripts/docs_generated.py NAME`, since the site has an environment without what the code
+imports.
 """
 
 import importlib
@@ -65,3 +67,6 @@ def _settings() -> str:
 
 
 GENERATED = {"errors": _error_list, "help": _command_help, "settings": _settings}
+
+if __name__ == "__main__":
+    sys.stdout.write(GENERATED[sys.argv[1]]())

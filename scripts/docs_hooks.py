@@ -6,10 +6,11 @@ nothing is written down twice. Files above docs/ that newcomers ask for are page
 
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from docs_generated import GENERATED  # mkdocs finds what lies beside a hook
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -53,13 +54,22 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
     """Fill in what is generated, and lead links that point out of docs/ to pages of the site."""
     uri = page.file.src_uri
-    pieces = FENCE.split(MARKER.sub(lambda found: GENERATED[found[1]](), markdown))
+    pieces = FENCE.split(MARKER.sub(lambda found: _generated(found[1]), markdown))
     return "".join(
         piece
         if piece.startswith("```")
         else LINK.sub(lambda found: _led(found, uri), _with_room_for_lists(piece))
         for piece in pieces
     )
+
+
+def _generated(name: str) -> str:
+    """Return a generated part, by the Python that `penstock` on the path has."""
+    python = Path(shutil.which("penstock") or "").with_name("python")
+    script = ROOT / "scripts/docs_generated.py"
+    return subprocess.run(  # noqa: S603  (our own script)
+        [python, script, name], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def _with_room_for_lists(text: str) -> str:
