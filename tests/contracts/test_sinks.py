@@ -157,7 +157,7 @@ def test_a_sink_opens_again_after_closing(made: tuple[Sink, Look]) -> None:
     ("definition", "error"),
     [
         (query("file", path="out"), UnknownConnectorError),
-        (query("kafka"), UnknownConnectorError),
+        (query("pulsar"), UnknownConnectorError),
         (query("console", formt="json"), UnknownOptionError),
         (query("console", format="xml"), BadOptionError),
         (query("console", format=1), BadOptionError),

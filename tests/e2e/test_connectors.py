@@ -61,6 +61,13 @@ def test_answers_become_a_lake_that_tables_and_streams_read_over_restarts(
         until(ps, lambda: "SOURCE_FAILED" in stream_figures(ps, "orders")["cause"])
 
 
+def whole(path: Path, text: str) -> None:
+    """Put a file there in one step: what is seen half-written is taken away half-read."""
+    draft = path.with_name(f".{path.name}")
+    draft.write_text(text)
+    draft.rename(path)
+
+
 def test_files_that_grow_and_go_are_read_by_sql(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "logs" / "deep").mkdir(parents=True)
     (tmp_path / "in").mkdir()
@@ -86,13 +93,13 @@ def test_files_that_grow_and_go_are_read_by_sql(spark: SparkSession, tmp_path: P
         until(ps, lambda: figures(ps, "loud")["rows_out"] == 3)
         (tmp_path / "logs" / "a").write_text("begun anew")
         until(ps, lambda: "logs/a" in stream_figures(ps, "lines")["cause"])
-        (tmp_path / "in" / "1.csv").write_text("1\n2\n")
+        whole(tmp_path / "in" / "1.csv", "1\n2\n")
         until(ps, lambda: figures(ps, "all_parts")["rows_out"] == 2)
         more = count(2)
 
         def is_taken_away() -> bool:
             """Say whether the first file is gone; what comes later makes for checkpoints."""
-            (tmp_path / "in" / f"{next(more)}.csv").write_text("3\n")
+            whole(tmp_path / "in" / f"{next(more)}.csv", "3\n")
             return not (tmp_path / "in" / "1.csv").exists()
 
         until(ps, is_taken_away)

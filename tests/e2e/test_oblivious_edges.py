@@ -12,7 +12,7 @@ from penstock.client import Connection
 from penstock.errors import PenstockError
 from penstock.runtime.loop.supervisor import Settings
 from penstock.runtime.work.run_limits import RunLimits
-from tests.e2e.support import rows_of
+from tests.e2e.support import figures, rows_of, until
 from tests.e2e.test_oblivious_joins import KINDS, answers, batch, flow, scrambled, stream
 
 pytestmark = pytest.mark.spark
@@ -45,12 +45,12 @@ def test_what_was_passed_stays_passed_when_the_measured_factor_grows(ps: Connect
     stream(ps, "a")
     stream(ps, "b")
     ps.sql(f"CREATE QUERY missing AS {KINDS['missing']}")
-    for name in "ab":
+    for taken, name in enumerate("ab", start=1):
         ps.push(name, [{"epoch": at, "v": at} for at in range(200)])
-        ps.wait(0.05)
-    for key in (50, 60):
+        until(ps, lambda taken=taken: figures(ps, "missing")["rows_in"] == 200 * taken)
+    for late, key in enumerate((50, 60), start=1):
         ps.push("a", [{"epoch": key, "v": key}])
-        assert ps.wait(60) is not None
+        until(ps, lambda late=late: figures(ps, "missing")["late_rows"] == late)
     flow(ps, {"a": [], "b": []})
     assert answers(ps, "missing") == Counter()
     late = rows_of(ps.sql("SELECT * FROM missing.late").table)

@@ -400,7 +400,7 @@ def test_a_missing_path_is_an_error_only_before_anything_was_found(
         ({"format": "xml"}, BadOptionError),
         ({"format": "json", "rows_per_train": 0}, BadOptionError),
         ({"format": "json", "rows_per_train": 1, "files_per_train": 1}, BadOptionError),
-        ({"format": "json", "path": "s3a://bucket/x"}, BadOptionError),
+        ({"format": "json", "path": "ftp://host/x"}, BadOptionError),
         ({"format": "csv", "delimiter": "||"}, BadOptionError),
         ({"format": "csv", "delimeter": ";"}, UnknownOptionError),
     ],

@@ -54,10 +54,14 @@ class Aftercare:
         first = int(read_json(self._kept) or 0)
         self._trouble, upto = "", first
         for entry in done[first:]:
+            path = Path(str(entry.path))  # of this machine: others stay
             try:
-                self._treat(Path(str(entry.path)))  # of this machine: others stay
+                if path.exists() and path.stat().st_size != entry.size:
+                    self._trouble = f"{path} is not as it was read, and stays: move it away"
+                    break
+                self._treat(path)
             except OSError as error:
-                self._trouble = f"{entry.path} cannot be taken away: {error.strerror or error}"
+                self._trouble = f"{path} cannot be taken away: {error.strerror or error}"
                 break
             upto += 1
         if upto > first:
