@@ -134,7 +134,8 @@ def seen(of: PicturedService) -> Sample:
         "memory_bytes": 6_400_000, "disk_bytes": 0, "driver_bytes": 812_000_000, "checkpoint": 3,
     }  # fmt: skip
     units = {"a" * 16: busy, "b" * 16: busy} if of.queries else {}
-    events = {"lasting_jam": {"detections": int(now)}} if of.queries else {}
+    jam = {"event": "lasting_jam", "detections": int(now), "nodes": ["d" * 16]}
+    events = {"lasting_jam": jam} if of.queries else {}
     return Sample(now, streams, queries, units, rules, events, load, system)
 
 

@@ -281,6 +281,9 @@ def test_detections_come_into_the_timeline(page: Page, server: Server) -> None:
     server.push("heated", (0, "hall", 50.0), (1, "hall", 51.0), (9, "hall", 1.0))
     detected = page.locator(".timeline li", has_text="lasting_heat was detected")
     expect(detected).to_have_count(1)
+    page.goto(f"{server.address}/#/graph?event=lasting_heat")
+    expect(page.locator(".node.events.chosen")).to_contain_text("lasting_heat")
+    expect(page.locator("aside")).to_contain_text("1 detection")
 
 
 def test_the_scene_of_the_demo_is_played_by_one_click(page: Page, server: Server) -> None:

@@ -53,6 +53,7 @@ class Sample:
             "queries": self.queries,
             "units": self.units,
             "rules": self.rules,
+            "events": self.events,
         }
 
     def shape(self) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
@@ -110,7 +111,7 @@ def _queries(of: Inspected) -> Iterator[Row]:
 
 
 def _events(of: Inspected) -> Iterator[tuple[str, Row]]:
-    """Yield how often each composite event has been detected, in whatever mode it is read."""
+    """Yield how often each composite event has been detected, in whatever mode, and by what."""
     states = [live.state for live in list(of.topology.units.values())]
     found: dict[str, int] = {}
     for state in states:
@@ -120,7 +121,8 @@ def _events(of: Inspected) -> Iterator[tuple[str, Row]]:
         detects = {key(detect) for detect in map(detect_of, list(known.bound.values())) if detect}
         counts = [found[each] for each in detects if each in found]
         if counts:
-            yield known.definition.name, {"detections": sum(counts)}
+            name = known.definition.name
+            yield name, {"event": name, "detections": sum(counts), "nodes": sorted(detects)}
 
 
 def _units(of: Inspected, now: float) -> Iterator[tuple[str, Row]]:

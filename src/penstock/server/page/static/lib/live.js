@@ -22,7 +22,7 @@ let now = {
   points: [],
   curves: { at: [], queries: {}, units: {} }, // pairs of single queries and units, coarser than points
   shape: 0,
-  tables: { streams: {}, queries: {}, units: {}, rules: {} },
+  tables: { streams: {}, queries: {}, units: {}, rules: {}, events: {} },
 };
 const listeners = new Set();
 let stop = new AbortController();

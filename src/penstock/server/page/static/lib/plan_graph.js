@@ -3,11 +3,11 @@
 const MOST_QUERIES = 6; // of one unit that are drawn one by one
 const MOST_ALIKE = 8; // units over the same input with nothing behind them that are drawn one by one
 
-/** Return {nodes, edges, homeOf}: `homeOf` says which node shows a query, a stream or a unit. */
+/** Return {nodes, edges, homeOf}: `homeOf` says which node shows a query, a stream, an event or a unit. */
 export function planGraph(plan, known) {
   const nodes = new Map();
   const edges = [];
-  const homeOf = { query: new Map(), stream: new Map(), unit: new Map() };
+  const homeOf = { query: new Map(), stream: new Map(), event: new Map(), unit: new Map() };
   const writers = new Map(); // of each operator's output, the node that gives it
   const add = (node) => nodes.set(node.id, node).get(node.id);
 
@@ -20,8 +20,11 @@ export function planGraph(plan, known) {
   for (const unit of plan.units) {
     const fold = folds.get(unit.unit);
     const id = fold ? fold.id : `unit ${unit.unit}`;
-    if (!nodes.has(id)) add({ id, kind: kindOf(unit), title: fold ? fold.title : titleOf(unit), units: [], queries: [], rules: [] });
+    const events = detectedBy(unit, known.events);
+    if (!nodes.has(id)) add({ id, kind: events.length ? "events" : kindOf(unit), title: fold ? fold.title : events.join(", ") || titleOf(unit), units: [], queries: [], rules: [], events: [] });
     nodes.get(id).units.push(unit);
+    nodes.get(id).events.push(...events);
+    for (const name of events) homeOf.event.set(name.toLowerCase(), id);
     homeOf.unit.set(unit.unit, id);
     for (const given of unit.gives) writers.set(given, id);
   }
@@ -80,6 +83,12 @@ function join(edges, from, to, key) {
   if (!from || !to || from === to) return;
   const there = edges.find((edge) => edge.from === from && edge.to === to);
   if (!there) edges.push({ from, to, key: `${from} ${to} ${key}` });
+}
+
+/** Return the names of the events that a unit detects. */
+function detectedBy(unit, events) {
+  const own = new Set([...unit.gives, ...unit.operators.map((each) => each.node)]);
+  return events.filter((each) => each.nodes.some((node) => own.has(node))).map((each) => each.event);
 }
 
 const kindOf = (unit) => (unit.kind === "bundle" ? "bundle" : unit.operators.length === 1 && /^gate/i.test(unit.operators[0].text) ? "gate" : "unit");

@@ -11,6 +11,7 @@ import { Empty, Figure, Loading, Mark, Sparkline, State, Trouble, useAnswer } fr
 const [WIDTH, HEIGHT] = [220, 48];
 const LETTERS = 26; // of a title that a node has room for
 const [BEFORE, MARGIN] = ["before", 24];
+const NOTHING = { node: "", query: "", stream: "", event: "" }; // chosen
 const LONG_WAIT = 1; // seconds that rows wait before a unit until its ring is drawn
 
 export default function GraphView({ given }) {
@@ -19,39 +20,39 @@ export default function GraphView({ given }) {
   const [answer, wrong, again] = useAnswer((signal) => (known ? askText("EXPLAIN ALL AS JSON", signal) : new Promise(() => {})), known ? live.shape : "");
   const [plan, keep] = useState(null);
   useEffect(() => answer && keep(JSON.parse(answer)), [answer]);
-  const names = Object.values(live.tables.queries).map((row) => row.query).join("\n");
-  const drawn = useMemo(() => plan && arranged(plan, live.tables.queries), [plan, names]);
+  const names = [...Object.keys(live.tables.queries), ...Object.keys(live.tables.events)].join("\n");
+  const drawn = useMemo(() => plan && arranged(plan, live.tables), [plan, names]);
   if (wrong && !drawn) return html`<h1>Graph</h1><${Trouble} error=${wrong} again=${again} />`;
   if (!drawn || !live.overview) return html`<h1>Graph</h1><${Loading} what="the plan" />`;
   if (!drawn.nodes.length) return html`<h1>Graph</h1><${Empty}>Nothing runs yet. <a href=${to(["sql"])}>Define a stream and a query</a><//>`;
   const chosen = chosenNode(drawn, given);
-  const missing = !chosen && (given.node || given.query || given.stream);
+  const missing = !chosen && (given.node || given.query || given.stream || given.event);
   return html`<div class="title"><h1>Graph</h1><p class="note">${counted(plan.streams.length, "stream")}, ${counted(plan.units.length, "unit")}, ${counted(Object.keys(live.tables.queries).length, "query", "queries")}</p>
       <${Find} /></div>
-    ${missing && html`<p class="note" role="status"><${Mark} tone="warn">“${given.query ?? given.stream ?? given.node}” does not run now, so it is not in the graph.<//></p>`}
+    ${missing && html`<p class="note" role="status"><${Mark} tone="warn">“${given.query ?? given.stream ?? given.event ?? given.node}” does not run now, so it is not in the graph.<//></p>`}
     <div class="graph ${chosen ? "with-panel" : ""}"><${Drawing} drawn=${drawn} live=${live} chosen=${chosen} />
     ${chosen && html`<${Panel} key=${chosen.id} node=${chosen} live=${live} drawn=${drawn} given=${given} />`}</div>
     <p class="legend note"><span class="swatch busy"></span> share of the time at work <span class="swatch ring"></span> rows wait longer than ${LONG_WAIT} s <span class="swatch wide"></span> more rows <span class="swatch dashed"></span> gate</p>`;
 }
 
-/** Finds a stream, unit or query in the graph. */
+/** Finds a stream, a query or an event in the graph. */
 function Find() {
   const live = useLive();
-  const names = [...Object.keys(live.tables.streams).map((name) => ["stream", name]), ...Object.values(live.tables.queries).map((row) => ["query", row.query])];
+  const names = [...Object.keys(live.tables.streams).map((name) => ["stream", name]), ...Object.values(live.tables.queries).map((row) => ["query", row.query]), ...Object.keys(live.tables.events).map((name) => ["event", name])];
   const [text, type] = useState("");
   const find = (event) => {
     event.preventDefault();
     const wanted = text.toLowerCase();
     const found = names.find(([, name]) => name.toLowerCase() === wanted) ?? names.find(([, name]) => name.toLowerCase().includes(wanted));
-    if (wanted && found) amend({ node: "", query: "", stream: "", [found[0]]: found[1] });
+    if (wanted && found) amend({ ...NOTHING, [found[0]]: found[1] });
   };
   return html`<form class="filters" onSubmit=${find}><label>Find<input type="search" list="names" value=${text} onInput=${(event) => type(event.target.value)} /></label>
     <datalist id="names">${names.slice(0, 500).map(([kind, name]) => html`<option key=${kind + name} value=${name}>${kind}</option>`)}</datalist><button>Find</button></form>`;
 }
 
-function arranged(plan, queries) {
+function arranged(plan, { queries, events }) {
   const rows = Object.values(queries);
-  const known = { queries: new Map(rows.map((row) => [row.query.toLowerCase(), row.query])), sinks: rows.filter((row) => row.sink).map((row) => [row.query.toLowerCase(), row.sink]) };
+  const known = { events: Object.values(events), queries: new Map(rows.map((row) => [row.query.toLowerCase(), row.query])), sinks: rows.filter((row) => row.sink).map((row) => [row.query.toLowerCase(), row.sink]) };
   const made = planGraph(plan, known);
   const graph = new Graph();
   graph.setGraph({ rankdir: "LR", nodesep: 16, ranksep: 64, marginx: MARGIN, marginy: 32 });
@@ -67,8 +68,8 @@ function arranged(plan, queries) {
   return { ...made, byId: new Map(made.nodes.map((node) => [node.id, node])), left, width: width - left, height };
 }
 
-function chosenNode({ homeOf, byId }, { node, query, stream }) {
-  const id = query ? homeOf.query.get(query.toLowerCase()) : stream ? homeOf.stream.get(stream) : homeOf.unit.get(node) ?? node;
+function chosenNode({ homeOf, byId }, { node, query, stream, event }) {
+  const id = query ? homeOf.query.get(query.toLowerCase()) : event ? homeOf.event.get(event.toLowerCase()) : stream ? homeOf.stream.get(stream) : homeOf.unit.get(node) ?? node;
   return byId.get(id);
 }
 
@@ -155,7 +156,7 @@ function Node({ node, of, chosen }) {
   const small = `${of.line}${of.queued ? ` · ${count(of.queued)} queued` : ""}`;
   const waits = of.oldest > LONG_WAIT;
   const tone = { FAILED: "bad", HELD: "bad", BROKEN: "bad", SUSPENDED: "warn", WAITING: "warn" }[of.state] ?? "";
-  const choose = () => amend({ query: "", stream: "", node: chosen ? "" : node.units?.length === 1 ? node.units[0].unit : node.id });
+  const choose = () => amend({ ...NOTHING, node: chosen ? "" : node.units?.length === 1 ? node.units[0].unit : node.id });
   const key = (event) => { if (["Enter", " "].includes(event.key)) { event.preventDefault(); choose(); } };
   const words = `${node.kind} ${node.title}, ${of.line}${of.queued ? `, ${exact(of.queued)} rows queued` : ""}${tone ? `, ${of.state.toLowerCase()}` : ""}`;
   return html`<g class="node ${node.kind} ${tone} ${chosen ? "chosen" : ""}" transform="translate(${node.x - WIDTH / 2} ${node.y - HEIGHT / 2})" tabindex="0" role="button" aria-pressed=${chosen} onClick=${choose} onKeyDown=${key}>
@@ -167,7 +168,7 @@ function Node({ node, of, chosen }) {
 }
 
 function Panel({ node, live, drawn, given }) {
-  const close = () => amend({ node: "", query: "", stream: "" });
+  const close = () => amend(NOTHING);
   const units = (node.units ?? []).map((unit) => [unit, live.tables.units[unit.unit]]);
   const served = units.length ? drawn.edges.filter((edge) => edge.from === node.id).map((edge) => drawn.byId.get(edge.to)) : [];
   const queries = [...new Set([...(node.queries ?? []), ...units.flatMap(([unit]) => unit.queries), ...served.flatMap((each) => each.queries ?? [])])];
@@ -176,6 +177,7 @@ function Panel({ node, live, drawn, given }) {
     ${node.kind === "stream" && html`<${StreamFacts} row=${live.tables.streams[node.title]} />`}
     ${units.slice(0, 20).map(([unit, row]) => html`<${Unit} key=${unit.unit} unit=${unit} row=${row} curve=${live.curves.units[unit.unit]} at=${live.curves.at} open=${units.length === 1} />`)}
     ${units.length > 20 && html`<p class="note">and ${units.length - 20} more units</p>`}
+    ${node.events?.length > 0 && html`<h3>Events</h3><ul class="members">${node.events.map((name) => html`<li key=${name}><a href=${to(["events"], { kind: "event" })}>${name}</a> <span class="note">${counted(live.tables.events[name]?.detections ?? 0, "detection")}</span></li>`)}</ul>`}
     ${queries.length > 0 && html`<h3>Queries</h3><${Members} names=${queries} live=${live} marked=${given.query} />`}
   </aside>`;
 }
