@@ -68,8 +68,9 @@ class PostgresSink:
     def write(self, delivery: Delivery) -> None:
         if self._target is None:
             raise SinkError(f"the sink of {self._query} is not open")
-        self._target.write(delivery)
+        # From now on it may be in, whatever becomes of us.
         self._known = max(self._known or 0, delivery.number)
+        self._target.write(delivery)
 
     def close(self) -> None:
         if self._target is not None:
